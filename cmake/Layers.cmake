@@ -1,0 +1,72 @@
+# One static library for each folder of src/, and the targets that gather them:
+#   tenon, tenon::tenon   every layer behind the public headers; what users and examples link
+#   tenon_internal        tenon, the headers of src/, {fmt} and our warnings; what the CLI, tests and benchmarks link
+
+set(generated_include_dir ${CMAKE_BINARY_DIR}/generated/include)
+file(MAKE_DIRECTORY ${generated_include_dir})
+
+add_library(tenon INTERFACE)
+add_library(tenon::tenon ALIAS tenon)
+
+add_library(tenon_internal INTERFACE)
+target_include_directories(tenon_internal INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(tenon_internal INTERFACE tenon tenon_warnings fmt::fmt)
+
+define_property(GLOBAL PROPERTY TENON_LAYERS BRIEF_DOCS "Names of the layers declared so far")
+
+# tenon_layer(<name> [DEPS layer...] [DIR folder] [ONLY pattern...] [EXCEPT pattern...])
+#
+# Make tenon_<name> from src/<name>/*.cpp and add it to tenon. DIR names another folder of src/; ONLY and EXCEPT choose
+# among its sources. DEPS must have been declared above. A folder without sources gives an interface target; a folder
+# that does not exist gives nothing.
+function(tenon_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR" "DEPS;ONLY;EXCEPT")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tenon_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+  endif()
+  get_property(declared GLOBAL PROPERTY TENON_LAYERS)
+  foreach(dep IN LISTS arg_DEPS)
+    if(NOT dep IN_LIST declared)
+      message(FATAL_ERROR "tenon_layer(${name}): ${dep} must be declared above it")
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY TENON_LAYERS ${name})
+
+  if(NOT arg_DIR)
+    set(arg_DIR ${name})
+  endif()
+  set(folder ${CMAKE_SOURCE_DIR}/src/${arg_DIR})
+  if(NOT IS_DIRECTORY ${folder})
+    return()
+  endif()
+
+  if(NOT arg_ONLY)
+    set(arg_ONLY *.cpp)
+  endif()
+  list(TRANSFORM arg_ONLY PREPEND ${folder}/)
+  file(GLOB sources CONFIGURE_DEPENDS ${arg_ONLY})
+  if(arg_EXCEPT)
+    list(TRANSFORM arg_EXCEPT PREPEND ${folder}/)
+    file(GLOB left_out CONFIGURE_DEPENDS ${arg_EXCEPT})
+    list(REMOVE_ITEM sources ${left_out})
+  endif()
+
+  set(target tenon_${name})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${target} PRIVATE fmt::fmt tenon_warnings)
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} ${CMAKE_SOURCE_DIR}/include ${generated_include_dir})
+  target_link_libraries(${target} ${scope} Threads::Threads)
+  foreach(dep IN LISTS arg_DEPS)
+    if(TARGET tenon_${dep})
+      target_link_libraries(${target} ${scope} tenon_${dep})
+    endif()
+  endforeach()
+  target_link_libraries(tenon INTERFACE ${target})
+endfunction()

@@ -1,0 +1,94 @@
+// A concrete tensor: dtype, sizes and row-major elements in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/dtype.h"
+
+namespace tenon {
+
+/// A value: copies share memory until one of them writes (mutable_data, mutable_values). Sharing copies between threads
+/// for reading is safe. Sizes are checked: a negative size, or more than the
+/// machine's memory, is an Error before any allocation.
+class Array {
+ public:
+  /// A scalar f32 zero.
+  Array();
+  /// Zeros.
+  Array(Dtype dtype, std::vector<int64_t> dims);
+
+  /// `values` in row-major order; their number must be the product of `dims`.
+  template <class T>
+  static Array from(std::vector<int64_t> dims, const std::vector<T>& values);
+  /// A rank-0 array; `value` is converted to `dtype`.
+  static Array scalar(Dtype dtype, double value);
+  /// Every element `value`, converted to `dtype`.
+  static Array full(Dtype dtype, std::vector<int64_t> dims, double value);
+
+  Dtype dtype() const { return dtype_; }
+  const std::vector<int64_t>& dims() const { return dims_; }
+  int rank() const { return static_cast<int>(dims_.size()); }
+  int64_t size() const { return size_; }
+  size_t byte_count() const { return static_cast<size_t>(size_) * byte_size(dtype_); }
+
+  const std::byte* data() const { return bytes_.get(); }
+  std::byte* mutable_data();
+
+  /// The elements as T; an Error when T does not store dtype().
+  template <class T>
+  std::span<const T> values() const;
+  template <class T>
+  std::span<T> mutable_values();
+
+  /// Element `i` in row-major order, as a double (64-bit integers beyond 2^53 round).
+  double at(int64_t i) const;
+  /// Every element converted: truncating and saturating to integers, rounding to narrower floats.
+  Array cast(Dtype to) const;
+  /// The same elements with other sizes, sharing memory.
+  Array reshaped(std::vector<int64_t> dims) const;
+
+  /// `f32[2, 3] {1, 2, 3, 4, 5, 6}`; beyond `limit` elements the rest is `...`.
+  std::string to_string(int64_t limit = 64) const;
+
+ private:
+  void require_dtype(Dtype stored) const;
+  void require_size(size_t count) const;
+
+  Dtype dtype_ = Dtype::f32;
+  int64_t size_ = 1;
+  std::vector<int64_t> dims_;
+  std::shared_ptr<std::byte[]> bytes_;
+};
+
+/// Same dtype, sizes and bits (NaN equals the same NaN, 0.0 differs from -0.0).
+bool same_bits(const Array& a, const Array& b);
+
+template <class T>
+std::span<const T> Array::values() const {
+  require_dtype(dtype_of<T>());
+  return {reinterpret_cast<const T*>(data()), static_cast<size_t>(size_)};
+}
+
+template <class T>
+std::span<T> Array::mutable_values() {
+  require_dtype(dtype_of<T>());
+  return {reinterpret_cast<T*>(mutable_data()), static_cast<size_t>(size_)};
+}
+
+template <class T>
+Array Array::from(std::vector<int64_t> dims, const std::vector<T>& values) {
+  Array result(dtype_of<T>(), std::move(dims));
+  result.require_size(values.size());
+  auto out = result.mutable_values<T>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    out[i] = values[i];
+  }
+  return result;
+}
+
+}  // namespace tenon

@@ -1,0 +1,137 @@
+#include "tenon/array.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/convert.h"
+#include "base/element_text.h"
+
+namespace tenon {
+namespace {
+
+/// No array can be larger than the machine's memory; asking for one is refused before it is tried.
+int64_t max_bytes() {
+  static const int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return bytes > 0 ? bytes : std::numeric_limits<int64_t>::max();
+}
+
+int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims) {
+  int64_t count = 1;
+  bool empty = false;
+  for (const int64_t dim : dims) {
+    if (dim < 0) {
+      fail("an array cannot have a negative size: {}[{}]", name(dtype), fmt::join(dims, ", "));
+    }
+    empty = empty || dim == 0;
+  }
+  if (empty) {
+    return 0;
+  }
+  for (const int64_t dim : dims) {
+    const auto next = checked_mul(count, dim);
+    if (!next || *next > max_bytes() / static_cast<int64_t>(byte_size(dtype))) {
+      fail("an array of {}[{}] is larger than this machine's memory of {} bytes", name(dtype), fmt::join(dims, ", "),
+           max_bytes());
+    }
+    count = *next;
+  }
+  return count;
+}
+
+std::shared_ptr<std::byte[]> allocate(size_t bytes) {
+  try {
+    return std::make_shared<std::byte[]>(std::max<size_t>(bytes, 1));
+  } catch (const std::bad_alloc&) {
+    fail("no memory for an array of {} bytes", bytes);
+  }
+}
+
+}  // namespace
+
+Array::Array() : bytes_(allocate(sizeof(float))) {}
+
+Array::Array(Dtype dtype, std::vector<int64_t> dims)
+    : dtype_(dtype), size_(element_count(dtype, dims)), dims_(std::move(dims)), bytes_(allocate(byte_count())) {}
+
+Array Array::scalar(Dtype dtype, double value) { return full(dtype, {}, value); }
+
+Array Array::full(Dtype dtype, std::vector<int64_t> dims, double value) {
+  Array result(dtype, std::move(dims));
+  visit_dtype(dtype, [&]<class T>() { std::ranges::fill(result.mutable_values<T>(), convert<T>(value)); });
+  return result;
+}
+
+std::byte* Array::mutable_data() {
+  if (bytes_.use_count() > 1) {
+    auto copy = allocate(byte_count());
+    std::memcpy(copy.get(), bytes_.get(), byte_count());
+    bytes_ = std::move(copy);
+  }
+  return bytes_.get();
+}
+
+double Array::at(int64_t i) const {
+  if (i < 0 || i >= size_) {
+    fail("element {} of an array of {} elements", i, size_);
+  }
+  return visit_dtype(dtype_, [&]<class T>() { return convert<double>(values<T>()[static_cast<size_t>(i)]); });
+}
+
+Array Array::cast(Dtype to) const {
+  if (to == dtype_) {
+    return *this;
+  }
+  Array result(to, dims_);
+  visit_dtype(dtype_, [&]<class From>() {
+    visit_dtype(to, [&]<class To>() {
+      std::ranges::transform(values<From>(), result.mutable_values<To>().begin(), [](From x) { return convert<To>(x); });
+    });
+  });
+  return result;
+}
+
+Array Array::reshaped(std::vector<int64_t> dims) const {
+  if (element_count(dtype_, dims) != size_) {
+    fail("an array of [{}] cannot be seen as [{}]", fmt::join(dims_, ", "), fmt::join(dims, ", "));
+  }
+  Array result = *this;
+  result.dims_ = std::move(dims);
+  return result;
+}
+
+std::string Array::to_string(int64_t limit) const {
+  std::string text = fmt::format("{}[{}] {{", name(dtype_), fmt::join(dims_, ", "));
+  const auto step = static_cast<int64_t>(byte_size(dtype_));
+  for (int64_t i = 0; i < size_; ++i) {
+    text += i == 0 ? "" : ", ";
+    if (i == limit) {
+      return text + "...}";
+    }
+    text += element_to_text(dtype_, data() + i * step);
+  }
+  return text + "}";
+}
+
+void Array::require_dtype(Dtype stored) const {
+  if (stored != dtype_) {
+    fail("an array of {} was read as {}", name(dtype_), name(stored));
+  }
+}
+
+void Array::require_size(size_t count) const {
+  if (count != static_cast<size_t>(size_)) {
+    fail("{} values were given for an array of [{}]", count, fmt::join(dims_, ", "));
+  }
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.dtype() == b.dtype() && a.dims() == b.dims() &&
+         (a.data() == b.data() || std::memcmp(a.data(), b.data(), a.byte_count()) == 0);
+}
+
+}  // namespace tenon

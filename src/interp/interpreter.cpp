@@ -1,0 +1,109 @@
+#include "tenon/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "base/fail.h"
+#include "interp/evaluate.h"
+#include "shape/constraint_set.h"
+
+namespace tenon {
+namespace {
+
+std::vector<ConcreteInput> describe_inputs(const Graph& graph, const Arrays& inputs) {
+  if (inputs.size() != graph.inputs().size()) {
+    fail("graph `{}` takes {} inputs, not {}", graph.name(), graph.inputs().size(), inputs.size());
+  }
+  std::vector<ConcreteInput> described;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto* in = graph.inputs()[i].node().as<Input>();
+    described.push_back(
+        {.name = in->name, .pattern = in->shape, .dtype = inputs[i].dtype(), .dims = inputs[i].dims()});
+  }
+  return described;
+}
+
+/// Evaluates node by node and forgets each value after its last reader.
+class Run {
+ public:
+  Run(const Graph& graph, Arrays inputs, const Bindings& bindings, bool reference)
+      : graph_(graph), bindings_(bindings), reference_(reference) {
+    for (const Node* node : graph.nodes()) {
+      for (const Value& value : node->inputs) {
+        ++readers_[&value.node()];
+      }
+    }
+    for (const Output& out : graph.outputs()) {
+      ++readers_[&out.value.node()];
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Dtype dtype = inputs[i].dtype();
+      const Dtype wanted = reference && is_float(dtype) ? Dtype::f64 : dtype;
+      values_[&graph.inputs()[i].node()] = {inputs[i].cast(wanted)};
+    }
+  }
+
+  Arrays outputs() {
+    for (const Node* node : graph_.nodes()) {
+      if (!node->as<Input>()) {
+        step(*node);
+      }
+    }
+    Arrays results;
+    for (const Output& out : graph_.outputs()) {
+      results.push_back(values_.at(&out.value.node())[static_cast<size_t>(out.value.output())]);
+    }
+    return results;
+  }
+
+ private:
+  void step(const Node& node) {
+    Evaluation evaluation{.node = node, .inputs = {}, .bindings = bindings_, .reference = reference_};
+    for (const Value& value : node.inputs) {
+      evaluation.inputs.push_back(values_.at(&value.node())[static_cast<size_t>(value.output())]);
+    }
+    for (const Value& value : node.inputs) {
+      if (--readers_[&value.node()] == 0) {
+        values_.erase(&value.node());
+      }
+    }
+    try {
+      values_[&node] = std::visit([&](const auto& kind) { return evaluate(kind, evaluation); }, node.op);
+    } catch (Error& error) {
+      if (error.has_notes() || node.place.empty()) {
+        throw;
+      }
+      throw std::move(error.note(fmt::format("at node \"{}\"", node.place)));
+    }
+  }
+
+  const Graph& graph_;
+  const Bindings& bindings_;
+  bool reference_;
+  std::unordered_map<const Node*, int> readers_;
+  std::unordered_map<const Node*, Arrays> values_;
+};
+
+}  // namespace
+
+Arrays evaluate_graph(const Graph& graph, Arrays inputs, const Bindings& bindings, bool reference) {
+  return Run(graph, std::move(inputs), bindings, reference).outputs();
+}
+
+Bindings bind(const Graph& graph, const std::vector<Array>& inputs, const Bindings& known) {
+  Bindings bindings = extract(describe_inputs(graph, inputs));
+  for (const auto& [name, size] : known) {
+    bindings.set(name, size);
+  }
+  const ConstraintSet& constraints = graph.constraints();
+  constraints.check(bindings);
+  return constraints.complete(bindings);  // `out == in-kernel+1` binds out, which no input shows
+}
+
+std::vector<Array> interpret(const Graph& graph, const std::vector<Array>& inputs, const InterpretOptions& options) {
+  const Bindings bindings = bind(graph, inputs, options.bindings);
+  return evaluate_graph(graph, inputs, bindings, options.reference);
+}
+
+}  // namespace tenon

@@ -1,0 +1,68 @@
+// First values of weights, and models with their weights inside.
+#include <cmath>
+
+#include "base/fail.h"
+#include "base/hash.h"
+#include "ops/make.h"
+#include "passes/rewrite.h"
+#include "tenon/models.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+
+int64_t Model::parameter_count() const {
+  int64_t count = 0;
+  for (const Parameter& parameter : parameters) {
+    count += parameter.trainable ? parameter.size() : 0;
+  }
+  return count;
+}
+
+Array initial_value(const Parameter& parameter) {
+  Array value(parameter.shape.dtype(), parameter.shape.dims());
+  if (parameter.init == Init::zeros) {
+    return value;
+  }
+  if (parameter.init == Init::ones) {
+    return Array::full(value.dtype(), value.dims(), 1);
+  }
+  // Uniform of the wanted deviation, from a hash of name and position: no order of generation to keep.
+  const uint64_t key = hash_bytes(parameter.name);
+  const double width = parameter.scale * std::sqrt(3.0);
+  auto elements = value.mutable_values<float>();
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const double unit = static_cast<double>(combine_hash(key, i) >> 11) * 0x1p-53;
+    elements[i] = static_cast<float>((2 * unit - 1) * width);
+  }
+  return value;
+}
+
+std::vector<Array> initial_values(const Model& model) {
+  std::vector<Array> values;
+  values.reserve(model.parameters.size());
+  for (const Parameter& parameter : model.parameters) {
+    values.push_back(initial_value(parameter));
+  }
+  return values;
+}
+
+Graph with_weights(const Model& model) {
+  const auto& inputs = model.graph.inputs();
+  std::vector<Value> data(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(model.data_inputs));
+  std::vector<Value> operands = data;
+  for (const Parameter& parameter : model.parameters) {
+    // A parameter's name is an axis of nothing: the constant has the same concrete shape.
+    operands.push_back(reshape(constant(initial_value(parameter)), parameter.shape.axes()));
+  }
+  std::vector<Output> outputs = model.graph.outputs();
+  const std::vector<Value> values = inline_graph(model.graph, operands);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].value = values[i];
+    if (outputs[i].aliases >= static_cast<int>(model.data_inputs)) {
+      outputs[i].aliases = -1;  // a constant has no memory to take over
+    }
+  }
+  return {model.graph.name(), std::move(data), std::move(outputs), model.graph.relations()};
+}
+
+}  // namespace tenon

@@ -1,0 +1,100 @@
+#include "ops/make.h"
+
+#include <sstream>
+
+#include "base/fail.h"
+
+namespace tenon {
+namespace {
+
+struct OperandNames {
+  std::vector<std::string> names;
+  bool variadic = false;
+};
+
+OperandNames parse_operands(std::string_view text) {
+  OperandNames result;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    result.variadic = word.ends_with("...");
+    result.names.push_back(result.variadic ? word.substr(0, word.size() - 3) : word);
+  }
+  return result;
+}
+
+void check_operand_count(const OperandNames& expected, size_t given) {
+  const size_t least = expected.names.size() - (expected.variadic ? 1 : 0);
+  if (expected.variadic ? given < least : given != least) {
+    fail("takes {}{} operand{}, not {}", expected.variadic ? "at least " : "", least, least == 1 ? "" : "s", given);
+  }
+}
+
+/// Drop what is proven; what is refuted is an error now.
+std::vector<Constraint> settle(std::vector<Constraint> constraints, std::string_view operation) {
+  std::vector<Constraint> open;
+  for (Constraint& constraint : constraints) {
+    const Verdict verdict = decide(constraint);
+    if (verdict == Verdict::fails) {
+      fail("needs {}, which never holds", constraint.to_string());
+    }
+    if (verdict == Verdict::unknown) {
+      constraint.needed_by = operation;
+      constraint.place = build_context().place;
+      open.push_back(std::move(constraint));
+    }
+  }
+  return open;
+}
+
+}  // namespace
+
+void rethrow_with_context(const Error& error, std::string_view operation,
+                          const std::vector<std::string>& operand_names, Operands operands) {
+  if (error.has_notes()) {
+    throw error;
+  }
+  Error full(fmt::format("{}: {}", operation, error.what()));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto* in = operands[i] ? operands[i].node().as<Input>() : nullptr;
+    const std::string name = in != nullptr ? fmt::format("`{}`", in->name)
+                             : i < operand_names.size() && operands.size() <= operand_names.size()
+                                 ? operand_names[i]
+                                 : fmt::format("operand {}", i);
+    full.note(fmt::format("{}: {}", name, operands[i] ? operands[i].shape().to_string() : "empty"));
+  }
+  if (const std::string& place = build_context().place; !place.empty()) {
+    full.note(fmt::format("at node \"{}\"", place));
+  }
+  throw full;
+}
+
+std::vector<Value> make_all(Op op, std::vector<Value> inputs) {
+  const std::string_view operation = op_name(op);
+  const OperandNames expected = parse_operands(kind_info(op).operands);
+  Inferred inferred;
+  try {
+    check_operand_count(expected, inputs.size());
+    for (const Value& value : inputs) {
+      if (!value) {
+        fail("an operand is an empty Value");
+      }
+    }
+    inferred = std::visit([&](const auto& kind) { return infer(kind, inputs); }, op);
+    inferred.constraints = settle(std::move(inferred.constraints), operation);
+  } catch (const Error& error) {
+    rethrow_with_context(error, operation, expected.names, inputs);
+  }
+  const size_t outputs = inferred.shapes.size();
+  const Value first =
+      intern(std::move(op), std::move(inputs), std::move(inferred.shapes), std::move(inferred.constraints));
+  std::vector<Value> values;
+  values.reserve(outputs);
+  for (size_t i = 0; i < outputs; ++i) {
+    values.emplace_back(&first.node(), static_cast<int>(i));
+  }
+  return values;
+}
+
+Value make(Op op, std::vector<Value> inputs) { return make_all(std::move(op), std::move(inputs)).front(); }
+
+}  // namespace tenon

@@ -1,0 +1,32 @@
+// The one way to make a node: infer, check, intern.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/node.h"
+#include "ops/infer.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+/// The node's first output. Errors name the operation, the operands' shapes and the place.
+Value make(Op op, std::vector<Value> inputs);
+/// All of its outputs.
+std::vector<Value> make_all(Op op, std::vector<Value> inputs);
+
+/// Add the operation, the operands and the place to an error from building code, unless somebody inside did.
+[[noreturn]] void rethrow_with_context(const Error& error, std::string_view operation,
+                                       const std::vector<std::string>& operand_names, Operands operands);
+
+/// Run `build`, giving its errors the context of `operation` on `operands`.
+template <class Build>
+auto in_context(std::string_view operation, const std::vector<Value>& operands, Build&& build) {
+  try {
+    return build();
+  } catch (const Error& error) {
+    rethrow_with_context(error, operation, {}, operands);
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,132 @@
+// Map: one row of the scalar table, element by element.
+#include "base/fail.h"
+#include "ops/axes.h"
+#include "ops/make.h"
+#include "ops/scalar_table.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace {
+
+/// The condition of a select is the one operand that is not of the common dtype.
+bool is_condition(const ScalarFn& fn, size_t operand) { return fn.arity == 3 && fn.domain == Domain::any && operand == 0; }
+
+void check_dtypes(const ScalarFn& fn, Operands in) {
+  const size_t common = is_condition(fn, 0) ? 1 : 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const Dtype dtype = in[i].dtype();
+    if (is_condition(fn, i)) {
+      if (dtype != Dtype::boolean) {
+        fail("the condition is {}, must be bool", name(dtype));
+      }
+    } else if (!contains(fn.domain, dtype)) {
+      fail("operand {} is {}, must be {}", i, name(dtype), describe(fn.domain));
+    } else if (dtype != in[common].dtype()) {
+      fail("operands are {} and {}; cast one of them", name(in[common].dtype()), name(dtype));
+    }
+  }
+}
+
+/// Whether `x` must be repeated to have the axes `to`. Axes that are merely not known to be equal are not repeated:
+/// Map matches those, with a check when bound.
+bool needs_broadcast(const Shape& x, const std::vector<Axis>& to) {
+  if (x.axes().size() != to.size()) {
+    return true;
+  }
+  for (size_t i = 0; i < to.size(); ++i) {
+    const Axis& from = x.axes()[i];
+    if (from.extent() == to[i].extent()) {
+      continue;
+    }
+    const bool one = from.extent() == Extent(1);
+    const bool may_be_one = from.is_dynamic() && (to[i].extent().is_constant() || is_generated_name(from.name())) &&
+                            (from.name().empty() || from.name() != to[i].name());
+    if (one || may_be_one) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Value> as_values(const ScalarFn& fn, const std::vector<Operand>& operands) {
+  std::optional<Dtype> dtype;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (const Value* value = operands[i].value(); value != nullptr && *value && !is_condition(fn, i) && !dtype) {
+      dtype = value->dtype();
+    }
+  }
+  std::vector<Value> values;
+  for (const Operand& operand : operands) {
+    if (operand.value() == nullptr && !dtype) {
+      fail("{}: at least one operand must be a Value, to give the numbers a dtype", fn.name);
+    }
+    values.push_back(operand.value() != nullptr ? *operand.value() : scalar(*dtype, operand.number()));
+  }
+  return values;
+}
+
+}  // namespace
+
+Dtype result_dtype(const ScalarFn& fn, Operands in) {
+  return fn.result == ResultRule::logical ? Dtype::boolean : in.back().dtype();
+}
+
+Inferred infer(const Map& op, Operands in) {
+  const ScalarFn& fn = *op.fn;
+  if (in.size() != static_cast<size_t>(fn.arity)) {
+    fail("takes {} operand{}, not {}", fn.arity, fn.arity == 1 ? "" : "s", in.size());
+  }
+  check_dtypes(fn, in);
+  if (fn.result != ResultRule::given && op.dtype != result_dtype(fn, in)) {
+    fail("gives {}, not {}", name(result_dtype(fn, in)), name(op.dtype));
+  }
+  Inferred result;
+  std::vector<Axis> axes = in[0].shape().axes();
+  for (size_t k = 1; k < in.size(); ++k) {
+    if (in[k].rank() != in[0].rank()) {
+      fail("operands have ranks {} and {}", in[0].rank(), in[k].rank());
+    }
+    for (int i = 0; i < in[k].rank(); ++i) {
+      const Axis matched = match_axes(in[0], i, in[k], i, result.constraints);
+      Axis& axis = axes[static_cast<size_t>(i)];
+      axis = axis.is_dynamic() || axis.name().empty() ? matched : axis;
+    }
+  }
+  result.shapes = {Shape(op.dtype, std::move(axes))};
+  return result;
+}
+
+Value map(std::string_view function, const std::vector<Operand>& operands) {
+  const ScalarFn* fn = find_scalar_fn(function);
+  if (fn == nullptr) {
+    fail("there is no elementwise function called `{}`", function);
+  }
+  std::vector<Value> values = as_values(*fn, operands);
+  for (const Value& value : values) {
+    if (!value) {
+      fail("{}: an operand is an empty Value", fn->name);
+    }
+  }
+  return in_context(fn->name, values, [&] {
+    if (values.size() != static_cast<size_t>(fn->arity)) {
+      fail("takes {} operand{}, not {}", fn->arity, fn->arity == 1 ? "" : "s", values.size());
+    }
+    check_dtypes(*fn, values);
+    std::vector<std::vector<Axis>> lists;
+    for (const Value& value : values) {
+      lists.push_back(value.shape().axes());
+    }
+    const std::vector<Axis> axes = broadcast_lists(lists);
+    std::vector<Value> aligned;
+    for (const Value& value : values) {
+      aligned.push_back(needs_broadcast(value.shape(), axes) ? broadcast_to(value, axes) : value);
+    }
+    return make(Map{.fn = fn, .dtype = result_dtype(*fn, values)}, std::move(aligned));
+  });
+}
+
+Value cast(const Value& x, Dtype dtype) {
+  return x && x.dtype() == dtype ? x : make(Map{.fn = &scalar_fn("cast"), .dtype = dtype}, {x});
+}
+
+}  // namespace tenon

@@ -1,0 +1,30 @@
+// Writes tenon/elementwise.h, the typed builders of the scalar table, so that a row needs no second list anywhere.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "ops/scalar_table.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: gen_elementwise FILE\n");
+    return 1;
+  }
+  std::ofstream out(argv[1]);
+  out << "// Elementwise functions, one for each row of the scalar table. Made by gen_elementwise; do not edit.\n"
+         "#pragma once\n\n#include \"tenon/operand.h\"\n\nnamespace tenon {\n";
+  for (const tenon::ScalarFn* fn : tenon::scalar_table()) {
+    if (fn->result == tenon::ResultRule::given) {
+      continue;  // cast takes a dtype and is declared in ops.h
+    }
+    static constexpr const char* kParameters[] = {"", "const Operand& x", "const Operand& x, const Operand& y",
+                                                  "const Operand& x, const Operand& y, const Operand& z"};
+    static constexpr const char* kArguments[] = {"", "x", "x, y", "x, y, z"};
+    const auto arity = static_cast<size_t>(fn->arity);
+    out << fmt::format("\n/// {}\ninline Value {}({}) {{ return map(\"{}\", {{{}}}); }}\n", fn->doc, fn->name,
+                       kParameters[arity], fn->name, kArguments[arity]);
+  }
+  out << "\n}  // namespace tenon\n";
+  return out.flush() ? 0 : 1;
+}

@@ -1,0 +1,16 @@
+#include "passes/inline_calls.h"
+
+#include "passes/rewrite.h"
+
+namespace tenon {
+
+Graph inline_calls(Graph graph) {
+  return rewrite(graph, [](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
+    if (const auto* call = node.as<Call>()) {
+      return inline_graph(inline_calls(call->body), operands);
+    }
+    return std::nullopt;
+  });
+}
+
+}  // namespace tenon

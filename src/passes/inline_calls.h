@@ -1,0 +1,12 @@
+// Composites become the operations they are made of.
+#pragma once
+
+#include "tenon/graph.h"
+
+namespace tenon {
+
+/// Replace every call by its body, calls inside bodies included.
+///   before: call(x, body=softmax)        after: div(exp(sub(x, ...)), ...)
+Graph inline_calls(Graph graph);
+
+}  // namespace tenon

@@ -1,0 +1,47 @@
+#include "text/builder_arguments.h"
+
+namespace tenon::text {
+
+BuilderArguments::BuilderArguments(const CatalogEntry& entry, Arguments& arguments, ExpressionParser& expressions)
+    : expressions_(expressions), parts_(entry.parameters.size()) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Parameter& parameter = entry.parameters[i];
+    names.emplace_back(parameter.name);
+    if (parameter.type == ArgumentType::values && arguments.peek() != nullptr && starts_operand(*arguments.peek())) {
+      while (arguments.peek() != nullptr && starts_operand(*arguments.peek())) {
+        parts_[i].push_back(arguments.take_next());
+      }
+    } else if (const std::optional<Cursor> content = arguments.take(parameter.name)) {
+      parts_[i].push_back(*content);
+    }
+  }
+  arguments.finish(entry.name, names);
+}
+
+void BuilderArguments::read(size_t parameter, Value& to) {
+  Cursor content = parts_[parameter].front();
+  to = expressions_.parse_value(content);
+  content.expect_done();
+}
+
+void BuilderArguments::read(size_t parameter, std::vector<Value>& to) {
+  std::vector<Cursor> parts = parts_[parameter];
+  if (parts.front().at('[')) {
+    Cursor list = parts.front();
+    parts = split_items(list.take_bracketed('['));
+    list.expect_done();
+  }
+  for (Cursor& content : parts) {
+    to.push_back(expressions_.parse_value(content));
+    content.expect_done();
+  }
+}
+
+void BuilderArguments::read(size_t parameter, Operand& to) {
+  Cursor content = parts_[parameter].front();
+  to = expressions_.parse_operand(content);
+  content.expect_done();
+}
+
+}  // namespace tenon::text

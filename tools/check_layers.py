@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Check that includes point down only.
+
+The layers and what each of them sees are read from the tenon_layer() table in CMakeLists.txt. Every #include in src/
+must name the same folder or one that it sees; a public header belongs to the layer given below and is held to the same
+rule. Prints one line for each violation and exits with status 1 when there is any.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+# The layer that each header of include/tenon/ (or a generated one) belongs to.
+PUBLIC_HEADERS = {
+    "error.h": "base",
+    "half.h": "base",
+    "dtype.h": "base",
+    "array.h": "base",
+    "extent.h": "shape",
+    "shape.h": "shape",
+    "bindings.h": "shape",
+    "assumptions.h": "shape",
+    "interval.h": "shape",
+    "constraint.h": "shape",
+    "graph.h": "ir",
+    "operand.h": "ops",
+    "ops.h": "ops",
+    "elementwise.h": "ops",
+    "text.h": "text",
+    "interpreter.h": "interp",
+}
+UMBRELLA = "tenon.h"  # includes every public header; for users, tests and programs, not for src/
+
+LAYER = re.compile(r"^tenon_layer\((\w+)([^)]*)\)", re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+KEYWORDS = {"DEPS", "DIR", "ONLY", "EXCEPT"}
+
+
+def read_layers(cmake_text):
+    """Folder of src/ -> the set of folders that it sees, itself among them."""
+    folder_of, sees = {}, {}
+    for name, rest in LAYER.findall(cmake_text):
+        options, key = {}, None
+        for word in rest.split():
+            if word in KEYWORDS:
+                key = word
+                options[key] = []
+            else:
+                options[key].append(word)
+        folder = options.get("DIR", [name])[0]
+        folder_of[name] = folder
+        seen = sees.setdefault(folder, {folder})
+        for dep in options.get("DEPS", []):
+            if dep not in folder_of:
+                raise SystemExit(f"CMakeLists.txt: layer {name} names {dep}, which is not declared above it")
+            seen |= sees[folder_of[dep]]
+    if not sees:
+        raise SystemExit("CMakeLists.txt: no tenon_layer() lines found")
+    return sees
+
+
+def includes(path):
+    """(line number, '<' or '"', target) of every #include."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1), match.group(2)
+
+
+def is_standard(target):
+    return "/" not in target and "." not in target
+
+
+class Checker:
+    def __init__(self, root):
+        self.root = root
+        self.sees = read_layers((root / "CMakeLists.txt").read_text(encoding="utf-8"))
+        self.violations = []
+
+    def report(self, path, number, text):
+        self.violations.append(f"{path.relative_to(self.root).as_posix()}:{number}: {text}")
+
+    def check_target(self, path, number, layer, target):
+        """`target`, written in quotes, from a file of `layer`."""
+        folder, slash, name = target.partition("/")
+        if folder == "tenon" and name == UMBRELLA:
+            self.report(path, number, f"{layer} must not include {target}: name the header that is needed")
+            return
+        if folder == "tenon":
+            owner = PUBLIC_HEADERS.get(name)
+            if owner is None:
+                self.report(path, number, f"{target} has no layer: add it to PUBLIC_HEADERS in tools/check_layers.py")
+                return
+        elif not slash or folder not in self.sees:
+            self.report(path, number, f"{target}: includes are written folder/file.h, from src/ or include/")
+            return
+        else:
+            owner = folder
+        if owner not in self.sees[layer]:
+            below = ", ".join(f for f in self.sees if f in self.sees[layer] and f != layer) or "no other layer"
+            owned = f", which belongs to {owner}" if folder == "tenon" else ""
+            self.report(path, number, f"{layer} must not include {target}{owned} ({layer} sees {below})")
+
+    def check_source(self, path):
+        layer = path.relative_to(self.root / "src").parts[0]
+        if layer not in self.sees:
+            self.report(path, 1, f"src/{layer} is not a layer: add it to the table in CMakeLists.txt")
+            return
+        for number, kind, target in includes(path):
+            if kind == '"':
+                self.check_target(path, number, layer, target)
+            elif target.split("/")[0] in {"tenon", *self.sees} and "/" in target:
+                self.report(path, number, f'<{target}>: our own headers are included as "{target}"')
+
+    def check_public(self, path):
+        name = path.relative_to(self.root / "include/tenon").as_posix()
+        layer = PUBLIC_HEADERS.get(name)
+        if layer is None and name != UMBRELLA:
+            self.report(path, 1, f"tenon/{name} has no layer: add it to PUBLIC_HEADERS in tools/check_layers.py")
+            return
+        for number, kind, target in includes(path):
+            if not (is_standard(target) if kind == "<" else target.startswith("tenon/")):
+                shown = f"<{target}>" if kind == "<" else target
+                self.report(path, number, f"a public header must not include {shown}: tenon/ and standard headers only")
+            elif kind == '"' and name != UMBRELLA:
+                self.check_target(path, number, layer, target)
+
+    def run(self):
+        for path in sorted((self.root / "src").rglob("*")):
+            if path.suffix in {".h", ".cpp"}:
+                self.check_source(path)
+        for path in sorted((self.root / "include").rglob("*.h")):
+            self.check_public(path)
+        return self.violations
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", nargs="?", type=Path, default=Path(__file__).resolve().parent.parent)
+    violations = Checker(parser.parse_args().root.resolve()).run()
+    for line in violations:
+        print(line)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
