@@ -26,31 +26,16 @@ Array noise(std::vector<int64_t> dims, double scale, uint32_t seed) {
   return result;
 }
 
-Value dense(const Value& x, int64_t from, int64_t to, uint32_t seed) {
+Value layer(const Value& x, int64_t from, int64_t to, uint32_t seed, std::string_view activation = {}) {
   const Value weight = constant(noise({from, to}, 1 / std::sqrt(static_cast<double>(from)), seed));
-  const Value bias = constant(noise({to}, 0.1, seed + 1));
-  return matmul(x, weight) + bias;
-}
-
-Value normalize(const Value& x) {
-  return composite("layer_norm", {x}, [](const std::vector<Value>& in) {
-    const Value centered = in[0] - reduce_mean(in[0], {-1}, true);
-    return centered * rsqrt(reduce_mean(square(centered), {-1}, true) + 1e-5);
-  });
-}
-
-Value softmax(const Value& x) {
-  return composite("softmax", {x}, [](const std::vector<Value>& in) {
-    const Value e = exp(in[0] - reduce_max(in[0], {-1}, true));
-    return e / reduce_sum(e, {-1}, true);
-  });
+  return dense(x, weight, constant(noise({to}, 0.1, seed + 1)), activation);
 }
 
 Graph classifier() {
   const Value x = input("x", shape(f32, "batch", "seq", kWidth));
-  const Value mixed = normalize(x + dense(gelu(dense(x, kWidth, kHidden, 1)), kHidden, kWidth, 3));
+  const Value mixed = layer_norm(x + layer(layer(x, kWidth, kHidden, 1, "gelu"), kHidden, kWidth, 3));
   const Value pooled = reduce_mean(mixed, {1});
-  return {{x}, {{"probabilities", softmax(dense(pooled, kWidth, kClasses, 5))}}};
+  return {{x}, {{"probabilities", softmax(layer(pooled, kWidth, kClasses, 5))}}};
 }
 
 }  // namespace
@@ -64,16 +49,17 @@ void run_demo() {
              to_text(model, {.max_constant_elements = 8}));
   fmt::print("The interpreter, the slow and exact back end, runs it at any binding:\n\n");
   fmt::print("  {:<20} {:<28} {:<22} {:>10}\n", "binding", "input", "output", "time");
-  for (const Bindings& sizes : {Bindings{{"batch", 1}, {"seq", 1}}, Bindings{{"batch", 1}, {"seq", 16}},
-                                Bindings{{"batch", 8}, {"seq", 77}}, Bindings{{"batch", 3}, {"seq", 128}},
-                                Bindings{{"batch", 0}, {"seq", 5}}}) {
+  for (const Bindings& sizes :
+       {Bindings{{"batch", 1}, {"seq", 1}}, Bindings{{"batch", 1}, {"seq", 16}}, Bindings{{"batch", 8}, {"seq", 77}},
+        Bindings{{"batch", 3}, {"seq", 128}}, Bindings{{"batch", 0}, {"seq", 5}}}) {
     const Array x = noise({sizes.at("batch"), sizes.at("seq"), kWidth}, 1, 9);
     const auto begin = Clock::now();
     const Array y = interpret(model, {x})[0];
     const std::chrono::duration<double, std::milli> time = Clock::now() - begin;
     const Shape in = resolve(model.inputs()[0].shape(), sizes);
     const Shape out = resolve(model.outputs()[0].value.shape(), sizes);
-    fmt::print("  {:<20} {:<28} {:<22} {:>7.2f} ms\n", sizes.to_string(), in.to_string(), out.to_string(), time.count());
+    fmt::print("  {:<20} {:<28} {:<22} {:>7.2f} ms\n", sizes.to_string(), in.to_string(), out.to_string(),
+               time.count());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "demo.h"
+#include "models.h"
 #include "tenon/error.h"
 
 namespace {
@@ -17,6 +18,7 @@ struct Verb {
 
 constexpr Verb kVerbs[] = {
     {"demo", "build a small model, run it at five shapes, print shapes and times", tenon::run_demo},
+    {"models", "list the built-in models with parameters and multiply-accumulates", tenon::list_models},
     {"version", "print the version", [] { fmt::print("tenon {}\n", TENON_VERSION); }},
 };
 

@@ -27,8 +27,19 @@ PUBLIC_HEADERS = {
     "operand.h": "ops",
     "ops.h": "ops",
     "elementwise.h": "ops",
+    "convolution.h": "ops",
+    "indexing.h": "ops",
+    "control.h": "ops",
+    "nn.h": "ops",
+    "losses.h": "ops",
+    "recurrent.h": "ops",
+    "einsum.h": "ops",
+    "random.h": "ops",
     "text.h": "text",
     "interpreter.h": "interp",
+    "autodiff.h": "passes",
+    "optimizers.h": "passes",
+    "models.h": "models",
 }
 UMBRELLA = "tenon.h"  # includes every public header; for users, tests and programs, not for src/
 

@@ -28,12 +28,12 @@ Value conv(const Value& x, const Value& w, const ConvOptions& options = {});
 struct ConvTransposeOptions {
   std::vector<int64_t> stride = {};
   std::vector<int64_t> dilation = {};
-  std::vector<Extent> low = {}, high = {};   // cropped from the result
-  std::vector<Extent> output_padding = {};   // added at its end
+  std::vector<Extent> low = {}, high = {};  // cropped from the result
+  std::vector<Extent> output_padding = {};  // added at its end
   int64_t groups = 1;
 };
-/// The transpose of conv, as ONNX and PyTorch define it: w is [channel, out channel / groups, offset...], and the result
-/// has stride * (n - 1) + span - low - high + output_padding positions.
+/// The transpose of conv, as ONNX and PyTorch define it: w is [channel, out channel / groups, offset...], and the
+/// result has stride * (n - 1) + span - low - high + output_padding positions.
 Value conv_transpose(const Value& x, const Value& w, const ConvTransposeOptions& options = {});
 
 struct PoolOptions {
@@ -76,8 +76,8 @@ struct Scale {
   double numerator = 1;
   double denominator = 1;
 };
-/// As resize(), to floor(n * scale) positions, with coordinates by the scale itself. On a symbolic axis the scale must be
-/// a fraction of whole numbers up to 2^20 (1.5 and {1, 3} are).
+/// As resize(), to floor(n * scale) positions, with coordinates by the scale itself. On a symbolic axis the scale must
+/// be a fraction of whole numbers up to 2^20 (1.5 and {1, 3} are).
 Value resize_by(const Value& x, const Axes& axes, const std::vector<Scale>& scales, const ResizeOptions& options = {});
 
 }  // namespace tenon

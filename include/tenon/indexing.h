@@ -64,8 +64,7 @@ Value arange(const Extent& start, const Extent& stop, int64_t step = 1, Dtype dt
 Value linspace(double start, double stop, const Extent& count, Dtype dtype = f32);
 /// `on` where a new axis of `depth` elements, at `axis` of the result, counts to the index, else `off`. Negative
 /// positions count from the end; one out of range gives `off` everywhere.
-Value one_hot(const Value& index, const Extent& depth, Dtype dtype = f32, double on = 1, double off = 0,
-              int axis = -1);
+Value one_hot(const Value& index, const Extent& depth, Dtype dtype = f32, double on = 1, double off = 0, int axis = -1);
 /// 1 at [i, i + k], else 0.
 Value eye(const Extent& rows, const Extent& columns, const Extent& k = 0, Dtype dtype = f32);
 /// bool[rows, columns], true at [i, j] for j <= i + k: the causal mask of a query block that begins behind k keys.

@@ -12,7 +12,7 @@ struct InterpretOptions {
   /// Sizes of names that no input shape determines.
   Bindings bindings = {};
   /// Evaluate every float in f64, without rounding to the graph's dtypes: the reference for error bounds. Float outputs
-  /// are f64 then.
+  /// are f64 then, and float inputs may be given as f64 too.
   bool reference = false;
 };
 

@@ -124,6 +124,7 @@ Model lstm_lm(const LstmOptions& options = {});
 struct ModelEntry {
   std::string_view name;
   std::string_view doc;
+  std::string_view typical;  // a usual binding, as Bindings::parse reads it
   Model (*build)();
 };
 std::span<const ModelEntry> model_table();

@@ -96,10 +96,10 @@ struct AttentionOptions {
 Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options = {});
 
 struct HeadWeights {
-  std::vector<Value> w;             // one or three, as for qkv_dense
-  std::vector<Value> bias = {};     // as many, or none
-  Value w_out;                      // [heads * depth, width]
-  Value bias_out = {};              // [width]
+  std::vector<Value> w;          // one or three, as for qkv_dense
+  std::vector<Value> bias = {};  // as many, or none
+  Value w_out;                   // [heads * depth, width]
+  Value bias_out = {};           // [width]
 };
 /// qkv_dense, attention, heads side by side again, dense. With a `context`[..., key, width], keys and values come from
 /// there instead of x; the weights must be three then.

@@ -95,7 +95,7 @@ Value concat(const std::vector<Value>& values, int axis);
 /// x at `index` along `axis`: the axes of index take the place of that axis.
 Value take(const Value& x, const Value& index, int axis = 0);
 struct GatherAxes {
-  Axes axes;                           // of x, one for each index operand
+  Axes axes;                            // of x, one for each index operand
   Axes x_batch = {}, index_batch = {};  // paired
 };
 /// x at positions along several axes; the result has batch axes, other axes of the indices, other axes of x.

@@ -10,16 +10,17 @@ namespace tenon {
 ///
 /// The generator is Philox-4x32 with 10 rounds. Its block number b, which has four 32-bit words, comes from the
 /// counter words (b mod 2^32, b / 2^32, counter mod 2^32, counter / 2^32) and the key words (key mod 2^32,
-/// key / 2^32). Element i, in row-major order, is word i mod 4 of block i / 4; a u64 element i is the words 2i (low) and
-/// 2i + 1 (high). So an element depends on its row-major position and not on the sizes: a longer draw begins with a
+/// key / 2^32). Element i, in row-major order, is word i mod 4 of block i / 4; a u64 element i is the words 2i (low)
+/// and 2i + 1 (high). So an element depends on its row-major position and not on the sizes: a longer draw begins with a
 /// shorter one.
 Value random_bits(const Value& key, const Value& counter, const Shape& shape);
 
-/// Uniform in [low, high), `high` itself never; of the float dtype of `shape`. The same in every dtype up to rounding
-/// for f16, bf16 and f32, which take the high bits of one u32 each; f64 takes those of a u64.
+/// Uniform in [low, high), `high` itself never; of the float dtype of `shape`. f16, bf16 and f32
+/// take the high bits of one u32 for each element, as many as they can tell apart below 1, and f64 those of a u64.
 Value uniform(const Value& key, const Value& counter, const Shape& shape, double low = 0, double high = 1);
 
-/// Normally distributed (Box-Muller: each element takes two words, or two u64 for f64). f16 and bf16 are computed in f32.
+/// Normally distributed (Box-Muller: each element takes two words, or two u64 for f64). f16 and bf16 are computed in
+/// f32.
 Value normal(const Value& key, const Value& counter, const Shape& shape, double mean = 0, double deviation = 1);
 
 /// True with `probability`, a number or a Value of f32 that broadcasts to the axes. 0 is never, 1 is always.

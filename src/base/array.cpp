@@ -89,7 +89,8 @@ Array Array::cast(Dtype to) const {
   Array result(to, dims_);
   visit_dtype(dtype_, [&]<class From>() {
     visit_dtype(to, [&]<class To>() {
-      std::ranges::transform(values<From>(), result.mutable_values<To>().begin(), [](From x) { return convert<To>(x); });
+      std::ranges::transform(values<From>(), result.mutable_values<To>().begin(),
+                             [](From x) { return convert<To>(x); });
     });
   });
   return result;

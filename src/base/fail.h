@@ -20,9 +20,9 @@ template <class... Args>
 }  // namespace tenon
 
 /// An invariant of ours; stays on in release builds. Further arguments are a format string and its values.
-#define TENON_CHECK(condition, ...)                                                              \
-  do {                                                                                           \
-    if (!(condition)) [[unlikely]] {                                                             \
-      ::tenon::check_failed(#condition, __FILE__, __LINE__, ::fmt::format("" __VA_ARGS__));      \
-    }                                                                                            \
+#define TENON_CHECK(condition, ...)                                                         \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]] {                                                        \
+      ::tenon::check_failed(#condition, __FILE__, __LINE__, ::fmt::format("" __VA_ARGS__)); \
+    }                                                                                       \
   } while (false)

@@ -12,7 +12,8 @@ namespace {
 
 /// Floats accumulate in f64 and round once at the end; integers wrap.
 template <class T>
-using Accumulator = std::conditional_t<is_float_type<T>, double, std::conditional_t<std::is_same_v<T, bool>, bool, uint64_t>>;
+using Accumulator =
+    std::conditional_t<is_float_type<T>, double, std::conditional_t<std::is_same_v<T, bool>, bool, uint64_t>>;
 
 /// The first NaN beats everything, then the first extreme.
 template <class T>
@@ -93,7 +94,8 @@ Arrays evaluate(const Reduce& op, const Evaluation& e) {
   const Index kept_strides = pick(strides, kept);
   const Index reduced_strides = pick(strides, op.axes);
   Index offsets;
-  for_each_index(pick(in.dims(), op.axes), [&](const Index& index, int64_t) { offsets.push_back(dot(index, reduced_strides)); });
+  for_each_index(pick(in.dims(), op.axes),
+                 [&](const Index& index, int64_t) { offsets.push_back(dot(index, reduced_strides)); });
 
   Array out = e.output();
   visit_dtype(in.dtype(), [&]<class T>() {
@@ -106,13 +108,12 @@ Arrays evaluate(const Reduce& op, const Evaluation& e) {
     };
     if constexpr (std::is_same_v<T, bool>) {
       TENON_CHECK(op.op == ReduceOp::any || op.op == ReduceOp::all);
-      fill(out.mutable_values<bool>(), [&](const Line& line) { return reduce_logical(x, line, op.op == ReduceOp::any); });
+      fill(out.mutable_values<bool>(),
+           [&](const Line& line) { return reduce_logical(x, line, op.op == ReduceOp::any); });
     } else {
       const bool maximum = op.op == ReduceOp::max || op.op == ReduceOp::argmax;
       switch (op.op) {
-        case ReduceOp::sum:
-          fill(out.mutable_values<T>(), [&](const Line& line) { return reduce_sum(x, line); });
-          break;
+        case ReduceOp::sum: fill(out.mutable_values<T>(), [&](const Line& line) { return reduce_sum(x, line); }); break;
         case ReduceOp::product:
           fill(out.mutable_values<T>(), [&](const Line& line) { return reduce_product(x, line); });
           break;

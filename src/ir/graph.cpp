@@ -200,8 +200,8 @@ bool operator==(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < a.nodes().size(); ++i) {
     const Node& x = *a.nodes()[i];
     const Node& y = *b.nodes()[i];
-    if (&x != &y && (x.shapes != y.shapes || !std::ranges::equal(x.inputs, y.inputs, same_value) ||
-                     !same_structure(x.op, y.op))) {
+    if (&x != &y &&
+        (x.shapes != y.shapes || !std::ranges::equal(x.inputs, y.inputs, same_value) || !same_structure(x.op, y.op))) {
       return false;
     }
   }

@@ -13,9 +13,8 @@ namespace {
 constexpr size_t kSmallConstantBytes = 4096;
 
 bool same_field(const Array& a, const Array& b) {
-  return a.byte_count() <= kSmallConstantBytes
-             ? same_bits(a, b)
-             : a.dtype() == b.dtype() && a.dims() == b.dims() && a.data() == b.data();
+  return a.byte_count() <= kSmallConstantBytes ? same_bits(a, b)
+                                               : a.dtype() == b.dtype() && a.dims() == b.dims() && a.data() == b.data();
 }
 
 bool same_field(const View& a, const View& b) { return same_structure(as_op(a), as_op(b)); }
@@ -107,7 +106,8 @@ uint64_t hash_structure(const Op& op) {
   uint64_t hash = op.index();
   std::visit(
       [&](const auto& kind) {
-        for_each_field(kind, [&](std::string_view, const auto& field) { hash = combine_hash(hash, hash_field(field)); });
+        for_each_field(kind,
+                       [&](std::string_view, const auto& field) { hash = combine_hash(hash, hash_field(field)); });
       },
       op);
   return hash;

@@ -91,7 +91,7 @@ struct Contract {
 };
 
 /// Combine the elements of each position of a sliding window, by sum, product, max or min; all lists have one entry for
-/// each axis. Padding counts as the identity of the operation.
+/// each axis. Padding counts as the identity of the operation; it may be negative: it crops.
 struct Window {
   ReduceOp op = ReduceOp::sum;
   std::vector<int64_t> size, stride, dilation;
@@ -115,9 +115,12 @@ struct Conv {
 
   static constexpr KindInfo info{"conv", "x w"};
   static constexpr auto fields() {
-    return std::tuple{Field{"stride", &Conv::stride},         Field{"x_dilation", &Conv::x_dilation},
-                      Field{"w_dilation", &Conv::w_dilation}, Field{"low", &Conv::low},
-                      Field{"high", &Conv::high},             Field{"groups", &Conv::groups}};
+    return std::tuple{Field{"stride", &Conv::stride},
+                      Field{"x_dilation", &Conv::x_dilation},
+                      Field{"w_dilation", &Conv::w_dilation},
+                      Field{"low", &Conv::low},
+                      Field{"high", &Conv::high},
+                      Field{"groups", &Conv::groups}};
   }
 };
 
@@ -268,11 +271,11 @@ struct If {
   }
 };
 
-/// `trips` runs of a body. Operands: `carried` values, then `scanned` values whose first axis has `trips` elements, then
-/// values that stay the same. The body takes the iteration (i64 scalar), the carried values, an element of each scanned
-/// one, and the rest; it gives the carried values anew, in the same shapes, then values to be stacked along a new first
-/// axis. The node's outputs are the last carried values and the stacks. When `conditional`, the body's first output is a
-/// bool scalar that says whether to go on, `trips` is an upper bound, and nothing is stacked.
+/// `trips` runs of a body. Operands: `carried` values, then `scanned` values whose first axis has `trips` elements,
+/// then values that stay the same. The body takes the iteration (i64 scalar), the carried values, an element of each
+/// scanned one, and the rest; it gives the carried values anew, in the same shapes, then values to be stacked along a
+/// new first axis. The node's outputs are the last carried values and the stacks. When `conditional`, the body's first
+/// output is a bool scalar that says whether to go on, `trips` is an upper bound, and nothing is stacked.
 struct Loop {
   Graph body;
   Extent trips = 0;
@@ -306,8 +309,9 @@ struct Barrier {
   static constexpr auto fields() { return std::tuple{}; }
 };
 
-using Op = std::variant<Input, Constant, Iota, Random, Map, Reduce, Window, Contract, Conv, Reshape, Transpose,
-                        Broadcast, Slice, Pad, Flip, Concat, Gather, Scatter, Update, Sort, Scan, Call, If, Loop, Barrier>;
+using Op =
+    std::variant<Input, Constant, Iota, Random, Map, Reduce, Window, Contract, Conv, Reshape, Transpose, Broadcast,
+                 Slice, Pad, Flip, Concat, Gather, Scatter, Update, Sort, Scan, Call, If, Loop, Barrier>;
 
 /// The spellings of an enumeration that is a field, in the order of its values.
 constexpr std::array<std::string_view, 8> spellings(ReduceOp) {

@@ -157,8 +157,8 @@ Value intern(Op op, std::vector<Value> inputs, std::vector<Shape> shapes, std::v
   node->hash = hash;
   const Node& fresh = *node;
   const auto matches = [&fresh](const Node& other) {
-    return unique_id(other.op) == unique_id(fresh.op) && other.inputs == fresh.inputs &&
-           other.shapes == fresh.shapes && same_structure(other.op, fresh.op);
+    return unique_id(other.op) == unique_id(fresh.op) && other.inputs == fresh.inputs && other.shapes == fresh.shapes &&
+           same_structure(other.op, fresh.op);
   };
   return table().find_or_add(hash, matches, std::move(node));
 }

@@ -1,5 +1,6 @@
 // Philox-4x32-10: a counter-based random generator (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-// 1, 2, 3", 2011). Every block of words is a pure function of a counter and a key, so any position can be computed alone.
+// 1, 2, 3", 2011). Every block of words is a pure function of a counter and a key, so any position can be computed
+// alone.
 #pragma once
 
 #include <array>

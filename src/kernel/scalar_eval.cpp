@@ -74,8 +74,7 @@ T unary(Prim prim, T x) {
   } else {
     switch (prim) {
       case Prim::neg: return wrap(T{0}, x, [](uint64_t a, uint64_t b) { return a - b; });
-      case Prim::abs:
-        return x < T{0} ? wrap(T{0}, x, [](uint64_t a, uint64_t b) { return a - b; }) : x;
+      case Prim::abs: return x < T{0} ? wrap(T{0}, x, [](uint64_t a, uint64_t b) { return a - b; }) : x;
       default: break;
     }
   }
@@ -110,8 +109,7 @@ T integer_binary(Prim prim, T a, T b) {
         return T{0};
       }
       return std::is_signed_v<T> && b == static_cast<T>(-1) ? unary(Prim::neg, a) : static_cast<T>(a / b);
-    case Prim::rem:
-      return b == T{0} || (std::is_signed_v<T> && b == static_cast<T>(-1)) ? T{0} : static_cast<T>(a % b);
+    case Prim::rem: return b == T{0} || (std::is_signed_v<T> && b == static_cast<T>(-1)) ? T{0} : static_cast<T>(a % b);
     case Prim::pow: return integer_power(a, b);
     case Prim::bit_and: return static_cast<T>(a & b);
     case Prim::bit_or: return static_cast<T>(a | b);
@@ -225,8 +223,8 @@ class BlockRunner {
 
 }  // namespace
 
-void evaluate(const ScalarProgram& program, std::span<const std::byte* const> args,
-              std::span<std::byte* const> results, int64_t count) {
+void evaluate(const ScalarProgram& program, std::span<const std::byte* const> args, std::span<std::byte* const> results,
+              int64_t count) {
   BlockRunner runner(program, args);
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t length = std::min(kBlock, count - begin);

@@ -55,4 +55,11 @@ class ModelBuilder {
   std::vector<Update> updates_;
 };
 
+/// What `build` gives, with its parameters and places named below `name`.
+template <class Build>
+auto within(ModelBuilder& model, const std::string& name, Build&& build) {
+  const ModelBuilder::Scope scope(model, name);
+  return build();
+}
+
 }  // namespace tenon

@@ -17,6 +17,9 @@ Inferred infer(const Call& op, Operands in) {
            in[i].shape().to_string());
     }
   }
+  if (op.body.outputs().empty()) {
+    fail("`{}` has no outputs", op.body.name());
+  }
   Inferred result;
   for (const Output& out : op.body.outputs()) {
     result.shapes.push_back(out.value.shape());

@@ -24,8 +24,8 @@ Value gather_lists(const Value& x, const std::vector<Value>& index, const Axes& 
 
 // Where a structural kind has the same name, the parameters are the kind's operands and fields, in order, so that what
 // the printer writes also reads as a call of the builder.
-const std::vector<CatalogEntry>& table() {
-  static const std::vector<CatalogEntry> entries = {
+std::vector<CatalogEntry> structural_builders() {
+  return {
       // Leaves
       builder<&scalar>("scalar", "dtype, value", "a rank-0 constant"),
       builder<&full>("full", "shape, number", "every element `number`"),
@@ -65,14 +65,26 @@ const std::vector<CatalogEntry>& table() {
       // Structure
       builder<&barrier>("barrier", "x", "the identity that nothing merges with or moves across"),
   };
+}
+
+const std::vector<CatalogEntry>& table() {
+  static const std::vector<CatalogEntry> entries = [] {
+    std::vector<CatalogEntry> all = structural_builders();
+    for (auto* part : {nn_builders, convolution_builders, indexing_builders}) {
+      for (CatalogEntry& entry : part()) {
+        all.push_back(std::move(entry));
+      }
+    }
+    return all;
+  }();
   return entries;
 }
 
 }  // namespace
 
 std::string_view name(ArgumentType type) {
-  static constexpr std::array<std::string_view, 13> kNames = {"value",  "values", "operand", "integer",  "number",
-                                                              "flag",   "text",   "dtype",   "extent",   "shape",
+  static constexpr std::array<std::string_view, 13> kNames = {"value",    "values",  "operand", "integer", "number",
+                                                              "flag",     "text",    "dtype",   "extent",  "shape",
                                                               "integers", "extents", "axes"};
   return kNames[static_cast<size_t>(type)];
 }

@@ -15,9 +15,9 @@
 namespace tenon {
 
 enum class ArgumentType : uint8_t {
-  value,     // a Value
-  values,    // a list of them
-  operand,   // a Value, or a number that takes its dtype from the Values beside it
+  value,    // a Value
+  values,   // a list of them
+  operand,  // a Value, or a number that takes its dtype from the Values beside it
   integer,
   number,
   flag,
@@ -71,6 +71,13 @@ struct CatalogEntry {
 
 /// All builders. Their names are not those of the scalar table's rows.
 std::span<const CatalogEntry> catalog();
+
+/// The part of the table that holds composites and einsum, in catalog_nn.cpp.
+std::vector<CatalogEntry> nn_builders();
+/// The part with tenon/indexing.h and tenon/random.h, in catalog_indexing.cpp.
+std::vector<CatalogEntry> indexing_builders();
+/// Convolutions, pools and resizes, in catalog_convolution.cpp.
+std::vector<CatalogEntry> convolution_builders();
 
 /// The builder of that name; null when there is none.
 const CatalogEntry* find_builder(std::string_view name);

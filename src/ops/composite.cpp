@@ -47,9 +47,9 @@ Value composite_of(std::string_view name, const std::vector<Part>& parts,
 
 Value composite(std::string name, const std::vector<Value>& operands,
                 const std::function<Value(const std::vector<Value>&)>& build) {
-  return composites(std::move(name), operands, [&](const std::vector<Value>& v) -> std::vector<Output> {
-           return {{"y", build(v)}};
-         }).front();
+  return composites(std::move(name), operands,
+                    [&](const std::vector<Value>& v) -> std::vector<Output> { return {{"y", build(v)}}; })
+      .front();
 }
 
 std::vector<Value> composites(std::string name, const std::vector<Value>& operands,

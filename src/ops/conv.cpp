@@ -14,8 +14,7 @@ void match_channels(const Conv& op, const Value& x, const Value& w, std::vector<
     match_axes(x, 1, w, 1, constraints);
     return;
   }
-  const Constraint channels{
-      .kind = Constraint::Kind::equal, .lhs = x.extent(1), .rhs = w.extent(1) * op.groups};
+  const Constraint channels{.kind = Constraint::Kind::equal, .lhs = x.extent(1), .rhs = w.extent(1) * op.groups};
   if (decide(channels) == Verdict::fails) {
     fail("axis 1 of {} is {}, must be {}: {} groups of {} channels", describe(x), x.shape().axis(1).to_string(),
          channels.rhs.to_string(), op.groups, w.extent(1).to_string());
@@ -90,6 +89,9 @@ Value conv(const Value& x, const Value& w, const ConvOptions& options) {
     require_padding(op.high, count, "high padding");
     for (size_t i = 0; i < count; ++i) {
       const int axis = static_cast<int>(i) + 2;
+      if (w.extent(axis) == Extent(0)) {
+        fail("axis {} of {} is 0: a kernel has at least one offset", axis, describe(w));
+      }
       Sliding window{.span = dilated(w.extent(axis), op.w_dilation[i]),
                      .stride = op.stride[i],
                      .low = op.low[i],
@@ -124,8 +126,12 @@ Value conv_transpose(const Value& x, const Value& w, const ConvTransposeOptions&
     }
     // Every element of x spreads w over the result, `stride` apart: a convolution of x with zeros between its elements
     // and around it, with the weights the other way round.
-    Conv op{.stride = std::vector<int64_t>(count, 1), .x_dilation = stride, .w_dilation = dilation,
-            .low = {}, .high = {}, .groups = options.groups};
+    Conv op{.stride = std::vector<int64_t>(count, 1),
+            .x_dilation = stride,
+            .w_dilation = dilation,
+            .low = {},
+            .high = {},
+            .groups = options.groups};
     for (size_t i = 0; i < count; ++i) {
       const Extent reach = dilated(w.extent(static_cast<int>(i) + 2), dilation[i]) - 1;
       op.low.push_back(reach - low[i]);

@@ -48,8 +48,8 @@ std::vector<Constraint> settle(std::vector<Constraint> constraints, std::string_
 
 }  // namespace
 
-void rethrow_with_context(const Error& error, std::string_view operation,
-                          const std::vector<std::string>& operand_names, Operands operands) {
+void rethrow_with_context(const Error& error, std::string_view operation, const std::vector<std::string>& operand_names,
+                          Operands operands) {
   if (error.has_notes()) {
     throw error;
   }

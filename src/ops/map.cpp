@@ -9,7 +9,9 @@ namespace tenon {
 namespace {
 
 /// The condition of a select is the one operand that is not of the common dtype.
-bool is_condition(const ScalarFn& fn, size_t operand) { return fn.arity == 3 && fn.domain == Domain::any && operand == 0; }
+bool is_condition(const ScalarFn& fn, size_t operand) {
+  return fn.arity == 3 && fn.domain == Domain::any && operand == 0;
+}
 
 void check_dtypes(const ScalarFn& fn, Operands in) {
   const size_t common = is_condition(fn, 0) ? 1 : 0;

@@ -57,15 +57,13 @@ Value reduce_log_sum(const Value& x, const Axes& axes, bool keep) {
 }
 
 Value variance(const Value& x, const Axes& axes, bool keep, int64_t correction) {
-  return reduction("variance", x, axes, keep, [&](const Value& wide, const Axes& reduced) {
-    return spread(wide, reduced, correction);
-  });
+  return reduction("variance", x, axes, keep,
+                   [&](const Value& wide, const Axes& reduced) { return spread(wide, reduced, correction); });
 }
 
 Value standard_deviation(const Value& x, const Axes& axes, bool keep, int64_t correction) {
-  return reduction("standard_deviation", x, axes, keep, [&](const Value& wide, const Axes& reduced) {
-    return sqrt(spread(wide, reduced, correction));
-  });
+  return reduction("standard_deviation", x, axes, keep,
+                   [&](const Value& wide, const Axes& reduced) { return sqrt(spread(wide, reduced, correction)); });
 }
 
 }  // namespace tenon

@@ -13,7 +13,9 @@ bool gives_position(ReduceOp op) { return op == ReduceOp::argmax || op == Reduce
 bool is_logical(ReduceOp op) { return op == ReduceOp::any || op == ReduceOp::all; }
 
 Value reduce(ReduceOp op, const Value& x, const Axes& axes, bool keep) {
-  return in_context(spellings(op)[static_cast<size_t>(op)], {x}, [&] {
+  const std::string_view spelled = spellings(op)[static_cast<size_t>(op)];
+  const std::string builder = gives_position(op) ? std::string(spelled) : fmt::format("reduce_{}", spelled);
+  return in_context(builder, {x}, [&] {
     const std::vector<int> normal = axes.empty() ? other_axes(x.rank(), {}) : normalize_axes(axes, x.shape());
     // Sorted, so that equal reductions are one node however their axes were listed.
     std::vector<int> sorted = normal;
@@ -56,7 +58,7 @@ Value argmax(const Value& x, int axis, bool keep) { return reduce(ReduceOp::argm
 Value argmin(const Value& x, int axis, bool keep) { return reduce(ReduceOp::argmin, x, {axis}, keep); }
 
 Value reduce_mean(const Value& x, const Axes& axes, bool keep) {
-  return in_context("mean", {x}, [&] {
+  return in_context("reduce_mean", {x}, [&] {
     if (!is_float(x.dtype())) {
       fail("is for floats, not {}; cast first", name(x.dtype()));
     }
@@ -64,7 +66,9 @@ Value reduce_mean(const Value& x, const Axes& axes, bool keep) {
     for (const int i : axes.empty() ? other_axes(x.rank(), {}) : normalize_axes(axes, x.shape())) {
       count = count * x.extent(i);
     }
-    return reduce_sum(x, axes, keep) / extent_value(count, x.dtype());
+    // Sum and count of a half type may both be infinite where the mean is not.
+    const Value wide = cast(x, compute_dtype(x.dtype()));
+    return cast(reduce_sum(wide, axes, keep) / extent_value(count, wide.dtype()), x.dtype());
   });
 }
 

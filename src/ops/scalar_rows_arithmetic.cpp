@@ -9,6 +9,8 @@ namespace {
 using namespace expr;
 using Grads = std::vector<Expr>;
 
+constexpr auto kInfinity = std::numeric_limits<double>::infinity();
+
 /// Where a wins, all of g; on a tie, half: the two operands share it.
 Expr share(const Expr& a_wins, const Expr& tie, const Expr& g) { return select(a_wins, g, select(tie, g * 0.5, 0.0)); }
 
@@ -30,7 +32,7 @@ Expr hypotenuse(Args x) {
   const Expr large = max(a, b);
   const Expr ratio = min(a, b) / large;
   const Expr plain = large * sqrt(1 + ratio * ratio);
-  const Expr infinity = like(large, std::numeric_limits<double>::infinity());
+  const Expr infinity = like(large, kInfinity);
   const Expr has_infinity = either(eq(a, infinity), eq(b, infinity));
   return select(has_infinity, infinity, select(eq(large, 0), large, plain));
 }
@@ -132,8 +134,12 @@ constexpr ScalarFn kRows[] = {
      .domain = Domain::numbers,
      .value = [](Args x) { return pow(x[0], x[1]); },
      .gradient = [](Args x, Expr y, Expr g) -> Grads {
-       return {select(eq(x[1], 0), like(g, 0), g * x[1] * pow(x[0], x[1] - 1)),
-               select(eq(x[0], 0), like(g, 0), g * y * log(x[0]))};
+       const Expr zero = eq(x[0], 0);
+       const Expr base = select(zero, like(x[0], 1), x[0]);  // also keeps the derivative of this finite at 0
+       const Expr power = pow(x[0], x[1] - 1);
+       const Expr overflows = both(eq(abs(power), kInfinity), invert(zero));  // a small x[1] may make up for it
+       const Expr by_base = select(overflows, g * (x[1] * y / base), g * x[1] * power);
+       return {select(eq(x[1], 0), like(g, 0), by_base), select(zero, like(g, 0), g * y * log(base))};
      },
      .onnx = {"Pow", 7}, .numpy = "power"},
     {.name = "hypot", .doc = "sqrt(x*x + y*y) without overflow on the way", .arity = 2, .value = hypotenuse,

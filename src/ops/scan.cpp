@@ -12,7 +12,8 @@ bool runs(ReduceOp op) {
 }
 
 Value cumulative(ReduceOp op, const Value& x, int axis, bool exclusive, bool reverse) {
-  return in_context("scan", {x}, [&] { return make(Scan{op, x.shape().normalize_axis(axis), exclusive, reverse}, {x}); });
+  return in_context("scan", {x},
+                    [&] { return make(Scan{op, x.shape().normalize_axis(axis), exclusive, reverse}, {x}); });
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct Sliding {
 
 /// The axis of window positions along `axis` of `x`: (low + n + high - span) floordiv stride + 1.
 /// The padded axis must hold the window: what that needs goes to `constraints`, what never fits is an Error that names
-/// the axis. A window of span 1 also slides along an empty axis.
+/// the axis. A window of constant span 1 also slides along an empty axis.
 Axis slide(const Value& x, int axis, const Sliding& window, std::vector<Constraint>& constraints);
 
 /// An Error unless `list`, called `what`, has `count` entries, none below 1.

@@ -21,12 +21,10 @@ Inferred infer(const Window& op, Operands in) {
   Inferred result;
   std::vector<Axis> axes;
   for (size_t i = 0; i < rank; ++i) {
-    axes.push_back(slide(x, static_cast<int>(i),
-                         {.span = dilated(op.size[i], op.dilation[i]),
-                          .stride = op.stride[i],
-                          .low = op.low[i],
-                          .high = op.high[i]},
-                         result.constraints));
+    axes.push_back(slide(
+        x, static_cast<int>(i),
+        {.span = dilated(op.size[i], op.dilation[i]), .stride = op.stride[i], .low = op.low[i], .high = op.high[i]},
+        result.constraints));
   }
   result.shapes = {x.shape().with_axes(std::move(axes))};
   return result;

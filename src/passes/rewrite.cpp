@@ -101,9 +101,7 @@ std::vector<Value> inline_graph(const Graph& body, const std::vector<Value>& ope
 Op substitute(const Op& op, const Substitution& by) {
   Op result = op;
   std::visit(
-      [&](auto& kind) {
-        for_each_field(kind, [&](std::string_view, auto& field) { field = substituted(field, by); });
-      },
+      [&](auto& kind) { for_each_field(kind, [&](std::string_view, auto& field) { field = substituted(field, by); }); },
       result);
   return result;
 }

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "passes/canonicalize.h"
 #include "passes/inline_calls.h"
+#include "passes/merge_loops.h"
 
 namespace tenon {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr Pass kPasses[] = {
     {"canonicalize", "names that are known to be equal become one", canonicalize},
     {"inline_calls", "composites become the operations they are made of", inline_calls},
+    {"merge_loops", "loops that carry the same values become one", merge_loops},
 };
 
 }  // namespace

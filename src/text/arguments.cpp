@@ -60,8 +60,8 @@ void Arguments::finish(std::string_view operation, const std::vector<std::string
   if (std::ranges::find(names, left->name) != names.end()) {
     left->start.fail(fmt::format("`{}` is given twice", left->name));
   }
-  left->start.fail(fmt::format("{} has no argument called `{}`{}", operation, left->name,
-                               suggestion(left->name, names)));
+  left->start.fail(
+      fmt::format("{} has no argument called `{}`{}", operation, left->name, suggestion(left->name, names)));
 }
 
 bool starts_operand(const Cursor& cursor) { return cursor.at_name() || cursor.kind() == TokenKind::value; }

@@ -12,7 +12,8 @@ namespace tenon::text {
 
 class BuilderArguments : public ArgumentReader {
  public:
-  /// Tells which argument belongs to which parameter; fails when one belongs to none. Arguments are read when asked for.
+  /// Tells which argument belongs to which parameter; fails when one belongs to none. Arguments are read when asked
+  /// for.
   BuilderArguments(const CatalogEntry& entry, Arguments& arguments, ExpressionParser& expressions);
 
   bool given(size_t parameter) const override { return !parts_[parameter].empty(); }

@@ -143,8 +143,7 @@ std::vector<Value> ExpressionParser::elementwise(const ScalarFn& fn, const Curso
 std::vector<Value> ExpressionParser::structural(Op op, const Cursor& name, Arguments& arguments) {
   const std::optional<size_t> count = operand_count(kind_info(op).operands);
   std::vector<Value> operands;
-  while (arguments.peek() != nullptr &&
-         (count ? operands.size() < *count : starts_operand(*arguments.peek()))) {
+  while (arguments.peek() != nullptr && (count ? operands.size() < *count : starts_operand(*arguments.peek()))) {
     Cursor content = arguments.take_next();
     operands.push_back(parse_value(content));
     content.expect_done();

@@ -99,8 +99,8 @@ Array take_elements(Cursor& cursor, const Shape& shape) {
   }
   const int64_t given = content.empty() ? 0 : 1 + std::ranges::count(content, ',');
   if (element_count(dims) != given) {
-    cursor.source().fail_at(data.begin, fmt::format("{} element{} given for {}", given, given == 1 ? " is" : "s are",
-                                                    shape.to_string()));
+    cursor.source().fail_at(
+        data.begin, fmt::format("{} element{} given for {}", given, given == 1 ? " is" : "s are", shape.to_string()));
   }
   Array array(shape.dtype(), dims);
   std::byte* element = array.mutable_data();
@@ -193,8 +193,8 @@ void parse_field(FieldParser& parser, Graph& to) {
   const std::string label = parser.cursor.take_name("the name of a graph");
   const Graph* graph = parser.graphs.call(label);
   if (graph == nullptr) {
-    start.fail(fmt::format("no graph called `{}` stands before this{}", label,
-                           suggestion(label, parser.graphs.labels())));
+    start.fail(
+        fmt::format("no graph called `{}` stands before this{}", label, suggestion(label, parser.graphs.labels())));
   }
   to = *graph;
 }

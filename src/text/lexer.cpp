@@ -168,7 +168,9 @@ std::string unquoted(std::string_view token_text) {
     const bool escaped = token_text[i] == '\\';
     i += escaped ? 1U : 0U;
     const char c = token_text[i];
-    result += escaped && token_text[0] == '"' && c == 'n' ? '\n' : escaped && token_text[0] == '"' && c == 'r' ? '\r' : c;
+    result += escaped && token_text[0] == '"' && c == 'n'   ? '\n'
+              : escaped && token_text[0] == '"' && c == 'r' ? '\r'
+                                                            : c;
   }
   return result;
 }

@@ -12,7 +12,7 @@
 namespace tenon::text {
 
 struct ParsedGraph {
-  std::string label;   // what the text calls it
+  std::string label;  // what the text calls it
   Graph graph;
   bool entry = false;  // marked so
 };

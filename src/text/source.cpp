@@ -29,9 +29,9 @@ std::string excerpt(std::string_view line, size_t column) {
     --end;
   }
   std::string shown(line.substr(begin, end - begin));
-  const auto characters = std::count_if(line.begin() + static_cast<std::ptrdiff_t>(begin),
-                                        line.begin() + static_cast<std::ptrdiff_t>(column),
-                                        [](char c) { return !continues_character(c); });
+  const auto characters =
+      std::count_if(line.begin() + static_cast<std::ptrdiff_t>(begin),
+                    line.begin() + static_cast<std::ptrdiff_t>(column), [](char c) { return !continues_character(c); });
   std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }, ' ');
   return fmt::format("    {}\n    {:{}}^", shown, "", characters);
 }
@@ -54,7 +54,7 @@ void Source::fail_at(size_t offset, std::string_view message) const {
     error.note(std::string(note.substr(std::min(note.find_first_not_of(' '), note.size()))));
     rest.remove_prefix(note.size());
   }
-  throw error;
+  throw LocatedError(error);
 }
 
 }  // namespace tenon::text

@@ -35,9 +35,7 @@ struct TokenList {
   Source source;
   std::vector<Token> tokens;
 
-  std::string_view text(const Token& token) const {
-    return source.text().substr(token.begin, token.end - token.begin);
-  }
+  std::string_view text(const Token& token) const { return source.text().substr(token.begin, token.end - token.begin); }
 };
 
 /// Errors: a character that belongs to nothing, a name or string without an end, brackets that do not match.

@@ -61,7 +61,8 @@ TEST(Convert, IsDefinedEverywhere) {
 TEST(ElementText, RoundTripsExtremesOfEveryDtype) {
   for (const Dtype dtype : all_dtypes()) {
     visit_dtype(dtype, [&]<class T>() {
-      std::vector<T> values{T{}, convert<T>(1.0), convert<T>(-1.0), convert<T>(0.1), convert<T>(1e30), convert<T>(-1e30)};
+      std::vector<T> values{
+          T{}, convert<T>(1.0), convert<T>(-1.0), convert<T>(0.1), convert<T>(1e30), convert<T>(-1e30)};
       if constexpr (is_float_type<T>) {
         values.push_back(convert<T>(-0.0));
         values.push_back(convert<T>(std::numeric_limits<double>::infinity()));

@@ -38,10 +38,16 @@ TEST(Interpreter, AddOfEveryDtypeAtEverySize) {
 TEST(Interpreter, IntegersWrapAndDivideByZeroWithoutTraps) {
   const Value a = in("a", "i8[n]");
   const Value b = in("b", "i8[n]");
-  const Graph graph({a, b}, {{"sum", a + b}, {"quotient", a / b}, {"remainder", rem(a, b)}, {"modulo", mod(a, b)},
-                             {"power", pow(a, b)}, {"left", shl(a, b)}, {"right", shr(a, b)}, {"floor", floor_div(a, b)}});
-  const auto out = interpret(graph, {Array::from<int8_t>({5}, {127, -128, 5, -7, -7}),
-                                     Array::from<int8_t>({5}, {1, -1, 0, 3, 100})});
+  const Graph graph({a, b}, {{"sum", a + b},
+                             {"quotient", a / b},
+                             {"remainder", rem(a, b)},
+                             {"modulo", mod(a, b)},
+                             {"power", pow(a, b)},
+                             {"left", shl(a, b)},
+                             {"right", shr(a, b)},
+                             {"floor", floor_div(a, b)}});
+  const auto out = interpret(
+      graph, {Array::from<int8_t>({5}, {127, -128, 5, -7, -7}), Array::from<int8_t>({5}, {1, -1, 0, 3, 100})});
   EXPECT_TRUE(same(out[0], Array::from<int8_t>({5}, {-128, 127, 5, -4, 93})));
   EXPECT_TRUE(same(out[1], Array::from<int8_t>({5}, {127, -128, 0, -2, 0})));
   EXPECT_TRUE(same(out[2], Array::from<int8_t>({5}, {0, 0, 0, -1, -7})));
@@ -56,8 +62,9 @@ TEST(Interpreter, NaNAndInfinityAreKept) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   const Value x = in("x", "f32[n]");
-  const Graph graph({x}, {{"max", reduce_max(x)}, {"sum", reduce_sum(x)}, {"relu", relu(x)}, {"arg", argmax(x)},
-                          {"low", reduce_min(x)}});
+  const Graph graph(
+      {x},
+      {{"max", reduce_max(x)}, {"sum", reduce_sum(x)}, {"relu", relu(x)}, {"arg", argmax(x)}, {"low", reduce_min(x)}});
   auto out = interpret(graph, {Array::from<float>({3}, {1, nan, inf})});
   EXPECT_TRUE(std::isnan(out[0].at(0)));
   EXPECT_TRUE(std::isnan(out[1].at(0)));
@@ -230,12 +237,19 @@ TEST(Interpreter, TheReferenceEvaluatesInF64) {
 
 TEST(Interpreter, ExtentsAreValues) {
   const Value x = in("x", "f32[batch, seq]");
-  const Graph graph({x}, {{"size", extent_value(x.extent(0) * x.extent(1) + 1)}, {"mean", reduce_mean(x)},
+  const Graph graph({x}, {{"size", extent_value(x.extent(0) * x.extent(1) + 1)},
+                          {"mean", reduce_mean(x)},
                           {"rows", iota(shape(i32, "batch", 2), 0, 10, 5)}});
   const auto out = interpret(graph, {Array::full(f32, {2, 3}, 4)});
   EXPECT_EQ(out[0].at(0), 7);
   EXPECT_EQ(out[1].at(0), 4);
   EXPECT_TRUE(same(out[2], Array::from<int32_t>({2, 2}, {10, 10, 15, 15})));
+}
+
+TEST(Interpreter, AMeanOfManyHalvesIsNoOverflow) {
+  const Value x = in("x", "f16[n]");
+  const Graph graph({x}, {{"mean", reduce_mean(x)}});
+  EXPECT_EQ(interpret(graph, {Array::full(f16, {70'000}, 1)})[0].at(0), 1);
 }
 
 TEST(Interpreter, WrongInputsAreNamed) {

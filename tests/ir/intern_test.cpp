@@ -21,13 +21,13 @@ TEST(Intern, EqualOperationsAreOneNode) {
 TEST(Intern, DifferencesKeepNodesApart) {
   const Value x = input("x", shape(f32, "batch", "batch"));
   const Value y = input("y", shape(f32, "batch", "batch"));
-  EXPECT_FALSE(sub(x, y) == sub(y, x));                          // operand order
-  EXPECT_FALSE(reduce_sum(x, {0}) == reduce_sum(x, {1}));        // attribute
-  EXPECT_FALSE(reduce_sum(x, {0}) == reduce_max(x, {0}));        // operation
-  EXPECT_FALSE(cast(x, f64) == cast(x, f16));                    // dtype
+  EXPECT_FALSE(sub(x, y) == sub(y, x));                                          // operand order
+  EXPECT_FALSE(reduce_sum(x, {0}) == reduce_sum(x, {1}));                        // attribute
+  EXPECT_FALSE(reduce_sum(x, {0}) == reduce_max(x, {0}));                        // operation
+  EXPECT_FALSE(cast(x, f64) == cast(x, f16));                                    // dtype
   EXPECT_FALSE(reshape(x, {"batch*batch"}) == reshape(x, {"all=batch*batch"}));  // a name in the shape
   EXPECT_FALSE(input("x", shape(f32, 2)) == input("x", shape(f32, 2)));          // inputs are never the same
-  EXPECT_FALSE(barrier({x})[0] == barrier({x})[0]);              // barriers never merge
+  EXPECT_FALSE(barrier({x})[0] == barrier({x})[0]);                              // barriers never merge
   EXPECT_FALSE(constant(Array::scalar(f32, 0.0)) == constant(Array::scalar(f32, -0.0)));
   EXPECT_FALSE(constant(Array::scalar(f32, 0.0)) == constant(Array::scalar(i32, 0)));
 }

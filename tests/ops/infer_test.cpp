@@ -16,8 +16,9 @@ TEST(Infer, ProductsKeepEveryFreeAxis) {
   EXPECT_EQ(shape_of(matmul(x, in("y", "f32[batch, h, k]"))), "f32[batch, seq, k]");
   EXPECT_EQ(shape_of(matmul(in("a", "f32[heads, 1, q, d]"), in("b", "f32[batch, d, k]"))), "f32[heads, batch, q, k]");
   EXPECT_EQ(shape_of(matmul(in("a", "f32[q, d]"), in("b", "f32[batch, d, k]"))), "f32[batch, q, k]");
-  EXPECT_EQ(shape_of(contract(in("a", "i8[m, k]"), in("b", "i8[n, k]"), {.lhs_contract = {1}, .rhs_contract = {1}}, i32)),
-            "i32[m, n]");
+  EXPECT_EQ(
+      shape_of(contract(in("a", "i8[m, k]"), in("b", "i8[n, k]"), {.lhs_contract = {1}, .rhs_contract = {1}}, i32)),
+      "i32[m, n]");
 }
 
 TEST(Infer, BroadcastingOfNamedAxes) {
@@ -25,7 +26,7 @@ TEST(Infer, BroadcastingOfNamedAxes) {
   EXPECT_EQ(shape_of(x + in("b", "f32[seq]")), "f32[batch, seq]");
   EXPECT_EQ(shape_of(x + in("b", "f32[batch, 1]")), "f32[batch, seq]");
   EXPECT_EQ(shape_of(x + in("b", "f32[8, 1, 1]")), "f32[8, batch, seq]");
-  EXPECT_EQ(shape_of(x + in("y", "f32[-1, -1]")), "f32[batch, seq]");   // an anonymous axis adopts, or is 1
+  EXPECT_EQ(shape_of(x + in("y", "f32[-1, -1]")), "f32[batch, seq]");      // an anonymous axis adopts, or is 1
   EXPECT_EQ(shape_of(in("n", "f32[n]") + in("s", "f32[32]")), "f32[32]");  // n is 1 or 32
   EXPECT_EQ(shape_of(lt(x, 3)), "bool[batch, seq]");
 }

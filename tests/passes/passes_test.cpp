@@ -1,8 +1,7 @@
 // Every tests/passes/<pass>.graph: the pass gives what is expected, and it computes the same.
-#include "passes/table.h"
-
 #include <filesystem>
 
+#include "passes/table.h"
 #include "support/equivalence.h"
 #include "support/error_text.h"
 #include "support/graph_file.h"
@@ -28,12 +27,12 @@ TEST_P(PassFiles, EachCaseBecomesWhatIsExpectedAndComputesTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PassFiles, testing::ValuesIn(graph_files("tests/passes")),
-                         [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
+                         [](const auto& test) { return std::filesystem::path(test.param).stem().string(); });
 
 TEST(PassTable, EveryPassHasATextTest) {
   for (const Pass& pass : pass_table()) {
-    EXPECT_TRUE(std::filesystem::exists(std::string(TENON_SOURCE_DIR) + "/tests/passes/" + std::string(pass.name) +
-                                        ".graph"))
+    EXPECT_TRUE(
+        std::filesystem::exists(std::string(TENON_SOURCE_DIR) + "/tests/passes/" + std::string(pass.name) + ".graph"))
         << pass.name;
     EXPECT_FALSE(pass.doc.empty());
   }

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "support/error_text.h"
 #include "shape/constraint_check.h"
 #include "shape/constraint_set.h"
+#include "support/error_text.h"
 
 namespace tenon {
 namespace {

@@ -133,8 +133,8 @@ TEST(ExtentProgram, NamesMustBeGivenOnce) {
     }
     return "no error";
   };
-  EXPECT_EQ(error_text(kNames), "axis `q` is not among the names of the program\n  in extent `q*s+1`");
-  EXPECT_EQ(error_text(std::array<std::string, 2>{"b", "b"}), "axis `b` is named twice");
+  EXPECT_EQ(error_of(kNames), "axis `q` is not among the names of the program\n  in extent `q*s+1`");
+  EXPECT_EQ(error_of(std::array<std::string, 2>{"b", "b"}), "axis `b` is named twice");
 }
 
 TEST(ExtentProgram, EmptyProgram) {

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "support/error_text.h"
 #include "shape/shape_text.h"
+#include "support/error_text.h"
 
 namespace tenon {
 namespace {

@@ -66,8 +66,8 @@ testing::AssertionResult equivalent(const Graph& before, const Graph& after, dou
     const auto actual = interpret(after, inputs, {.bindings = bindings});
     for (size_t i = 0; i < expected.size(); ++i) {
       if (const auto result = close(actual[i], expected[i], relative, absolute); !result) {
-        return testing::AssertionFailure() << "at " << bindings.to_string() << ", output `"
-                                           << before.outputs()[i].name << "`: " << result.message();
+        return testing::AssertionFailure() << "at " << bindings.to_string() << ", output `" << before.outputs()[i].name
+                                           << "`: " << result.message();
       }
     }
   }

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tenon/array.h"
 #include "tenon/graph.h"
 
 namespace tenon {
 
 /// Run both on the same random inputs at several bindings (sizes 0, 1 and larger, as far as the constraints of `before`
-/// allow) and compare every output within `relative` and `absolute` error; integers exactly. Fails when no binding fits.
+/// allow) and compare every output within `relative` and `absolute` error; integers exactly. Fails when no binding
+/// fits.
 testing::AssertionResult equivalent(const Graph& before, const Graph& after, double relative = 1e-5,
                                     double absolute = 1e-6);
 

@@ -9,10 +9,10 @@
 //          c = matmul(a, b)
 //   error  axis 1 of `a` is 64, axis 0 of `b` is 80
 //
-// `in` lists the inputs, then statements of the graph text. `out` has statements over the same inputs; the names that it
-// defines and `in` defines too are the outputs of both graphs, so further names in it are just steps. Without `out`, the
-// output is what the last statement defines. `error` is a part of the message of building `in`. Sections begin at the
-// start of a line, their further lines are indented. Graphs to call, and `names unify`, stand before `in`.
+// `in` lists the inputs, then statements of the graph text. `out` has statements over the same inputs; the names that
+// it defines and `in` defines too are the outputs of both graphs, so further names in it are just steps. Without `out`,
+// the output is what the last statement defines. `error` is a part of the message of building `in`. Sections begin at
+// the start of a line, their further lines are indented. Graphs to call, and `names unify`, stand before `in`.
 #pragma once
 
 #include <optional>

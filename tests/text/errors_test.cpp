@@ -50,7 +50,7 @@ TEST(TextErrors, ShowLineColumnAndPlace) {
 
 TEST(TextErrors, OfBuildingShowOperandsToo) {
   EXPECT_EQ(statement_message("z = matmul(x, reshape(y, [2, 2]))"),
-            "2:7: matmul: axis 1 of `x` is 4, axis 0 of the result of reshape is 2\n"
+            "2:7: contract: axis 1 of `x` is 4, axis 0 of the result of reshape is 2\n"
             "    z = matmul(x, reshape(y, [2, 2]))\n"
             "        ^\n"
             "  `x`: f32[batch, 4]\n"
@@ -64,11 +64,12 @@ TEST(TextErrors, PointAtTheInnermostOperation) {
 TEST(TextErrors, SuggestTheNearestName) {
   EXPECT_TRUE(says(statement_message("z = transpos(x)"), "did you mean `transpose`?"));
   EXPECT_TRUE(says(statement_message("z = transpose(x, axis=[1, 0])"),
-              "transpose has no argument called `axis`; did you mean `axes`?"));
+                   "transpose has no argument called `axis`; did you mean `axes`?"));
   EXPECT_TRUE(says(message("graph f(weight: f32[2]) {\n return y=exp(wieght)\n}"),
-              "there is no value called `wieght`; did you mean `weight`?"));
-  EXPECT_TRUE(says(message("graph softmax(x: f32[2]) {\n return x\n}\ngraph g(x: f32[2]) {\n return y=call(x, body=sofmax)\n}"),
-              "no graph called `sofmax` stands before this; did you mean `softmax`?"));
+                   "there is no value called `wieght`; did you mean `weight`?"));
+  EXPECT_TRUE(
+      says(message("graph softmax(x: f32[2]) {\n return x\n}\ngraph g(x: f32[2]) {\n return y=call(x, body=sofmax)\n}"),
+           "no graph called `sofmax` stands before this; did you mean `softmax`?"));
 }
 
 TEST(TextErrors, OfStatements) {
@@ -91,8 +92,8 @@ TEST(TextErrors, OfStatements) {
 
 TEST(TextErrors, OfArguments) {
   EXPECT_TRUE(says(statement_message("z = transpose(x, [1, 0], axes=[0, 1])"), "`axes` is given twice"));
-  EXPECT_TRUE(says(statement_message("z = transpose(axes=[1, 0], x)"),
-              "an argument without a name stands after a named one"));
+  EXPECT_TRUE(
+      says(statement_message("z = transpose(axes=[1, 0], x)"), "an argument without a name stands after a named one"));
   EXPECT_TRUE(says(statement_message("z = matmul(x, y, y)"), "matmul takes no further argument"));
   EXPECT_TRUE(says(statement_message("z = matmul(x, 2)"), "expected a value, found `2`"));
   EXPECT_TRUE(says(statement_message("z = reduce(x, op=mean, axes=[0])"), "`mean` is none of sum, product, max"));
@@ -106,11 +107,11 @@ TEST(TextErrors, OfArguments) {
 TEST(TextErrors, OfConstants) {
   EXPECT_TRUE(says(statement_message("z = constant(f32[2] {1})"), "1 element is given for f32[2]"));
   EXPECT_TRUE(says(statement_message("z = constant(f32[99999999999, 99999999999] {1})"),
-              "1 element is given for f32[99999999999, 99999999999]"));
+                   "1 element is given for f32[99999999999, 99999999999]"));
   EXPECT_TRUE(says(statement_message("z = constant(u8[2] {1, 256})"), "2:26: `256` is not an element of u8"));
   EXPECT_TRUE(says(statement_message("z = constant(f32[batch] {1})"), "`batch`"));
   EXPECT_TRUE(says(statement_message("z = constant(f32[9] {...})"),
-              "the elements of this constant were left out when it was printed"));
+                   "the elements of this constant were left out when it was printed"));
 }
 
 TEST(TextErrors, OfGraphs) {
@@ -127,12 +128,13 @@ TEST(TextErrors, OfGraphs) {
 }
 
 TEST(TextErrors, ExpressionsNestToALimit) {
-  std::string nested = "x";
-  for (int i = 0; i < 100'000; ++i) {
-    nested.insert(0, "exp(");
+  constexpr int kDepth = 100'000;
+  std::string nested;
+  for (int i = 0; i < kDepth; ++i) {
+    nested += "exp(";
   }
-  EXPECT_TRUE(says(statement_message("z = " + nested + std::string(100'000, ')')),
-              "more than 100 operations inside each other"));
+  EXPECT_TRUE(says(statement_message("z = " + nested + "x" + std::string(kDepth, ')')),
+                   "more than 100 operations inside each other"));
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ TEST(Print, TypesAndPlacesMayBeLeftOut) {
   const Value x = input("x", shape(f32, 2));
   const Place place("here");
   const Graph graph({x}, {{"y", exp(x)}});
-  EXPECT_EQ(to_text(graph, {.types = false, .places = false}), "graph main(x: f32[2]) {\n  %0 = exp(x)\n  return y=%0\n}\n");
+  EXPECT_EQ(to_text(graph, {.types = false, .places = false}),
+            "graph main(x: f32[2]) {\n  %0 = exp(x)\n  return y=%0\n}\n");
 }
 
 TEST(Print, DifferentBodiesOfOneNameGetLabels) {
@@ -114,7 +115,9 @@ TEST(Print, DifferentBodiesOfOneNameGetLabels) {
   EXPECT_NE(text.find("%1: f32[2] = call(%0, body=f.1)\n"), std::string::npos) << text;
 }
 
-TEST(Print, EmptyGraphIsAnError) { EXPECT_EQ(error_text([] { to_text(Graph()); }), "an empty Graph has no text"); }
+TEST(Print, EmptyGraphIsAnError) {
+  EXPECT_EQ(error_text([] { to_text(Graph()); }), "an empty Graph has no text");
+}
 
 }  // namespace
 }  // namespace tenon

@@ -66,31 +66,58 @@ TEST(RoundTrip, EveryKindOfNode) {
   const Extent seq = Extent::name("seq");
   expect_round_trip(
       {x, w, flags, i},
-      {matmul(x, w), contract(x, x, {.lhs_batch = {0}, .rhs_batch = {0}, .lhs_contract = {2}, .rhs_contract = {2}}),
+      {matmul(x, w),
+       contract(x, x, {.lhs_batch = {0}, .rhs_batch = {0}, .lhs_contract = {2}, .rhs_contract = {2}}),
        contract(cast(x, i8), cast(w, i8), {.lhs_contract = {2}, .rhs_contract = {0}}, i32),
-       reduce_sum(x), reduce_product(x, {0, 2}), reduce_max(x, {1}), reduce_min(x, {-1}, true), reduce_mean(x, {2}),
-       reduce_any(flags), reduce_all(flags), argmax(x), argmin(x, 2, true),
-       reshape(x, {"batch", seq * 8}), reshape(x, {-1}), transpose(x), transpose(x, {0, 2, 1}),
-       broadcast(x, {"batch", 5, "seq", 8}, {0, 2, 3}), broadcast_to(w, {7, 8, "hidden=16"}),
-       slice(x, {0, 0, 1}, {"batch", 0, 3}, {1, 1, 2}), slice_axis(x, 1, 1, seq - 1), slice_axis(x, 2, 6, 1, -2),
-       pad(x, {0, 1, 0}, {0, seq, 2}), pad(w, {1, 0}, {2, 0}, "reflect"), pad(w, {1, 0}, {2, 0}, "constant", -0.0),
-       pad(cast(w, i64), {1, 0}, {0, 0}, "constant", 7), flip(x, {0, 2}), flip(x, {1}),
-       concat({x, x, exp(x)}, 1), concat({w, w}, -1), take(w, i), take(x, i, 1),
-       gather(x, {i}, {.axes = {1}, .x_batch = {0}, .index_batch = {0}}), gather(x, {i, i}, {.axes = {2, 1}}),
+       reduce_sum(x),
+       reduce_product(x, {0, 2}),
+       reduce_max(x, {1}),
+       reduce_min(x, {-1}, true),
+       reduce_mean(x, {2}),
+       reduce_any(flags),
+       reduce_all(flags),
+       argmax(x),
+       argmin(x, 2, true),
+       reshape(x, {"batch", seq * 8}),
+       reshape(x, {-1}),
+       transpose(x),
+       transpose(x, {0, 2, 1}),
+       broadcast(x, {"batch", 5, "seq", 8}, {0, 2, 3}),
+       broadcast_to(w, {7, 8, "hidden=16"}),
+       slice(x, {0, 0, 1}, {Extent::name("batch"), 0, 3}, {1, 1, 2}),
+       slice_axis(x, 1, 1, seq - 1),
+       slice_axis(x, 2, 6, 1, -2),
+       pad(x, {0, 1, 0}, {0, seq, 2}),
+       pad(w, {1, 0}, {2, 0}, "reflect"),
+       pad(w, {1, 0}, {2, 0}, "constant", -0.0),
+       pad(cast(w, i64), {1, 0}, {0, 0}, "constant", 7),
+       flip(x, {0, 2}),
+       flip(x, {1}),
+       concat({x, x, exp(x)}, 1),
+       concat({w, w}, -1),
+       take(w, i),
+       take(x, i, 1),
+       gather(x, {i}, {.axes = {1}, .x_batch = {0}, .index_batch = {0}}),
+       gather(x, {i, i}, {.axes = {2, 1}}),
        update_slice(x, full(shape(f32, "batch", 2, 8), 1), {0, 3, 0}),
        make(Update{{Transpose{{1, 0}}, Slice{{0, 0}, {16, 1}, {1, 1}}, Flip{{0}}, Reshape{{"hidden=16"}}}},
             {w, full(shape(f32, "hidden=16"), 2)}),
-       iota(shape(i64, "batch", 4), 1, seq, 2), iota(shape(f16, "batch")), extent_value(seq * seq + 1, u16),
-       constant(Array::from<float>({2, 2}, {1, 2, 3, 4})), barrier({x, w})[1], barrier({x})[0], barrier({x})[0]});
+       iota(shape(i64, "batch", 4), 1, seq, 2),
+       iota(shape(f16, "batch")),
+       extent_value(seq * seq + 1, u16),
+       constant(Array::from<float>({2, 2}, {1, 2, 3, 4})),
+       barrier({x, w})[1],
+       barrier({x})[0],
+       barrier({x})[0]});
 }
 
 TEST(RoundTrip, NodesThatBuildersWouldNotMake) {
   const Value x = input("x", shape(f32, "batch", 4));
   const Value one = input("one", shape(f32, 4));
-  expect_round_trip({x, one}, {make(Transpose{{0, 1}}, {x}), make(Reshape{{"batch", 4}}, {x}), make(Flip{}, {x}),
-                               make(Concat{0}, {x}), make(Reduce{ReduceOp::max, {}}, {x}),
-                               make(Reduce{ReduceOp::sum, {1, 0}}, {x}), make(Broadcast{{4}, {0}}, {one}),
-                               make(Update{}, {x, x}), make(Reshape{{}}, {scalar(f32, 1)})});
+  expect_round_trip(
+      {x, one}, {make(Transpose{{0, 1}}, {x}), make(Reshape{{"batch", 4}}, {x}), make(Flip{}, {x}),
+                 make(Concat{0}, {x}), make(Reduce{ReduceOp::max, {}}, {x}), make(Reduce{ReduceOp::sum, {1, 0}}, {x}),
+                 make(Broadcast{{4}, {0}}, {one}), make(Update{}, {x, x}), make(Reshape{{}}, {scalar(f32, 1)})});
 }
 
 /// An array of `dtype` with the bits of each of `words`, cut to its size.
@@ -112,11 +139,12 @@ TEST(RoundTrip, ConstantsToTheBit) {
   for (uint64_t i = 0; i < 256; ++i) {
     words.push_back(i);
   }
-  for (const uint64_t high : {0x7c00, 0x7e00, 0x7e01, 0xfe00, 0x7f80, 0x7fc0, 0xffc1, 0x8000, 0x8001, 0x7bff, 0x3555}) {
+  for (const uint64_t high :
+       {0x7c00U, 0x7e00U, 0x7e01U, 0xfe00U, 0x7f80U, 0x7fc0U, 0xffc1U, 0x8000U, 0x7bffU, 0x3555U}) {
     words.insert(words.end(), {high, high << 16, (high << 16) + 1, high << 48, (high << 48) + 1});
   }
-  for (const uint64_t high : {0x7ff0, 0x7ff8, 0xfff8, 0x7fef, 0x3fd5, 0x000f}) {
-    words.insert(words.end(), {high << 48, (high << 48) + 1, (high << 48) + 0x555555555555});
+  for (const uint64_t high : {0x7ff0U, 0x7ff8U, 0xfff8U, 0x7fefU, 0x3fd5U, 0x000fU}) {
+    words.insert(words.end(), {high << 48, (high << 48) + 1, (high << 48) + 0x555555555555U});
   }
   std::mt19937_64 rng(1);
   for (int i = 0; i < 100; ++i) {
@@ -133,7 +161,8 @@ TEST(RoundTrip, ConstantsToTheBit) {
 }
 
 TEST(RoundTrip, Names) {
-  for (const std::string name : {"x", "x.0", "max", "a b", "%0", "`", "\\", "a\nb", "é", "\"", "return", "0", "#", "f32"}) {
+  for (const std::string name :
+       {"x", "x.0", "max", "a b", "%0", "`", "\\", "a\nb", "é", "\"", "return", "0", "#", "f32"}) {
     const Value x = input(name, Shape(f32, {Axis(Extent::name(name)), Axis(Extent::name("other " + name) + 1)}));
     const Value y = input("y of " + name, x.shape());
     const Place place(name);
