@@ -16,7 +16,7 @@ define_property(GLOBAL PROPERTY TENON_LAYERS BRIEF_DOCS "Names of the layers dec
 
 # tenon_layer(<name> [DEPS layer...] [DIR folder] [ONLY pattern...] [EXCEPT pattern...])
 #
-# Make tenon_<name> from src/<name>/*.cpp and add it to tenon. DIR names another folder of src/; ONLY and EXCEPT choose
+# Make tenon_<name> from src/<name>/ and its folders and add it to tenon. DIR names another folder of src/; ONLY and EXCEPT choose
 # among its sources. DEPS must have been declared above. A folder without sources gives an interface target; a folder
 # that does not exist gives nothing.
 function(tenon_layer name)
@@ -41,7 +41,7 @@ function(tenon_layer name)
   endif()
 
   if(NOT arg_ONLY)
-    set(arg_ONLY *.cpp)
+    set(arg_ONLY *.cpp */*.cpp)
   endif()
   list(TRANSFORM arg_ONLY PREPEND ${folder}/)
   file(GLOB sources CONFIGURE_DEPENDS ${arg_ONLY})

@@ -2,7 +2,7 @@
 #include "base/fail.h"
 #include "ops/axes.h"
 #include "ops/make.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "tenon/ops.h"
 
 namespace tenon {

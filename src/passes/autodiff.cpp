@@ -10,7 +10,7 @@
 #include "ir/walk.h"
 #include "ops/axes.h"
 #include "ops/make.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "passes/merge_loops.h"
 #include "tenon/autodiff.h"
 #include "tenon/ops.h"

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ops/gradient.h"
+#include "ops/gradient/gradient.h"
 
 namespace tenon {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ops/catalog.h"
+#include "ops/catalog/catalog.h"
 #include "text/arguments.h"
 #include "text/expression.h"
 #include "text/field_parse.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "ops/catalog.h"
+#include "ops/catalog/catalog.h"
 #include "ops/make.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "tenon/ops.h"
 #include "text/builder_arguments.h"
 #include "text/field_parse.h"

@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 #include "base/element_text.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "text/suggest.h"
 
 namespace tenon::text {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/gradient.h"
+#include "ops/gradient/gradient.h"
 #include "ops/make.h"
 #include "support/arrays.h"
 #include "tenon/convolution.h"

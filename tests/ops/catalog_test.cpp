@@ -1,12 +1,12 @@
 // The catalog of builders holds together.
-#include "ops/catalog.h"
+#include "ops/catalog/catalog.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "ir/kinds.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "tenon/error.h"
 #include "tenon/ops.h"
 

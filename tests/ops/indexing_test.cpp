@@ -3,7 +3,7 @@
 
 #include "ir/node.h"
 #include "ir/walk.h"
-#include "ops/close_over.h"
+#include "ops/builders/close_over.h"
 #include "support/arrays.h"
 #include "tenon/control.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "kernel/scalar_eval.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
 
 namespace tenon {

@@ -1,5 +1,5 @@
 // The table itself: every row is complete, every primitive is reached.
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 
 #include <map>
 

@@ -8,7 +8,7 @@
 
 #include "base/convert.h"
 #include "kernel/scalar_eval.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
 
 namespace tenon {
@@ -47,6 +47,8 @@ const std::map<std::string_view, Closed>& closed_forms() {
       {"sign", [](const Point& x) { return std::isnan(x[0]) ? x[0] : (x[0] > 0) - (x[0] < 0); }},
       {"min", [](const Point& x) { return propagate(x[0], x[1], std::fmin(x[0], x[1])); }},
       {"max", [](const Point& x) { return propagate(x[0], x[1], std::fmax(x[0], x[1])); }},
+      {"fmin", binary(std::fmin)},
+      {"fmax", binary(std::fmax)},
       {"clamp", [](const Point& x) { return std::fmin(std::fmax(x[0], x[1]), x[2]); }},
       {"reciprocal", [](const Point& x) { return 1 / x[0]; }},
       {"square", [](const Point& x) { return x[0] * x[0]; }},
@@ -71,6 +73,8 @@ const std::map<std::string_view, Closed>& closed_forms() {
        }},
       {"erf", unary(std::erf)},
       // trigonometric
+      {"radians", [](const Point& x) { return x[0] * std::numbers::pi / 180; }},
+      {"degrees", [](const Point& x) { return x[0] / std::numbers::pi * 180; }},
       {"sin", unary(std::sin)},
       {"cos", unary(std::cos)},
       {"tan", unary(std::tan)},

@@ -1,7 +1,7 @@
 // The derivative of one structural kind against finite differences in f64.
 #pragma once
 
-#include "ops/gradient.h"
+#include "ops/gradient/gradient.h"
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"

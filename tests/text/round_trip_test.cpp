@@ -7,7 +7,7 @@
 
 #include "ir/node.h"
 #include "ops/make.h"
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
 #include "tenon/ops.h"
 #include "tenon/text.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "ops/scalar_table.h"
+#include "ops/scalar/scalar_table.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

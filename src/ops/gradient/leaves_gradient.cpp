@@ -1,0 +1,12 @@
+// What a graph starts from passes nothing on; a barrier passes on what it gets.
+#include "ops/gradient/gradient.h"
+
+namespace tenon {
+
+Gradients gradient(const Input&, const Node&, const std::vector<Value>&) { return {}; }
+Gradients gradient(const Constant&, const Node&, const std::vector<Value>&) { return {}; }
+Gradients gradient(const Iota&, const Node&, const std::vector<Value>&) { return {}; }
+Gradients gradient(const Random&, const Node& node, const std::vector<Value>&) { return Gradients(node.inputs.size()); }
+Gradients gradient(const Barrier&, const Node&, const std::vector<Value>& outputs) { return outputs; }
+
+}  // namespace tenon
