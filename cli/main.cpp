@@ -6,6 +6,7 @@
 
 #include "demo.h"
 #include "models.h"
+#include "operations.h"
 #include "tenon/error.h"
 
 namespace {
@@ -19,6 +20,7 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"demo", "build a small model, run it at five shapes, print shapes and times", tenon::run_demo},
     {"models", "list the built-in models with parameters and multiply-accumulates", tenon::list_models},
+    {"ops", "list every elementwise function and builder with what it does", tenon::list_operations},
     {"version", "print the version", [] { fmt::print("tenon {}\n", TENON_VERSION); }},
 };
 

@@ -1,6 +1,7 @@
 #include "ops/make.h"
 
 #include <sstream>
+#include <utility>
 
 #include "base/fail.h"
 
@@ -51,7 +52,7 @@ std::vector<Constraint> settle(std::vector<Constraint> constraints, std::string_
 void rethrow_with_context(const Error& error, std::string_view operation, const std::vector<std::string>& operand_names,
                           Operands operands) {
   if (error.has_notes()) {
-    throw error;
+    throw Error(error);
   }
   Error full(fmt::format("{}: {}", operation, error.what()));
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -65,7 +66,7 @@ void rethrow_with_context(const Error& error, std::string_view operation, const 
   if (const std::string& place = build_context().place; !place.empty()) {
     full.note(fmt::format("at node \"{}\"", place));
   }
-  throw full;
+  throw Error(std::move(full));
 }
 
 std::vector<Value> make_all(Op op, std::vector<Value> inputs) {

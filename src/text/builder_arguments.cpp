@@ -6,7 +6,7 @@ BuilderArguments::BuilderArguments(const CatalogEntry& entry, Arguments& argumen
     : expressions_(expressions), parts_(entry.parameters.size()) {
   std::vector<std::string> names;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const Parameter& parameter = entry.parameters[i];
+    const BuilderParameter& parameter = entry.parameters[i];
     names.emplace_back(parameter.name);
     if (parameter.type == ArgumentType::values && arguments.peek() != nullptr && starts_operand(*arguments.peek())) {
       while (arguments.peek() != nullptr && starts_operand(*arguments.peek())) {

@@ -84,7 +84,7 @@ TEST(Catalog, OneMeaningForAName) {
     EXPECT_EQ(find_scalar_fn(entry.name), nullptr) << entry.name << " is a row of the scalar table too";
     if (const std::vector<std::string> kind = kind_parameters(entry.name); !kind.empty()) {
       std::vector<std::string> builder;
-      for (const Parameter& parameter : entry.parameters) {
+      for (const BuilderParameter& parameter : entry.parameters) {
         builder.emplace_back(parameter.name);
       }
       EXPECT_EQ(builder, kind) << entry.name;

@@ -33,7 +33,7 @@ enum class ArgumentType : uint8_t {
 /// "value", "integers": for documentation.
 std::string_view name(ArgumentType type);
 
-struct Parameter {
+struct BuilderParameter {
   std::string_view name;
   ArgumentType type = ArgumentType::value;
   std::string_view default_text = {};  // as the graph text writes it, `none` for nothing; empty: it must be given
@@ -64,7 +64,7 @@ class ArgumentReader {
 struct CatalogEntry {
   std::string_view name;
   std::string_view doc;
-  std::vector<Parameter> parameters;
+  std::vector<BuilderParameter> parameters;
   /// Read the arguments, first to last, then build. A parameter that is neither given nor has a default is an Error.
   std::vector<Value> (*build)(const CatalogEntry& entry, ArgumentReader& arguments) = nullptr;
 };

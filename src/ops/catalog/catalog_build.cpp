@@ -47,15 +47,15 @@ void fail_missing(const CatalogEntry& entry, size_t parameter) {
   fail("{} needs `{}`", entry.name, entry.parameters[parameter].name);
 }
 
-int narrow(const Parameter& parameter, int64_t value) {
+int narrow(const BuilderParameter& parameter, int64_t value) {
   if (!std::in_range<int>(value)) {
     fail("`{}`: {} does not fit 32 bits", parameter.name, value);
   }
   return static_cast<int>(value);
 }
 
-std::vector<Parameter> parse_parameters(std::string_view text, const std::vector<ArgumentType>& types) {
-  std::vector<Parameter> parameters;
+std::vector<BuilderParameter> parse_parameters(std::string_view text, const std::vector<ArgumentType>& types) {
+  std::vector<BuilderParameter> parameters;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view part = rest.substr(0, parameter_end(rest));
     const size_t equals = std::min(part.find('='), part.size());

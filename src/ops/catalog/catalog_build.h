@@ -85,11 +85,11 @@ void read_default(std::string_view text, std::optional<T>&) {
 }
 
 [[noreturn]] void fail_missing(const CatalogEntry& entry, size_t parameter);
-int narrow(const Parameter& parameter, int64_t value);
+int narrow(const BuilderParameter& parameter, int64_t value);
 
 template <class T>
 T read_argument(const CatalogEntry& entry, size_t i, ArgumentReader& reader) {
-  const Parameter& parameter = entry.parameters[i];
+  const BuilderParameter& parameter = entry.parameters[i];
   if constexpr (std::is_same_v<T, int>) {
     return narrow(parameter, read_argument<int64_t>(entry, i, reader));
   } else if constexpr (std::is_same_v<T, std::vector<int>>) {
@@ -128,7 +128,7 @@ T read_argument(const CatalogEntry& entry, size_t i, ArgumentReader& reader) {
 }
 
 /// "x, axes=[], keep=false" as parameters of these types.
-std::vector<Parameter> parse_parameters(std::string_view text, const std::vector<ArgumentType>& types);
+std::vector<BuilderParameter> parse_parameters(std::string_view text, const std::vector<ArgumentType>& types);
 
 template <auto Function, class Result, class... Declared>
 CatalogEntry entry_of(std::string_view name, std::string_view parameters, std::string_view doc,

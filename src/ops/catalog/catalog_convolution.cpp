@@ -20,10 +20,10 @@ Value conv_transpose_text(const Value& x, const Value& w, const Integers& stride
   return conv_transpose(x, w, {stride, dilation, low, high, output_padding, groups});
 }
 
-template <Value (*kPool)(const Value&, const Integers&, const PoolOptions&)>
+template <Value (*Pool)(const Value&, const Integers&, const PoolOptions&)>
 Value pool_text(const Value& x, const Integers& size, const Integers& stride, const Integers& dilation,
                 const Extents& low, const Extents& high, const std::string& padding, bool ceil_mode) {
-  return kPool(x, size, {stride, dilation, low, high, padding, ceil_mode});
+  return Pool(x, size, {stride, dilation, low, high, padding, ceil_mode});
 }
 
 Value average_pool_text(const Value& x, const Integers& size, const Integers& stride, const Integers& dilation,
