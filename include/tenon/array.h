@@ -30,6 +30,9 @@ class Array {
   /// Every element `value`, converted to `dtype`.
   static Array full(Dtype dtype, std::vector<int64_t> dims, double value);
 
+  /// An Error when an array of this size could not be: negative, or larger than the machine's memory.
+  static void require_memory(Dtype dtype, const std::vector<int64_t>& dims);
+
   Dtype dtype() const { return dtype_; }
   const std::vector<int64_t>& dims() const { return dims_; }
   int rank() const { return static_cast<int>(dims_.size()); }
@@ -47,7 +50,8 @@ class Array {
 
   /// Element `i` in row-major order, as a double (64-bit integers beyond 2^53 round).
   double at(int64_t i) const;
-  /// Every element converted: truncating and saturating to integers, rounding to narrower floats.
+  /// Every element converted: floats truncate and saturate to integers with NaN to 0, integers keep their low bits,
+  /// narrower floats round.
   Array cast(Dtype to) const;
   /// The same elements with other sizes, sharing memory.
   Array reshaped(std::vector<int64_t> dims) const;

@@ -14,6 +14,7 @@ namespace tenon {
 using Branch = std::function<std::vector<Value>(const std::vector<Value>& operands)>;
 
 /// The results of one of two branches; both give the same number, dtypes and shapes. The condition is a bool scalar.
+/// Constraints on sizes are those of both branches: a condition is known later than a size.
 /// Only what a branch makes from its operands waits for the condition: what it makes from values outside alone is
 /// computed in any case.
 std::vector<Value> if_then_else(const Value& condition, const Branch& then_branch, const Branch& else_branch,

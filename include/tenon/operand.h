@@ -1,6 +1,8 @@
 // What elementwise functions take.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -15,12 +17,17 @@ class Operand {
  public:
   Operand(Value value) : content_(std::move(value)) {}
   Operand(double number) : content_(number) {}
-  Operand(int number) : content_(static_cast<double>(number)) {}
+  /// An Error for an integer that no double holds.
+  template <std::integral T>
+    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
+  Operand(T number) : content_(exact_number(static_cast<int64_t>(number), std::in_range<int64_t>(number))) {}
 
   const Value* value() const { return std::get_if<Value>(&content_); }
   double number() const { return std::get<double>(content_); }
 
  private:
+  static double exact_number(int64_t number, bool in_range);
+
   std::variant<Value, double> content_;
 };
 

@@ -105,7 +105,8 @@ Value update_slice(const Value& base, const Value& value, const std::vector<Exte
 
 // --- Structure
 
-/// A call of `body`: a composite of that name.
+/// A call of `body`: a composite of that name. A body is made for the symbolic shapes of its operands: they must be
+/// those of its inputs, names included.
 std::vector<Value> call(const Graph& body, const std::vector<Value>& operands);
 /// A composite: `build` gets stand-ins for the operands and makes the body.
 Value composite(std::string name, const std::vector<Value>& operands,

@@ -50,8 +50,15 @@ struct AdamOptions {
 /// g = gradient + weight_decay * p;  m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g * g;
 /// p = p - learning_rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t counting from 1.
 Optimizer adam(const AdamOptions& options = {});
+struct AdamWOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 1e-2;
+};
 /// Adam with the decay beside it: p = p * (1 - learning_rate * weight_decay) first, and g is the gradient alone.
-Optimizer adamw(const AdamOptions& options = {.weight_decay = 1e-2});
+Optimizer adamw(const AdamWOptions& options = {});
 
 struct TrainingOptions {
   std::vector<std::string> parameters;  // names of the inputs to be trained

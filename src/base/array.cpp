@@ -58,6 +58,8 @@ Array::Array() : bytes_(allocate(sizeof(float))) {}
 Array::Array(Dtype dtype, std::vector<int64_t> dims)
     : dtype_(dtype), size_(element_count(dtype, dims)), dims_(std::move(dims)), bytes_(allocate(byte_count())) {}
 
+void Array::require_memory(Dtype dtype, const std::vector<int64_t>& dims) { element_count(dtype, dims); }
+
 Array Array::scalar(Dtype dtype, double value) { return full(dtype, {}, value); }
 
 Array Array::full(Dtype dtype, std::vector<int64_t> dims, double value) {

@@ -27,15 +27,21 @@ std::string float_text(T value) {
   const auto wide = static_cast<ComputeType<T>>(value);
   if (std::isnan(wide)) {
     const auto quiet = convert<T>(std::numeric_limits<ComputeType<T>>::quiet_NaN());
-    return bits_of(value) == bits_of(quiet) ? "nan" : fmt::format("{:#x}", bits_of(value));
+    if (bits_of(value) == bits_of(quiet)) {
+      return "nan";
+    }
+    // What the CPU makes of 0 / 0 has the sign bit set.
+    const bool negated = bits_of(value) == bits_of(convert<T>(-std::numeric_limits<ComputeType<T>>::quiet_NaN()));
+    return negated ? "-nan" : fmt::format("{:#x}", bits_of(value));
   }
   return fmt::format("{}", wide);
 }
 
 template <class T>
 bool parse_float(std::string_view text, T& value) {
-  if (text == "nan") {
-    value = convert<T>(std::numeric_limits<ComputeType<T>>::quiet_NaN());
+  if (text == "nan" || text == "-nan") {
+    const auto quiet = std::numeric_limits<ComputeType<T>>::quiet_NaN();
+    value = convert<T>(text == "nan" ? quiet : -quiet);
     return true;
   }
   if (text.starts_with("0x")) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <unordered_map>
 
 #include "base/fail.h"
@@ -83,7 +84,12 @@ class Run {
       }
     }
     try {
+      for (size_t i = 0; i < node.shapes.size(); ++i) {
+        Array::require_memory(Dtype::i64, evaluation.dims(i));  // views hold a position for each element
+      }
       values_[&node] = std::visit([&](const auto& kind) { return evaluate(kind, evaluation); }, node.op);
+    } catch (const std::bad_alloc&) {
+      fail("{}: no memory for {}", op_name(node.op), resolve(node.shapes[0], bindings_).to_string());
     } catch (Error& error) {
       if (error.has_notes() || node.place.empty()) {
         throw;

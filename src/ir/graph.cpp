@@ -173,12 +173,25 @@ Graph::Graph(std::string name, std::vector<Value> inputs, std::vector<Output> ou
   data_ = std::move(data);
 }
 
-const std::string& Graph::name() const { return data_->name; }
-const std::vector<Value>& Graph::inputs() const { return data_->inputs; }
-const std::vector<Output>& Graph::outputs() const { return data_->outputs; }
-const std::vector<Constraint>& Graph::relations() const { return data_->relations; }
-const std::vector<const Node*>& Graph::nodes() const { return data_->nodes; }
-const ConstraintSet& Graph::constraints() const { return data_->constraints; }
+namespace {
+
+/// What a graph holds; an Error for one that was never made.
+template <class Data>
+const Data& content(const std::shared_ptr<const Data>& data) {
+  if (!data) {
+    fail("an empty Graph has nothing in it");
+  }
+  return *data;
+}
+
+}  // namespace
+
+const std::string& Graph::name() const { return content(data_).name; }
+const std::vector<Value>& Graph::inputs() const { return content(data_).inputs; }
+const std::vector<Output>& Graph::outputs() const { return content(data_).outputs; }
+const std::vector<Constraint>& Graph::relations() const { return content(data_).relations; }
+const std::vector<const Node*>& Graph::nodes() const { return content(data_).nodes; }
+const ConstraintSet& Graph::constraints() const { return content(data_).constraints; }
 uint64_t Graph::hash() const { return data_ ? data_->hash : 0; }
 
 bool operator==(const Graph& a, const Graph& b) {

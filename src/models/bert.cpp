@@ -15,7 +15,7 @@ Value embed(ModelBuilder& model, const BertOptions& options) {
     return model.parameter(name, {rows, options.width}, Init::random, 0.02);
   };
   const Value words = take(table("words", options.vocabulary), tokens);
-  const Value positions = slice_axis(table("positions", options.positions), 0, 0, tokens.extent(1));
+  const Value positions = slice(table("positions", options.positions), {0, 0}, {tokens.extent(1), options.width});
   const Value kinds = take(table("segments", 2), segments);
   return layer_norm_layer(model, words + positions + kinds, 1e-12);
 }
@@ -23,6 +23,7 @@ Value embed(ModelBuilder& model, const BertOptions& options) {
 }  // namespace
 
 Model bert(const BertOptions& options) {
+  require_option("bert", "heads", options.heads > 0 && options.width % options.heads == 0, "divide the width");
   ModelBuilder model("bert");
   Value x = options.vocabulary > 0 ? embed(model, options) : model.data("x", shape(f32, "batch", "seq", options.width));
   const Value mask = reshape(model.data("mask", shape(boolean, "batch", "seq")), {"batch", 1, 1, "seq"});

@@ -6,6 +6,12 @@
 
 namespace tenon {
 
+void require_option(std::string_view model, std::string_view option, bool holds, std::string_view rule) {
+  if (!holds) {
+    fail("{}: option `{}` must {}", model, option, rule);
+  }
+}
+
 Value ModelBuilder::data(const std::string& name, const Shape& shape) {
   data_.push_back(input(name, shape));
   return data_.back();

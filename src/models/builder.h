@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/models.h"
 #include "tenon/ops.h"
 
 namespace tenon {
+
+/// An Error when an option of a model does not hold: `vit: option patch must divide the image's size`.
+void require_option(std::string_view model, std::string_view option, bool holds, std::string_view rule);
 
 /// Collects inputs, parameters and state updates while a model is built.
 class ModelBuilder {

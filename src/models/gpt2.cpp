@@ -52,6 +52,7 @@ Value normalized(ModelBuilder& model, const char* name, const Value& x) {
 }  // namespace
 
 Model gpt2(const GptOptions& options) {
+  require_option("gpt2", "heads", options.heads > 0 && options.width % options.heads == 0, "divide the width");
   ModelBuilder model("gpt2");
   const int64_t depth = options.width / options.heads;
   const Sizes sizes{"batch", "seq", Extent::name("past"), options.heads, depth};

@@ -3,6 +3,7 @@
 namespace tenon {
 
 Model mlp(const MlpOptions& options) {
+  require_option("mlp", "layers", options.layers >= 1, "be at least 1");
   ModelBuilder model("mlp");
   Value x = model.data("x", shape(f32, "batch", options.inputs));
   for (int i = 0; i < options.layers; ++i) {

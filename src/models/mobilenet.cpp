@@ -63,6 +63,7 @@ Value inverted_residual(ModelBuilder& model, const Value& x, const Stage& stage,
 }
 
 Model network(const char* name, const Family& family, const MobileNetOptions& options) {
+  require_option(name, "width", options.width > 0 && options.width <= 100, "be positive, 100 at most");
   ModelBuilder model(name);
   Value x = model.data("image", shape(f32, "batch", 3, "height", "width"));
   {

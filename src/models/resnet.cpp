@@ -37,6 +37,7 @@ Value block(ModelBuilder& model, const Value& x, int64_t width, int64_t stride, 
 }  // namespace
 
 Model resnet(const ResNetOptions& options) {
+  require_option("resnet", "blocks", !options.blocks.empty(), "name at least one stage");
   ModelBuilder model("resnet");
   Value x = model.data("image", shape(f32, "batch", 3, "height", "width"));
   {

@@ -1,13 +1,10 @@
-#include "base/fail.h"
 #include "models/layers.h"
 #include "tenon/convolution.h"
 
 namespace tenon {
 
 Model small_cnn(const CnnOptions& options) {
-  if (options.image % 4 != 0) {
-    fail("small_cnn: the image size is {}, must be a multiple of 4", options.image);
-  }
+  require_option("small_cnn", "image", options.image > 0 && options.image % 4 == 0, "be a multiple of 4");
   ModelBuilder model("small_cnn");
   Value x = model.data("image", shape(f32, "batch", options.channels, options.image, options.image));
   for (int i = 0; i < 2; ++i) {

@@ -30,6 +30,7 @@ Value upsample(ModelBuilder& model, const Value& x) {
 }  // namespace
 
 Model unet(const UnetOptions& options) {
+  require_option("unet", "levels", options.levels >= 1 && options.levels <= 16, "lie between 1 and 16");
   ModelBuilder model("unet");
   // Sizes are multiples by their type: every halving is exact, and nothing has to be checked on the way up.
   const int64_t unit = int64_t{1} << options.levels;

@@ -7,6 +7,8 @@ namespace tenon {
 using Scope = ModelBuilder::Scope;
 
 Model vit(const VitOptions& options) {
+  require_option("vit", "patch", options.patch > 0 && options.image % options.patch == 0, "divide the image's size");
+  require_option("vit", "heads", options.heads > 0 && options.width % options.heads == 0, "divide the width");
   ModelBuilder model("vit");
   const Value image = model.data("image", shape(f32, "batch", 3, options.image, options.image));
   const int64_t patches = (options.image / options.patch) * (options.image / options.patch);

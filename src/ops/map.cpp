@@ -1,4 +1,5 @@
 // Map: one row of the scalar table, element by element.
+#include "base/convert.h"
 #include "base/fail.h"
 #include "ops/axes.h"
 #include "ops/make.h"
@@ -50,6 +51,15 @@ bool needs_broadcast(const Shape& x, const std::vector<Axis>& to) {
   return false;
 }
 
+/// `number` as a scalar of `dtype`. An integer dtype must hold it exactly: x * 0.5 on integers is not x * 0.
+Value literal(const ScalarFn& fn, Dtype dtype, double number) {
+  const Array value = Array::scalar(dtype, number);
+  if (!is_float(dtype) && value.at(0) != number) {
+    fail("{}: {} is no {}; cast the other operand, or give a number that it holds", fn.name, number, name(dtype));
+  }
+  return constant(value);
+}
+
 std::vector<Value> as_values(const ScalarFn& fn, const std::vector<Operand>& operands) {
   std::optional<Dtype> dtype;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -62,7 +72,7 @@ std::vector<Value> as_values(const ScalarFn& fn, const std::vector<Operand>& ope
     if (operand.value() == nullptr && !dtype) {
       fail("{}: at least one operand must be a Value, to give the numbers a dtype", fn.name);
     }
-    values.push_back(operand.value() != nullptr ? *operand.value() : scalar(*dtype, operand.number()));
+    values.push_back(operand.value() != nullptr ? *operand.value() : literal(fn, *dtype, operand.number()));
   }
   return values;
 }
@@ -71,6 +81,14 @@ std::vector<Value> as_values(const ScalarFn& fn, const std::vector<Operand>& ope
 
 Dtype result_dtype(const ScalarFn& fn, Operands in) {
   return fn.result == ResultRule::logical ? Dtype::boolean : in.back().dtype();
+}
+
+double Operand::exact_number(int64_t number, bool in_range) {
+  const auto exact = static_cast<double>(number);
+  if (!in_range || convert<int64_t>(exact) != number) {
+    fail("{} is too large to be a number beside a Value; make it a constant()", number);
+  }
+  return exact;
 }
 
 Inferred infer(const Map& op, Operands in) {

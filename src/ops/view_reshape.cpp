@@ -63,9 +63,8 @@ Inferred infer_view(const Reshape& view, const Shape& x) {
          result.shapes[0].element_count().to_string());
   }
   if (comparison == Comparison::unknown) {
-    // Whole counts: a shared axis of size 0 makes any two sides fit.
-    result.constraints.push_back(
-        {.kind = Constraint::Kind::equal, .lhs = x.element_count(), .rhs = result.shapes[0].element_count()});
+    // Without what both sides share, so that the message names the axis, and an empty axis elsewhere hides nothing.
+    result.constraints.push_back({.kind = Constraint::Kind::equal, .lhs = from, .rhs = to});
   }
   for (const Axis& axis : view.to) {
     result.constraints.push_back({.kind = Constraint::Kind::at_least, .lhs = axis.extent(), .rhs = 0});

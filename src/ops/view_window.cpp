@@ -74,14 +74,20 @@ Value slice_axis(const Value& x, int axis, const Extent& begin, std::optional<Ex
     Extent first;  // the lowest element read
     Extent count;
     if (step > 0) {
-      first = clamp_position(begin, n, 0, n);
-      count = simplify(max(0, ceildiv(clamp_position(end.value_or(n), n, 0, n) - first, step)));
+      // Unclamped at the far end, so that x[1:] has max(n-1, 0) elements, and x[1:][1:] max(n-2, 0).
+      const auto constant = begin.constant();
+      const Extent from = simplify(max(0, constant && *constant < 0 ? n + begin : begin));
+      const Extent until = end ? clamp_position(*end, n, 0, n) : n;
+      const bool tail = constant && *constant < 0 && !end;  // the last elements: as many as asked for, or all
+      const Extent length = tail ? min(n, -begin) : simplify(max(0, until - from));
+      first = simplify(min(from, n));
+      count = simplify(ceildiv(length, step));
     } else {
       // Walking down from `begin` to just above `end`: the same elements upward, then flipped.
       const Extent top = clamp_position(begin, n, -1, n - 1);
       const Extent stop = end ? clamp_position(*end, n, -1, n - 1) : Extent(-1);
       count = simplify(max(0, ceildiv(top - stop, -step)));
-      first = simplify(max(0, top - (count - 1) * -step));
+      first = simplify(min(max(0, top - (count - 1) * -step), n));  // with nothing to read, anywhere inside
     }
     std::vector<Extent> start(static_cast<size_t>(x.rank()), 0);
     std::vector<Extent> size;

@@ -109,7 +109,15 @@ Optimizer sgd(const SgdOptions& options) {
 }
 
 Optimizer adam(const AdamOptions& options) { return make_adam("adam", options, false); }
-Optimizer adamw(const AdamOptions& options) { return make_adam("adamw", options, true); }
+Optimizer adamw(const AdamWOptions& options) {
+  return make_adam("adamw",
+                   {.learning_rate = options.learning_rate,
+                    .beta1 = options.beta1,
+                    .beta2 = options.beta2,
+                    .epsilon = options.epsilon,
+                    .weight_decay = options.weight_decay},
+                   true);
+}
 
 Graph training_step(const Graph& loss, const Optimizer& optimizer, const TrainingOptions& options) {
   if (options.parameters.empty()) {

@@ -1,5 +1,6 @@
 // Minima and maxima of many operands.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/fail.h"
@@ -28,21 +29,25 @@ bool has_negative(const Operand& o) {
          std::none_of(terms.begin(), terms.end(), [](const algebra::Term& t) { return t.coefficient == kMin; });
 }
 
+/// Larger factors stay outside: multiplying them in could overflow where the whole does not.
+constexpr int64_t kLargestFactor = int64_t{1} << 20;
+
 AtomKind opposite(AtomKind kind) { return kind == AtomKind::min ? AtomKind::max : AtomKind::min; }
 
-/// min(min(a, b) + 1, c) has the operands a + 1, b + 1, c, and min(-max(a, b), c) has -a, -b, c: however a minimum was
-/// put together, it comes apart the same.
+/// min(2*min(a, b) + 1, c) has the operands 2*a + 1, 2*b + 1, c, and min(-max(a, b), c) has -a, -b, c: however a
+/// minimum was put together, it comes apart the same, and a chain of them does not nest.
 void flatten(AtomKind kind, const Extent& e, std::vector<Operand>& operands) {
   Operand operand = split(e);
-  const Atom* atom = algebra::as_atom(operand.varying);
-  const bool negative = atom == nullptr;
-  atom = negative ? algebra::as_atom(operand.varying, -1) : atom;
-  if (atom == nullptr || atom->kind != (negative ? opposite(kind) : kind)) {
+  const algebra::TermsOf terms(operand.varying);
+  const int64_t factor = std::distance(terms.begin(), terms.end()) == 1 ? terms.begin()->coefficient : 1;
+  const bool small = factor >= -kLargestFactor && factor <= kLargestFactor;
+  const Atom* atom = small ? algebra::as_atom(operand.varying, factor) : nullptr;
+  if (atom == nullptr || atom->kind != (factor < 0 ? opposite(kind) : kind)) {
     operands.push_back(std::move(operand));
     return;
   }
   for (const Extent& inner : atom->operands) {
-    operands.push_back(split((negative ? -inner : inner) + operand.constant));
+    operands.push_back(split(factor * inner + operand.constant));
   }
 }
 

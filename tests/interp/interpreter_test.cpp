@@ -1,8 +1,10 @@
 // The interpreter against independent loops, at sizes 0, 1, around 8 and larger, and behaviour others get wrong.
 #include "tenon/interpreter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "support/arrays.h"
 #include "tenon/ops.h"
@@ -250,6 +252,78 @@ TEST(Interpreter, AMeanOfManyHalvesIsNoOverflow) {
   const Value x = in("x", "f16[n]");
   const Graph graph({x}, {{"mean", reduce_mean(x)}});
   EXPECT_EQ(interpret(graph, {Array::full(f16, {70'000}, 1)})[0].at(0), 1);
+}
+
+/// x[begin:end:step] of 0, 1, ..., n-1, as Python defines it.
+std::vector<int32_t> python_slice(int64_t n, int64_t begin, std::optional<int64_t> end, int64_t step) {
+  const auto clamp = [&](int64_t i) {
+    const int64_t from_start = i < 0 ? i + n : i;
+    return step > 0 ? std::clamp<int64_t>(from_start, 0, n) : std::clamp<int64_t>(from_start, -1, n - 1);
+  };
+  const int64_t stop = end ? clamp(*end) : (step > 0 ? n : -1);
+  std::vector<int32_t> picked;
+  for (int64_t i = clamp(begin); step > 0 ? i < stop : i > stop; i += step) {
+    picked.push_back(static_cast<int32_t>(i));
+  }
+  return picked;
+}
+
+TEST(Interpreter, SlicesAsPythonDoesAtEverySize) {
+  const Value x = in("x", "i32[n]");
+  for (const int64_t begin : {-100, -4, -1, 0, 1, 3, 100}) {
+    for (const std::optional<int64_t> end : {std::optional<int64_t>(), {-100}, {-2}, {-1}, {0}, {2}, {5}, {100}}) {
+      for (const int64_t step : {-3, -2, -1, 1, 2, 3}) {
+        const auto until = end ? std::optional<Extent>(*end) : std::nullopt;
+        const Graph dynamic({x}, {{"y", slice_axis(x, 0, begin, until, step)}});
+        for (const int64_t n : {0, 1, 2, 3, 5, 8}) {
+          std::vector<int32_t> counting(static_cast<size_t>(n));
+          for (size_t i = 0; i < counting.size(); ++i) {
+            counting[i] = static_cast<int32_t>(i);
+          }
+          const std::vector<int32_t> expected = python_slice(n, begin, end, step);
+          const Array wanted = Array::from<int32_t>({static_cast<int64_t>(expected.size())}, expected);
+          ASSERT_TRUE(same(interpret(dynamic, {Array::from<int32_t>({n}, counting)})[0], wanted))
+              << n << ": " << begin << " " << end.value_or(-999) << " " << step;
+        }
+      }
+    }
+  }
+}
+
+TEST(Interpreter, SlicesOfSlicesStaySimple) {
+  Value y = in("x", "f32[n]");
+  for (int i = 0; i < 30; ++i) {
+    y = slice_axis(slice_axis(y, 0, 1), 0, 0, Extent(-1));
+  }
+  EXPECT_EQ(y.shape().to_string(), "f32[max(n-60, 0)]");
+  Value z = in("x", "f32[n]");
+  for (int i = 0; i < 30; ++i) {
+    z = slice_axis(concat({z, z}, 0), 0, -10);
+  }
+  EXPECT_LT(z.shape().to_string().size(), 40u) << z.shape().to_string();
+}
+
+TEST(Interpreter, AnEmptyAxisHidesNoMistake) {
+  const Value x = in("x", "f32[n, m]");
+  const Graph graph({x}, {{"y", squeeze(x, {0})}});
+  EXPECT_EQ(interpret(graph, {Array(f32, {1, 0})})[0].size(), 0);
+  const std::string error = error_text([&] { interpret(graph, {Array(f32, {5, 0})}); });
+  EXPECT_NE(error.find("`n` is 5, must be 1"), std::string::npos) << error;
+}
+
+TEST(Interpreter, WhatCannotFitInMemoryIsRefused) {
+  const Value x = in("x", "f32[n]");
+  const Graph graph({x}, {{"y", reduce_sum(broadcast_to(x, {"k", "n"}))}});
+  const std::string error =
+      error_text([&] { interpret(graph, {Array(f32, {1000})}, {.bindings = {{"k", int64_t{1} << 40}}}); });
+  EXPECT_NE(error.find("memory"), std::string::npos) << error;
+}
+
+TEST(Interpreter, CastsRoundOnce) {
+  const Value x = in("x", "f64[n]");
+  const Graph graph({x}, {{"y", cast(x, f16)}});
+  const Array out = interpret(graph, {Array::from<double>({1}, {1.00048828125 + 1e-12})})[0];
+  EXPECT_EQ(out.at(0), 1.0009765625);
 }
 
 TEST(Interpreter, WrongInputsAreNamed) {

@@ -47,6 +47,11 @@ TEST(Graph, RefusesWhatIsNotAFunction) {
   EXPECT_NE(error_text([&] { Module{{two_layers("a")}}.at("b"); }).find("there is: a"), std::string::npos);
 }
 
+TEST(Graph, AnEmptyOneIsAnError) {
+  EXPECT_EQ(error_text([] { (void)Graph().name(); }), "an empty Graph has nothing in it");
+  EXPECT_NE(error_text([] { call(Graph(), {}); }), "no error");
+}
+
 TEST(Graph, AStaticNamedAxisFixesTheNameEverywhere) {
   const Value a = input("a", shape(f32, "hidden=768"));
   const Value b = input("b", shape(f32, "hidden"));

@@ -1,6 +1,8 @@
 // Full-size models by inference alone: parameters and multiply-accumulates.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "shape/constraint_set.h"
 #include "support/error_text.h"
 #include "tenon/models.h"
@@ -45,6 +47,16 @@ TEST(ModelTable, EveryModelBuildsPrintsAndReadsBack) {
     EXPECT_FALSE(entry.doc.empty());
   }
   EXPECT_NE(error_text([] { find_model("alexnet"); }).find("there is no model called `alexnet`"), std::string::npos);
+}
+
+TEST(ModelOptions, AreChecked) {
+  EXPECT_EQ(error_text([] { vit({.image = 10, .patch = 4}); }), "vit: option `patch` must divide the image's size");
+  EXPECT_EQ(error_text([] { vit({.image = 8, .patch = 0}); }), "vit: option `patch` must divide the image's size");
+  EXPECT_EQ(error_text([] { bert({.heads = 0}); }), "bert: option `heads` must divide the width");
+  EXPECT_EQ(error_text([] { gpt2({.heads = 5}); }), "gpt2: option `heads` must divide the width");
+  EXPECT_NE(error_text([] { unet({.levels = -1}); }), "no error");
+  EXPECT_NE(error_text([] { mobilenet_v2({.width = std::nan("")}); }), "no error");
+  EXPECT_NE(error_text([] { mlp({.layers = 0}); }), "no error");
 }
 
 TEST(ModelTable, SpatialAxesStaySymbolic) {

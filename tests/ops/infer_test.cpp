@@ -38,7 +38,7 @@ TEST(Infer, ViewsOnDynamicAxes) {
   EXPECT_EQ(shape_of(reshape(x, {"batch", -1})), "f32[batch, 12*seq]");
   EXPECT_EQ(shape_of(reshape(x, {-1, 8})), "f32[batch*seq+(batch*seq) floordiv 2, 8]");
   EXPECT_EQ(shape_of(transpose(x, {0, 2, 1})), "f32[batch, 12, seq]");
-  EXPECT_EQ(shape_of(slice_axis(x, 1, 1)), "f32[batch, seq-min(seq, 1), 12]");
+  EXPECT_EQ(shape_of(slice_axis(x, 1, 1)), "f32[batch, max(seq-1, 0), 12]");
   EXPECT_EQ(shape_of(slice_axis(x, 2, 1, Extent(-1), 2)), "f32[batch, seq, 5]");
   EXPECT_EQ(shape_of(slice_axis(x, 2, -1, {}, -1)), "f32[batch, seq, 12]");
   EXPECT_EQ(shape_of(pad(x, {0, 1, 0}, {0, 2, 0})), "f32[batch, seq+3, 12]");
@@ -50,6 +50,15 @@ TEST(Infer, ViewsOnDynamicAxes) {
   EXPECT_EQ(shape_of(reduce_sum(x, {1}, true)), "f32[batch, 1, 12]");
   EXPECT_EQ(shape_of(argmax(x, 1)), "i64[batch, 12]");
   EXPECT_EQ(shape_of(expand_dims(x, {0, -1})), "f32[1, batch, seq, 12, 1]");
+}
+
+TEST(Infer, NumbersBesideIntegersAreHeldExactly) {
+  const Value i = in("i", "i32[n]");
+  EXPECT_EQ(shape_of(i + int64_t{1} + 2u), "i32[n]");
+  EXPECT_NE(error_text([&] { mul(i, 0.5); }).find("mul: 0.5 is no i32"), std::string::npos);
+  EXPECT_NE(error_text([&] { lt(in("u", "u8[n]"), -1); }).find("-1 is no u8"), std::string::npos);
+  EXPECT_NE(error_text([&] { add(in("u", "u8[n]"), 300); }), "no error");
+  EXPECT_NE(error_text([&] { add(in("l", "i64[n]"), (int64_t{1} << 53) + 1); }), "no error");
 }
 
 TEST(Infer, NamesThatUnifyAreOneAxisWithACheck) {

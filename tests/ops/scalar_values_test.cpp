@@ -39,7 +39,8 @@ const std::map<std::string_view, Closed>& closed_forms() {
       {"sub", [](const Point& x) { return x[0] - x[1]; }},
       {"mul", [](const Point& x) { return x[0] * x[1]; }},
       {"div", [](const Point& x) { return x[0] / x[1]; }},
-      {"floor_div", [](const Point& x) { return std::floor(x[0] / x[1]); }},
+      {"floor_div",
+       [](const Point& x) { return x[1] == 0 ? x[0] / x[1] : std::round((x[0] - python_mod(x[0], x[1])) / x[1]); }},
       {"rem", binary(std::fmod)},
       {"mod", binary(python_mod)},
       {"neg", [](const Point& x) { return -x[0]; }},
@@ -141,13 +142,15 @@ const std::map<std::string_view, Closed>& predicates() {
 /// Rows over integers, exact.
 __extension__ typedef __int128 Wide;
 using Exact = std::function<Wide(Wide a, Wide b, int bits)>;
+/// The low bits, which are all that counts; the product of two u64 does not fit.
+Wide wrapping_product(Wide a, Wide b) { return static_cast<Wide>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
 Wide floor_quotient(Wide a, Wide b) { return b == 0 ? 0 : a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 
 const std::map<std::string_view, Exact>& integer_forms() {
   static const std::map<std::string_view, Exact> forms = {
       {"add", [](auto a, auto b, int) { return a + b; }},
       {"sub", [](auto a, auto b, int) { return a - b; }},
-      {"mul", [](auto a, auto b, int) { return a * b; }},
+      {"mul", [](auto a, auto b, int) { return wrapping_product(a, b); }},
       {"div", [](auto a, auto b, int) { return b == 0 ? Wide{0} : a / b; }},
       {"floor_div", [](auto a, auto b, int) { return floor_quotient(a, b); }},
       {"rem", [](auto a, auto b, int) { return b == 0 ? Wide{0} : a % b; }},
@@ -164,7 +167,7 @@ const std::map<std::string_view, Exact>& integer_forms() {
       {"neg", [](auto a, auto, int) { return -a; }},
       {"abs", [](auto a, auto, int) { return a < 0 ? -a : a; }},
       {"sign", [](auto a, auto, int) { return Wide{(a > 0) - (a < 0)}; }},
-      {"square", [](auto a, auto, int) { return a * a; }},
+      {"square", [](auto a, auto, int) { return wrapping_product(a, a); }},
       {"bit_not", [](auto a, auto, int) { return ~a; }},
       {"relu", [](auto a, auto, int) { return a > 0 ? a : Wide{0}; }},
   };

@@ -324,5 +324,27 @@ TEST(Autodiff, NamesThatAreTakenGetUnderscores) {
   EXPECT_EQ(graph.outputs()[3].name, "d_d_y");
 }
 
+TEST(Gradients, SecondDerivativesOfActivationsAreFiniteFarOut) {
+  const std::vector<float> far = {-1000, -90, -20, 0, 20, 90, 1000};
+  for (const char* row : {"sigmoid", "softplus", "silu", "mish", "selu", "tanh", "gelu", "gelu_tanh", "softsign"}) {
+    const Value x = input("x", shape(f32, "n"));
+    const Value first = gradients(reduce_sum(map(row, {x})), {x})[0];
+    const Graph graph({x}, {{"d2", gradients(reduce_sum(first), {x})[0]}});
+    const Array out = interpret(graph, {Array::from<float>({7}, far)})[0];
+    for (int64_t i = 0; i < out.size(); ++i) {
+      EXPECT_TRUE(std::isfinite(out.at(i))) << row << " at " << far[static_cast<size_t>(i)];
+    }
+  }
+  for (const char* row : {"elu", "celu", "logaddexp"}) {
+    const Value x = input("x", shape(f32, "n"));
+    const Value first = gradients(reduce_sum(map(row, {x, 1.0})), {x})[0];
+    const Graph graph({x}, {{"d2", gradients(reduce_sum(first), {x})[0]}});
+    const Array out = interpret(graph, {Array::from<float>({7}, far)})[0];
+    for (int64_t i = 0; i < out.size(); ++i) {
+      EXPECT_TRUE(std::isfinite(out.at(i))) << row << " at " << far[static_cast<size_t>(i)];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon

@@ -192,5 +192,7 @@ TEST(TrainingStep, ErrorsNameWhatIsWrong) {
             "training_step: no parameters are named");
 }
 
+TEST(Optimizers, AdamwDecaysUnlessToldNot) { EXPECT_EQ(AdamWOptions{.learning_rate = 0.1}.weight_decay, 1e-2); }
+
 }  // namespace
 }  // namespace tenon

@@ -22,6 +22,8 @@ void* counted(std::size_t size) {
 }
 }  // namespace
 
+// Where new is inlined and delete is not, g++ takes malloc and free for a mismatch.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
 void operator delete(void* p) noexcept { std::free(p); }

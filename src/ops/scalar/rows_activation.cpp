@@ -15,6 +15,8 @@ constexpr double kGeluCubic = 0.044715;
 constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 
 Expr sigmoid(const Expr& x) { return 1 / (1 + exp(-x)); }
+/// The same with exponentials of negative numbers only, so that derivatives of it stay finite too.
+Expr smooth_sigmoid(const Expr& x) { return exp(min(x, like(x, 0))) / (1 + exp(-abs(x))); }
 Expr softplus(const Expr& x) { return max(x, like(x, 0)) + log1p(exp(-abs(x))); }
 Expr normal_cdf(const Expr& x) { return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))); }
 
@@ -43,24 +45,24 @@ constexpr ScalarFn kRows[] = {
      .value = [](Args x) { return select(lt(x[0], 0), x[1] * expm1(x[0]), x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr below = lt(x[0], 0);
-       return {select(below, g * x[1] * exp(x[0]), g), select(below, g * expm1(x[0]), 0.0)};
+       return {select(below, g * x[1] * exp(min(x[0], like(x[0], 0))), g), select(below, g * expm1(x[0]), 0.0)};
      }},
     {.name = "celu", .doc = "x, or alpha * (exp(x / alpha) - 1) below 0", .arity = 2,
      .value = [](Args x) { return select(lt(x[0], 0), x[1] * expm1(x[0] / x[1]), x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr below = lt(x[0], 0);
-       const Expr ratio = x[0] / x[1];
+       const Expr ratio = min(x[0], like(x[0], 0)) / x[1];
        return {select(below, g * exp(ratio), g), select(below, g * (expm1(ratio) - ratio * exp(ratio)), 0.0)};
      }},
     {.name = "selu", .doc = "elu with the constants that keep mean and variance",
      .value = [](Args x) { return kSeluGamma * select(lt(x[0], 0), kSeluAlpha * expm1(x[0]), x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
-       return {kSeluGamma * select(lt(x[0], 0), g * kSeluAlpha * exp(x[0]), g)};
+       return {kSeluGamma * select(lt(x[0], 0), g * kSeluAlpha * exp(min(x[0], like(x[0], 0))), g)};
      },
      .onnx = {"Selu", 6}},
     {.name = "softplus", .doc = "log(1 + exp(x)) without overflow on the way",
      .value = [](Args x) { return softplus(x[0]); },
-     .gradient = [](Args x, Expr, Expr g) -> Grads { return {g * sigmoid(x[0])}; },
+     .gradient = [](Args x, Expr, Expr g) -> Grads { return {g * smooth_sigmoid(x[0])}; },
      .onnx = {"Softplus", 1}},
     {.name = "softsign", .doc = "x / (1 + |x|)",
      .value = [](Args x) { return x[0] / (1 + abs(x[0])); },
@@ -85,7 +87,7 @@ constexpr ScalarFn kRows[] = {
     {.name = "silu", .doc = "x * sigmoid(x)",
      .value = [](Args x) { return x[0] * sigmoid(x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
-       const Expr s = sigmoid(x[0]);
+       const Expr s = smooth_sigmoid(x[0]);
        return {g * (s * (1 + x[0] * (1 - s)))};
      }},
     {.name = "gelu", .doc = "x times the normal distribution function of x, by erf",
@@ -110,7 +112,7 @@ constexpr ScalarFn kRows[] = {
      .value = [](Args x) { return x[0] * tanh(softplus(x[0])); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr t = tanh(softplus(x[0]));
-       return {g * (t + x[0] * sigmoid(x[0]) * ((1 - t) * (1 + t)))};
+       return {g * (t + x[0] * smooth_sigmoid(x[0]) * ((1 - t) * (1 + t)))};
      },
      .onnx = {"Mish", 18}},
     {.name = "shrink", .doc = "x moved toward 0 by bias outside [-lambda, lambda], 0 inside; operands x, lambda, bias",

@@ -22,12 +22,14 @@ Expr prefer_numbers(Args x, const Expr& chosen) {
 }
 
 Expr floor_quotient(Args x) {
-  if (is_float(x[0].dtype())) {
-    return floor(x[0] / x[1]);
-  }
   const Expr r = rem(x[0], x[1]);
   const Expr signs_differ = apply(Prim::bit_xor, {lt(r, 0), lt(x[1], 0)});
-  return x[0] / x[1] - select(both(invert(eq(r, 0)), signs_differ), like(r, 1), 0);
+  const Expr correction = select(both(invert(eq(r, 0)), signs_differ), like(r, 1), 0);
+  if (is_float(x[0].dtype())) {
+    // By the remainder, which is exact: x / y may round up to a whole number that it is below.
+    return select(eq(x[1], 0), x[0] / x[1], round((x[0] - r) / x[1] - correction));
+  }
+  return x[0] / x[1] - correction;
 }
 
 Expr sign(const Expr& x) { return select(lt(0, x), like(x, 1), select(lt(x, 0), like(x, -1), x * 0)); }

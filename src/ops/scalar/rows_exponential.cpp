@@ -46,7 +46,11 @@ constexpr ScalarFn kRows[] = {
        return select(eq(x[0], x[1]), equal, max(x[0], x[1]) + log1p(exp(-abs(x[0] - x[1]))));
      },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
-       return {g / (1 + exp(x[1] - x[0])), g / (1 + exp(x[0] - x[1]))};
+       // Exponentials of negative numbers only, so that derivatives of this stay finite too.
+       const Expr difference = x[0] - x[1];
+       const Expr zero = like(difference, 0);
+       const Expr sum = 1 + exp(-abs(difference));
+       return {g * (exp(min(difference, zero)) / sum), g * (exp(min(-difference, zero)) / sum)};
      },
      .numpy = "logaddexp"},
     {.name = "erf", .doc = "error function",
