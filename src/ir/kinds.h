@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/field.h"
+#include "kernel/reduce_op.h"
 #include "kernel/scalar_fn.h"
 #include "tenon/array.h"
 #include "tenon/graph.h"
@@ -64,8 +65,6 @@ struct Map {
   static constexpr KindInfo info{"map", "x..."};
   static constexpr auto fields() { return std::tuple{Field{"fn", &Map::fn}, Field{"dtype", &Map::dtype}}; }
 };
-
-enum class ReduceOp : uint8_t { sum, product, max, min, any, all, argmax, argmin };
 
 /// Combine the elements along `axes`, which disappear. argmax and argmin take one axis and give i64 positions.
 struct Reduce {
@@ -314,9 +313,6 @@ using Op =
                  Slice, Pad, Flip, Concat, Gather, Scatter, Update, Sort, Scan, Call, If, Loop, Barrier>;
 
 /// The spellings of an enumeration that is a field, in the order of its values.
-constexpr std::array<std::string_view, 8> spellings(ReduceOp) {
-  return {"sum", "product", "max", "min", "any", "all", "argmax", "argmin"};
-}
 constexpr std::array<std::string_view, 5> spellings(ScatterOp) { return {"set", "add", "mul", "max", "min"}; }
 constexpr std::array<std::string_view, 4> spellings(PadMode) { return {"constant", "edge", "reflect", "wrap"}; }
 

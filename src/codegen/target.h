@@ -1,0 +1,51 @@
+// The machines that code is made for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::codegen {
+
+/// A machine as LLVM names it (triple, baseline CPU, features) and as emitters see it. Plain data; equal targets get
+/// equal code.
+struct Target {
+  std::string name;      ///< for people: "x86-64-v4", "arm64"
+  std::string triple;    ///< "x86_64-unknown-linux-gnu"
+  std::string cpu;       ///< always a baseline ("x86-64-v3", "generic"): the name of a model may imply what is switched off
+  std::string features;  ///< beyond the baseline: "+avx512bf16,+avx512vnni"
+  int vector_bits = 128;
+  int vector_registers = 16;
+  bool fma = false;          ///< multiply and add with one rounding
+  bool f16_convert = false;  ///< f16 to f32 and back, a vector at a time
+  bool f16_math = false;     ///< arithmetic on vectors of f16
+  bool bf16_dot = false;     ///< products of bf16 summed in f32
+  bool i8_dot = false;       ///< products of bytes summed by fours in i32
+  bool i8_matmul = false;    ///< 2x8 by 8x2 products of bytes (ARM i8mm)
+
+  /// Elements of `bits` bits in one vector register.
+  int lanes(int bits) const { return vector_bits / bits; }
+
+  friend bool operator==(const Target&, const Target&) = default;
+};
+
+/// The machine that runs this program, by what its processor reports and its operating system has switched on.
+const Target& host_target();
+
+/// A target by name: "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8.2" (with f16 arithmetic and dot products).
+/// An unknown name is an Error that lists the names.
+Target target_named(std::string_view name);
+std::vector<std::string> target_names();
+
+/// One line for people: "x86-64-v4, 512-bit vectors, fma".
+std::string describe(const Target& target);
+
+/// An x86-64 machine of a level (1 to 4) that has `features` (LLVM's names) beyond or within it.
+Target x86_target(int level, const std::vector<std::string>& features);
+
+/// An ARM64 machine by the capability words that Linux gives a program (AT_HWCAP, AT_HWCAP2). Vectors are of 128 bits:
+/// SVE is not used, whatever the words say.
+Target arm64_target(uint64_t hwcap, uint64_t hwcap2);
+
+}  // namespace tenon::codegen

@@ -1,0 +1,84 @@
+// A program: the kernels of a compiled graph, the buffers between them and the steps that run them. schedule/ makes it,
+// runtime/ runs it at any binding. Plain data, but for the functions of host steps.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernel/loop.h"
+#include "tenon/array.h"
+#include "tenon/bindings.h"
+#include "tenon/shape.h"
+
+namespace tenon {
+
+/// Where the memory of a buffer comes from.
+enum class Memory : uint8_t {
+  input,         // the caller's; read only, but for the buffer of a donated input
+  constant,      // the program's
+  intermediate,  // the arena's, from the step that writes it first to the last that reads it
+  output,        // made for the caller
+};
+
+struct ProgramBuffer {
+  Dtype dtype = Dtype::f32;
+  Extent elements;
+  Memory memory = Memory::intermediate;
+  int source = -1;  // input, constant: which
+};
+
+struct ProgramInput {
+  std::string name;
+  Shape shape;
+  int buffer = -1;
+};
+
+/// An output is a view of a buffer: element (i, j, ...) lies at offset + i * strides[0] + ...
+struct ProgramOutput {
+  std::string name;
+  Shape shape;
+  int buffer = -1;
+  Extent offset = 0;
+  std::vector<Extent> strides;
+  int aliases = -1;  // the input whose memory it takes over when that is donated
+};
+
+/// One kernel over one list of buffers, in the order of loop::Kernel::buffers; -1 for scratch and partial ones, which
+/// the runtime provides.
+struct Part {
+  int kernel = -1;
+  std::vector<int> buffers;
+};
+
+/// What the interpreter of the graph does, or a body that was compiled on its own: arrays in, arrays out.
+using HostFunction = std::function<std::vector<Array>(const std::vector<Array>& inputs, const Bindings& bindings)>;
+
+/// Steps run in order. The parts of a step are independent and run as one launch. Either parts or `host`.
+struct Step {
+  std::vector<Part> parts;
+  HostFunction host;
+  std::vector<int> reads, writes;  // buffers
+  std::vector<Shape> shapes;       // host: of what it reads, then of what it writes
+  std::string label;               // the operators in it, for people
+  std::string boundary;            // why it ends where it does
+};
+
+struct Program {
+  std::string name;
+  std::vector<ProgramInput> inputs;
+  std::vector<ProgramOutput> outputs;
+  std::vector<ProgramBuffer> buffers;
+  std::vector<Array> constants;
+  std::vector<loop::Kernel> kernels;  // each different one once
+  std::vector<Step> steps;
+};
+
+/// Bytes that a step reads and writes, once each, as expressions of the axes.
+struct Traffic {
+  Extent read = 0;
+  Extent written = 0;
+};
+Traffic traffic(const Program& program, const Step& step);
+
+}  // namespace tenon
