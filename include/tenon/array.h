@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/dtype.h"
@@ -13,8 +14,8 @@
 namespace tenon {
 
 /// A value: copies share memory until one of them writes (mutable_data, mutable_values). Sharing copies between threads
-/// for reading is safe. Sizes are checked: a negative size, or more than the
-/// machine's memory, is an Error before any allocation.
+/// for reading is safe. Sizes are checked: a negative size, or more than the machine's memory, is an Error before any
+/// allocation. Memory that the array makes itself begins at a multiple of 64 bytes.
 class Array {
  public:
   /// A scalar f32 zero.
@@ -29,6 +30,10 @@ class Array {
   static Array scalar(Dtype dtype, double value);
   /// Every element `value`, converted to `dtype`.
   static Array full(Dtype dtype, std::vector<int64_t> dims, double value);
+  /// Elements of any value, for a caller that writes them all.
+  static Array uninitialized(Dtype dtype, std::vector<int64_t> dims);
+  /// Elements that lie in `memory` already, which holds at least as many bytes and lives as long as its last array.
+  static Array adopt(Dtype dtype, std::vector<int64_t> dims, std::shared_ptr<std::byte[]> memory);
 
   /// An Error when an array of this size could not be: negative, or larger than the machine's memory.
   static void require_memory(Dtype dtype, const std::vector<int64_t>& dims);
@@ -55,11 +60,16 @@ class Array {
   Array cast(Dtype to) const;
   /// The same elements with other sizes, sharing memory.
   Array reshaped(std::vector<int64_t> dims) const;
+  /// The elements from `offset` on, in row-major order, with these sizes, sharing memory.
+  Array window(int64_t offset, std::vector<int64_t> dims) const;
 
   /// `f32[2, 3] {1, 2, 3, 4, 5, 6}`; beyond `limit` elements the rest is `...`.
   std::string to_string(int64_t limit = 64) const;
 
  private:
+  Array(Dtype dtype, int64_t size, std::vector<int64_t> dims, std::shared_ptr<std::byte[]> bytes)
+      : dtype_(dtype), size_(size), dims_(std::move(dims)), bytes_(std::move(bytes)) {}
+
   void require_dtype(Dtype stored) const;
   void require_size(size_t count) const;
 

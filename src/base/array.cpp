@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "base/checked.h"
 #include "base/convert.h"
@@ -43,20 +44,30 @@ int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims) {
   return count;
 }
 
+/// A cache line, and the widest vector.
+constexpr std::align_val_t kAlignment{64};
+
 std::shared_ptr<std::byte[]> allocate(size_t bytes) {
   try {
-    return std::make_shared<std::byte[]>(std::max<size_t>(bytes, 1));
+    auto* const memory = static_cast<std::byte*>(::operator new(std::max<size_t>(bytes, 1), kAlignment));
+    return {memory, [](std::byte* p) { ::operator delete(p, kAlignment); }};
   } catch (const std::bad_alloc&) {
     fail("no memory for an array of {} bytes", bytes);
   }
 }
 
+std::shared_ptr<std::byte[]> allocate_zeros(size_t bytes) {
+  auto memory = allocate(bytes);
+  std::memset(memory.get(), 0, std::max<size_t>(bytes, 1));
+  return memory;
+}
+
 }  // namespace
 
-Array::Array() : bytes_(allocate(sizeof(float))) {}
+Array::Array() : bytes_(allocate_zeros(sizeof(float))) {}
 
 Array::Array(Dtype dtype, std::vector<int64_t> dims)
-    : dtype_(dtype), size_(element_count(dtype, dims)), dims_(std::move(dims)), bytes_(allocate(byte_count())) {}
+    : dtype_(dtype), size_(element_count(dtype, dims)), dims_(std::move(dims)), bytes_(allocate_zeros(byte_count())) {}
 
 void Array::require_memory(Dtype dtype, const std::vector<int64_t>& dims) { element_count(dtype, dims); }
 
@@ -66,6 +77,16 @@ Array Array::full(Dtype dtype, std::vector<int64_t> dims, double value) {
   Array result(dtype, std::move(dims));
   visit_dtype(dtype, [&]<class T>() { std::ranges::fill(result.mutable_values<T>(), convert<T>(value)); });
   return result;
+}
+
+Array Array::uninitialized(Dtype dtype, std::vector<int64_t> dims) {
+  const int64_t size = element_count(dtype, dims);
+  return {dtype, size, std::move(dims), allocate(static_cast<size_t>(size) * byte_size(dtype))};
+}
+
+Array Array::adopt(Dtype dtype, std::vector<int64_t> dims, std::shared_ptr<std::byte[]> memory) {
+  const int64_t size = element_count(dtype, dims);
+  return {dtype, size, std::move(dims), std::move(memory)};
 }
 
 std::byte* Array::mutable_data() {
@@ -105,6 +126,15 @@ Array Array::reshaped(std::vector<int64_t> dims) const {
   Array result = *this;
   result.dims_ = std::move(dims);
   return result;
+}
+
+Array Array::window(int64_t offset, std::vector<int64_t> dims) const {
+  const int64_t size = element_count(dtype_, dims);
+  if (offset < 0 || offset > size_ - size) {
+    fail("{} elements from element {} on, of an array of {}", size, offset, size_);
+  }
+  std::byte* const first = bytes_.get() + static_cast<size_t>(offset) * byte_size(dtype_);
+  return {dtype_, size, std::move(dims), std::shared_ptr<std::byte[]>(bytes_, first)};
 }
 
 std::string Array::to_string(int64_t limit) const {

@@ -104,5 +104,43 @@ TEST(Array, RefusesWhatCannotBe) {
   EXPECT_EQ(Array(f32, {0, 1LL << 62, 1LL << 62}).size(), 0);
 }
 
+TEST(Array, MemoryBeginsAtACacheLine) {
+  for (const int64_t size : {0, 1, 3, 1000}) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(Array(Dtype::u8, {size}).data()) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(Array::uninitialized(Dtype::f32, {size}).data()) % 64, 0u);
+  }
+}
+
+TEST(Array, AWindowSharesMemoryUntilOneSideWrites) {
+  const Array whole = Array::from<int32_t>({2, 3}, {0, 1, 2, 3, 4, 5});
+  Array part = whole.window(2, {3});
+  EXPECT_EQ(part.data(), whole.data() + 2 * sizeof(int32_t));
+  EXPECT_EQ(part.to_string(), "i32[3] {2, 3, 4}");
+  part.mutable_values<int32_t>()[0] = 9;
+  EXPECT_EQ(part.to_string(), "i32[3] {9, 3, 4}");
+  EXPECT_EQ(whole.at(2), 2);
+  EXPECT_EQ(whole.window(6, {0}).size(), 0);
+  EXPECT_EQ(error_text([&] { (void)whole.window(4, {3}); }), "3 elements from element 4 on, of an array of 6");
+  EXPECT_EQ(error_text([&] { (void)whole.window(-1, {3}); }), "3 elements from element -1 on, of an array of 6");
+}
+
+TEST(Array, AdoptedMemoryLivesAsLongAsItsLastArray) {
+  bool freed = false;
+  {
+    std::shared_ptr<std::byte[]> memory(new std::byte[8], [&](const std::byte* p) {
+      freed = true;
+      delete[] p;
+    });
+    std::memset(memory.get(), 0, 8);
+    Array array = Array::adopt(Dtype::i32, {2}, std::move(memory));
+    array.mutable_values<int32_t>()[1] = 7;
+    const Array last = array.window(1, {});
+    array = Array();
+    EXPECT_FALSE(freed);
+    EXPECT_EQ(last.at(0), 7);
+  }
+  EXPECT_TRUE(freed);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -1,0 +1,154 @@
+#include "base/pool.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace tenon {
+namespace {
+
+/// How many workers may be inside at once stands in the high bits of `inside_`: a worker that has not entered must not
+/// read the job, which may be the next one's by then. None once the job is closed.
+constexpr int kSeatShift = 15;
+constexpr int32_t kCountMask = (1 << kSeatShift) - 1;
+
+/// How often a waiting thread looks before it sleeps: some ten microseconds, the distance of two kernels of a run.
+constexpr int kSpins = 400;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");  // `yield` is a no-operation on most cores
+#endif
+}
+
+/// Wait while `value` is `old`; the value then.
+int32_t await_change(const std::atomic<int32_t>& value, int32_t old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (const int32_t now = value.load(std::memory_order_acquire); now != old) {
+      return now;
+    }
+    relax();
+  }
+  value.wait(old, std::memory_order_acquire);
+  return value.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+Pool::Pool(int threads)
+    : size_(std::clamp(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()), 1,
+                       static_cast<int>(kCountMask))) {}
+
+Pool::~Pool() {
+  stopping_.store(true, std::memory_order_relaxed);
+  generation_.fetch_add(1, std::memory_order_release);
+  generation_.notify_all();
+  for (std::thread& thread : threads_) {
+    thread.join();
+  }
+}
+
+Pool& Pool::shared() {
+  static auto* const pool = new Pool();  // not destroyed: objects of static lifetime may still run programs
+  return *pool;
+}
+
+void Pool::run(const Job& job, int threads) {
+  if (busy_.exchange(true, std::memory_order_acquire)) {
+    job.body(job.context, 0, job.count, 0);
+    return;
+  }
+  job_ = job;
+  chunks_ = (job.count - 1) / job.grain + 1;
+  const auto seats =
+      static_cast<int32_t>(std::min<int64_t>(threads > 0 ? std::min(threads, size_) : size_, chunks_) - 1);
+  failed_.store(false, std::memory_order_relaxed);
+  next_chunk_.store(0, std::memory_order_relaxed);
+  start(seats);
+
+  inside_.store(seats << kSeatShift, std::memory_order_release);
+  generation_.fetch_add(1, std::memory_order_release);
+  if (seats < static_cast<int>(threads_.size())) {
+    for (int i = 0; i < seats; ++i) {
+      generation_.notify_one();
+    }
+  } else {
+    generation_.notify_all();
+  }
+  claim(0);
+  close();
+
+  const std::exception_ptr error = std::exchange(error_, nullptr);
+  busy_.store(false, std::memory_order_release);
+  if (error) {
+    std::rethrow_exception(error);
+  }
+}
+
+void Pool::start(int workers) {
+  try {
+    while (static_cast<int>(threads_.size()) < workers) {
+      threads_.emplace_back(&Pool::work, this, static_cast<int>(threads_.size()) + 1);
+    }
+  } catch (const std::system_error&) {  // no thread to be had: the loop runs on those that there are
+  }
+}
+
+void Pool::work(int worker) {
+  int32_t seen = 0;
+  while (true) {
+    seen = await_change(generation_, seen);
+    if (stopping_.load(std::memory_order_relaxed)) {
+      return;
+    }
+    if (enter()) {
+      claim(worker);
+      leave();
+    }
+  }
+}
+
+/// A worker that comes late finds the job closed and never touches it, so the caller waits only for those inside.
+bool Pool::enter() {
+  int32_t inside = inside_.load(std::memory_order_acquire);
+  while ((inside & kCountMask) < (inside >> kSeatShift)) {
+    if (inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Pool::leave() {
+  if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    inside_.notify_one();
+  }
+}
+
+void Pool::close() {
+  int32_t inside = inside_.fetch_and(kCountMask, std::memory_order_acq_rel) & kCountMask;
+  while (inside != 0) {
+    inside = await_change(inside_, inside);
+  }
+}
+
+void Pool::claim(int worker) {
+  try {
+    while (!failed_.load(std::memory_order_relaxed)) {
+      const int64_t chunk = next_chunk_.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= chunks_) {
+        return;
+      }
+      const int64_t begin = chunk * job_.grain;
+      job_.body(job_.context, begin, std::min(job_.grain, job_.count - begin) + begin, worker);
+    }
+  } catch (...) {
+    if (!failed_.exchange(true, std::memory_order_relaxed)) {
+      error_ = std::current_exception();
+    }
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,86 @@
+// Threads that share a loop: fork, claim chunks, join.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace tenon {
+
+/// A pool of `size()` threads, of which the caller of parallel_for() is one; the others start when they are first
+/// needed and sleep while there is nothing to do. It runs one loop at a time. Any thread may call it at any time, also
+/// from inside a loop: while the pool is busy a loop runs on its caller alone, so there are never more threads at work
+/// than callers and workers.
+class Pool {
+ public:
+  /// 0: as many threads as the machine has.
+  explicit Pool(int threads = 0);
+  /// No loop may be running.
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /// The pool of the process. It is never destroyed.
+  static Pool& shared();
+
+  int size() const { return size_; }
+
+  /// Call f(begin, end, worker) on ranges that together cover [0, count), each of at most `grain` unless they all run
+  /// on the caller. `worker` is in [0, size()), and of one loop no two ranges run under one number at once. At most
+  /// `threads` threads take part; 0 is all. Everything that f wrote is visible when this returns.
+  /// When f throws, ranges that have not begun are left out, and the first exception is rethrown here after the others
+  /// ended.
+  template <class F>
+  void parallel_for(int64_t count, int64_t grain, const F& f, int threads = 0) {
+    if (count <= 0) {
+      return;
+    }
+    if (count <= grain || threads == 1 || size_ == 1) {
+      f(int64_t{0}, count, 0);
+      return;
+    }
+    run({.body = [](const void* body, int64_t begin, int64_t end,
+                    int worker) { (*static_cast<const F*>(body))(begin, end, worker); },
+         .context = &f,
+         .count = count,
+         .grain = grain < 1 ? 1 : grain},
+        threads);
+  }
+
+ private:
+  struct Job {
+    void (*body)(const void* context, int64_t begin, int64_t end, int worker) = nullptr;
+    const void* context = nullptr;
+    int64_t count = 0;
+    int64_t grain = 1;
+  };
+
+  void run(const Job& job, int threads);
+  void start(int workers);
+  void work(int worker);
+  bool enter();
+  void leave();
+  void close();
+  void claim(int worker);
+
+  const int size_;
+  std::vector<std::thread> threads_;  // belongs to whoever holds busy_
+  std::atomic<bool> stopping_ = false;
+
+  // The job is written by the holder of busy_ while nobody is inside, and read by those who entered.
+  Job job_;
+  int64_t chunks_ = 0;
+  std::exception_ptr error_;
+  std::atomic<bool> failed_ = false;
+
+  // Apart, because each is written by another thread than the one that waits for it.
+  alignas(64) std::atomic<bool> busy_ = false;
+  alignas(64) std::atomic<int32_t> generation_ = 0;  // grows with each job
+  alignas(64) std::atomic<int32_t> inside_ = 0;      // workers inside; above them, while the job is open, its seats
+  alignas(64) std::atomic<int64_t> next_chunk_ = 0;
+};
+
+}  // namespace tenon
