@@ -40,6 +40,8 @@ Expr make(ScalarNode node) { return Expr(std::make_shared<const ScalarNode>(std:
 
 std::string_view name(Prim prim) { return info(prim).name; }
 
+int arity(Prim prim) { return info(prim).arity; }
+
 Dtype Expr::dtype() const { return node_->dtype; }
 
 namespace expr {

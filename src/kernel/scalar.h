@@ -50,6 +50,7 @@ enum class Prim : uint8_t {
 };
 
 std::string_view name(Prim prim);
+int arity(Prim prim);
 
 struct ScalarNode;
 

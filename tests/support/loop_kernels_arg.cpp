@@ -50,8 +50,10 @@ LoopCase arg_rows_case(ReduceOp op) {
   const int y = k.output(i64, rows);
   k.phase({r}, [&] {
     const int best = k.accumulator(op, f32);
-    k.loop(c, {best},
-           [&] { k.accumulate(best, k.load(x, affine({{r, cols}, {c, 1}})), k.position(affine({{c, 1}}))); });
+    k.loop(c, {best}, [&] {
+      const int v = k.load(x, affine({{r, cols}, {c, 1}}));
+      k.accumulate(best, v, k.position(affine({{c, 1}})));
+    });
     k.store(y, affine({{r, 1}}), k.result(best));
   });
   const auto reference = [op](const Bindings& bindings, auto& buffers) {
@@ -78,8 +80,10 @@ LoopCase arg_columns_case(ReduceOp op) {
   k.phase({}, [&] {
     k.loop(c, [&] {
       const int best = k.accumulator(op, f32);
-      k.loop(r, {best},
-             [&] { k.accumulate(best, k.load(x, affine({{r, cols}, {c, 1}})), k.position(affine({{r, 1}}))); });
+      k.loop(r, {best}, [&] {
+        const int v = k.load(x, affine({{r, cols}, {c, 1}}));
+        k.accumulate(best, v, k.position(affine({{r, 1}})));
+      });
       k.store(y, affine({{c, 1}}), k.result(best));
     });
   });
