@@ -24,7 +24,7 @@ Dtype result_dtype(Prim prim, Dtype operands) {
 }  // namespace
 
 loop::Affine affine(std::vector<loop::Term> terms, const Extent& base) {
-  std::ranges::stable_sort(terms, {}, &loop::Term::axis);
+  std::ranges::sort(terms, {}, &loop::Term::axis);
   loop::Affine result{.base = base, .terms = {}};
   for (loop::Term& term : terms) {
     if (!result.terms.empty() && result.terms.back().axis == term.axis) {

@@ -11,6 +11,7 @@ std::vector<LoopCase> loop_cases() {
                                  layer_norm_case(),
                                  column_sums_case(),
                                  matrix_sum_case(),
+                                 blocked_sum_case(),
                                  product_case(),
                                  pad_case(),
                                  convolution_case(),

@@ -41,6 +41,8 @@ LoopCase layer_norm_case();
 LoopCase column_sums_case();
 /// One accumulator over a whole matrix, fed inside two loops.
 LoopCase matrix_sum_case();
+/// Sums of rows in tiles of 48: the accumulator outlives the vectorised loop that feeds it.
+LoopCase blocked_sum_case();
 /// A matrix product by columns: a product accumulates inside the vectorised loop.
 LoopCase product_case();
 /// Zero padding on all sides by bounds.

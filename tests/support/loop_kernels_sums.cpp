@@ -80,6 +80,33 @@ LoopCase matrix_sum_case() {
           .absolute = 0};
 }
 
+LoopCase blocked_sum_case() {
+  const Extent &rows = rows_extent(), &cols = cols_extent();
+  LoopBuilder k("blocked_sum");
+  const int r = k.axis("r", rows);
+  const int t = k.axis("t", ceildiv(cols, 48));
+  const int i = k.tile("i", 48, t, cols, true);
+  const int x = k.input(i32, rows * cols);
+  const int y = k.output(i32, rows);
+  k.phase({r}, [&] {
+    const int sum = k.accumulator(ReduceOp::sum, i32);
+    k.loop(t, {sum}, [&] { k.loop(i, [&] { k.accumulate(sum, k.load(x, affine({{r, cols}, {t, 48}, {i, 1}}))); }); });
+    k.store(y, affine({{r, 1}}), k.result(sum));
+  });
+  const auto reference = [](const Bindings& bindings, auto& buffers) {
+    const Sizes n(bindings);
+    for (int64_t p = 0; p < n.rows; ++p) {
+      int32_t sum = 0;
+      for (int64_t q = 0; q < n.cols; ++q) {
+        sum += in<int32_t>(buffers, 0, p * n.cols + q);
+      }
+      out<int32_t>(buffers, 1, p) = sum;
+    }
+    return KernelStatus{};
+  };
+  return {.name = "blocked_sum", .kernel = k.kernel(), .reference = reference, .relative = 0, .absolute = 0};
+}
+
 LoopCase product_case() {
   const Extent &rows = rows_extent(), &cols = cols_extent();
   LoopBuilder k("product");
