@@ -39,6 +39,9 @@ PUBLIC_HEADERS = {
     "interpreter.h": "interp",
     "autodiff.h": "passes",
     "optimizers.h": "passes",
+    "strided_array.h": "runtime",
+    "executable.h": "runtime",
+    "compile.h": "compiler",
     "models.h": "models",
 }
 UMBRELLA = "tenon.h"  # includes every public header; for users, tests and programs, not for src/

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "tenon/executable.h"
+
+namespace tenon {
+namespace {
+
+std::string counted(int64_t count, std::string_view singular, std::string_view plural) {
+  return fmt::format("{} {}", count, count == 1 ? singular : plural);
+}
+
+std::string_view describe(StepKind kind) {
+  switch (kind) {
+    case StepKind::kernel: return "kernel";
+    case StepKind::copy: return "copy";
+    case StepKind::host: return "host";
+  }
+  return "";
+}
+
+std::string port_lines(std::string_view word, const std::vector<Port>& ports) {
+  std::string text;
+  for (const Port& port : ports) {
+    text += fmt::format("  {} {}: {}\n", word, port.name, port.shape.to_string());
+  }
+  return text;
+}
+
+std::string step_lines(size_t number, const StepReport& step) {
+  std::string text = fmt::format("  {}. {} {}\n", number, describe(step.kind), step.label);
+  text += fmt::format("     reads {} bytes, writes {}", step.bytes_read.to_string(), step.bytes_written.to_string());
+  if (step.parts > 1) {
+    text += fmt::format("; {} parts side by side", step.parts);
+  }
+  if (step.phases > 1) {
+    text += fmt::format("; {} phases", step.phases);
+  }
+  text += '\n';
+  if (!step.boundary.empty()) {
+    text += fmt::format("     ends here: {}\n", step.boundary);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Executable::explain() const {
+  const int copies = copy_count();
+  const auto hosts = static_cast<int64_t>(steps().size()) - kernel_count();
+  std::string text = fmt::format("{}: {}", name(), counted(kernel_count(), "kernel", "kernels"));
+  text += copies > 0 ? fmt::format(", {} of them", counted(copies, "copy", "copies")) : "";
+  text += hosts > 0 ? fmt::format(", {}", counted(hosts, "host step", "host steps")) : "";
+  text += '\n' + port_lines("in ", inputs()) + port_lines("out", outputs());
+  for (size_t i = 0; i < steps().size(); ++i) {
+    text += step_lines(i + 1, steps()[i]);
+  }
+  return text;
+}
+
+}  // namespace tenon

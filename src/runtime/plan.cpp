@@ -1,0 +1,182 @@
+#include "runtime/plan.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "base/fail.h"
+#include "runtime/work.h"
+
+namespace tenon::runtime {
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const Program& program) : program_(program) {}
+
+  Plan run() {
+    add_buffers();
+    for (const ProgramOutput& output : program_.outputs) {
+      add_output(output);
+    }
+    for (const loop::Kernel& kernel : program_.kernels) {
+      add_kernel(kernel);
+    }
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      add_step(program_.steps[i], static_cast<int>(i));
+    }
+    // Last, so that a size out of range is reported of a buffer or an output.
+    for (size_t i = 0; i < program_.kernels.size(); ++i) {
+      for (const loop::Phase& phase : program_.kernels[i].phases) {
+        plan_.kernels[i].work.push_back(id(work(program_.kernels[i], phase)));
+      }
+    }
+    collect_names();
+    plan_.sizes = ExtentProgram(plan_.names, plan_.extents);
+    return std::move(plan_);
+  }
+
+ private:
+  ExtentId id(const Extent& extent) {
+    const auto [found, fresh] = ids_.emplace(extent, static_cast<ExtentId>(plan_.extents.size()));
+    if (fresh) {
+      plan_.extents.push_back(extent);
+    }
+    return found->second;
+  }
+
+  std::vector<ExtentId> ids(const std::vector<Extent>& extents) {
+    std::vector<ExtentId> result;
+    std::transform(extents.begin(), extents.end(), std::back_inserter(result), [&](const Extent& e) { return id(e); });
+    return result;
+  }
+
+  std::vector<ExtentId> dims(const Shape& shape) {
+    std::vector<ExtentId> result;
+    for (const Axis& axis : shape.axes()) {
+      result.push_back(id(axis.extent()));
+    }
+    return result;
+  }
+
+  void add_buffers() {
+    for (const ProgramBuffer& buffer : program_.buffers) {
+      const auto limit = buffer.memory == Memory::input      ? std::ssize(program_.inputs)
+                         : buffer.memory == Memory::constant ? std::ssize(program_.constants)
+                                                             : 0;
+      TENON_CHECK(limit == 0 || (buffer.source >= 0 && buffer.source < limit), "a buffer of source {}, of {}",
+                  buffer.source, limit);
+      plan_.slots.push_back(
+          {.dtype = buffer.dtype, .memory = buffer.memory, .source = buffer.source, .elements = id(buffer.elements)});
+    }
+  }
+
+  void add_output(const ProgramOutput& output) {
+    TENON_CHECK(output.strides.size() == output.shape.axes().size(), "output `{}`: {} strides for {}", output.name,
+                output.strides.size(), output.shape.to_string());
+    TENON_CHECK(slot(output.buffer).memory != Memory::intermediate, "output `{}` is an intermediate", output.name);
+    plan_.outputs.push_back({.slot = output.buffer,
+                             .offset = id(output.offset),
+                             .dims = dims(output.shape),
+                             .strides = ids(output.strides)});
+  }
+
+  void add_kernel(const loop::Kernel& kernel) {
+    KernelPlan plan{.sizes = ids(loop::runtime_sizes(kernel)), .grids = {}, .work = {}, .scratch = 0};
+    for (const loop::Phase& phase : kernel.phases) {
+      plan.grids.push_back(id(loop::grid_size(kernel, phase)));
+    }
+    plan.scratch = id(loop::scratch_bytes(kernel));
+    plan_.kernels.push_back(std::move(plan));
+  }
+
+  void add_step(const Step& step, int at) {
+    TENON_CHECK(step.parts.empty() == static_cast<bool>(step.host), "step `{}`: parts or a host function", step.label);
+    for (const int buffer : step.reads) {
+      const Slot& read = slot(buffer);
+      TENON_CHECK(read.memory == Memory::input || read.memory == Memory::constant || read.written,
+                  "step `{}` reads buffer {} before any step writes it", step.label, buffer);
+      use(buffer, at);
+    }
+    for (const int buffer : step.writes) {
+      TENON_CHECK(slot(buffer).memory != Memory::constant, "step `{}` writes constant {}", step.label, buffer);
+      slot(buffer).written = true;
+      use(buffer, at);
+    }
+    StepPlan plan;
+    for (const Part& part : step.parts) {
+      plan.parts.push_back(add_part(part, step, at));
+      plan.phases = std::max(plan.phases, static_cast<int>(program_.kernels[index(part.kernel)].phases.size()));
+    }
+    if (step.host) {
+      TENON_CHECK(step.shapes.size() == step.reads.size() + step.writes.size(), "step `{}`: {} shapes", step.label,
+                  step.shapes.size());
+      std::transform(step.shapes.begin(), step.shapes.end(), std::back_inserter(plan.dims),
+                     [&](const Shape& shape) { return dims(shape); });
+    }
+    plan_.steps.push_back(std::move(plan));
+  }
+
+  PartPlan add_part(const Part& part, const Step& step, int at) {
+    TENON_CHECK(part.kernel >= 0 && part.kernel < std::ssize(program_.kernels), "kernel {}", part.kernel);
+    const loop::Kernel& kernel = program_.kernels[index(part.kernel)];
+    TENON_CHECK(part.buffers.size() == kernel.buffers.size(), "kernel `{}`: {} buffers for {}", kernel.name,
+                part.buffers.size(), kernel.buffers.size());
+    const PartPlan plan{.kernel = part.kernel, .first_argument = plan_.arguments.size()};
+    for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+      const loop::Buffer& buffer = kernel.buffers[i];
+      switch (buffer.role) {
+        case loop::Role::input: require(step.reads, part.buffers[i], step); break;
+        case loop::Role::output: require(step.writes, part.buffers[i], step); break;
+        case loop::Role::scratch: plan_.arguments.push_back(-1); continue;
+        case loop::Role::partial:
+          plan_.arguments.push_back(static_cast<int>(plan_.slots.size()));
+          plan_.slots.push_back(
+              {.dtype = buffer.dtype, .elements = id(buffer.elements), .first = at, .last = at, .written = true});
+          continue;
+      }
+      plan_.arguments.push_back(part.buffers[i]);
+    }
+    return plan;
+  }
+
+  /// Lifetimes come from what steps declare, so a part must stay within that.
+  static void require(const std::vector<int>& declared, int buffer, const Step& step) {
+    TENON_CHECK(std::find(declared.begin(), declared.end(), buffer) != declared.end(),
+                "step `{}` uses buffer {} without saying so", step.label, buffer);
+  }
+
+  void use(int buffer, int at) {
+    Slot& used = slot(buffer);
+    used.first = used.first < 0 ? at : used.first;
+    used.last = at;
+  }
+
+  Slot& slot(int buffer) {
+    TENON_CHECK(buffer >= 0 && buffer < std::ssize(program_.buffers), "buffer {}", buffer);
+    return plan_.slots[index(buffer)];
+  }
+
+  static size_t index(int i) { return static_cast<size_t>(i); }
+
+  void collect_names() {
+    std::set<std::string> names;
+    for (const Extent& extent : plan_.extents) {
+      for (std::string& name : extent.names()) {
+        names.insert(std::move(name));
+      }
+    }
+    plan_.names.assign(names.begin(), names.end());
+  }
+
+  const Program& program_;
+  Plan plan_;
+  std::unordered_map<Extent, ExtentId> ids_;
+};
+
+}  // namespace
+
+Plan make_plan(const Program& program) { return Planner(program).run(); }
+
+}  // namespace tenon::runtime

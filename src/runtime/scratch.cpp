@@ -1,0 +1,39 @@
+#include "runtime/scratch.h"
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "base/fail.h"
+
+namespace tenon::runtime {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+struct Free {
+  void operator()(std::byte* p) const { ::operator delete(p, kAlignment); }
+};
+
+struct Scratch {
+  std::unique_ptr<std::byte, Free> memory;
+  int64_t bytes = 0;
+};
+
+}  // namespace
+
+void* thread_scratch(int64_t bytes) {
+  thread_local Scratch scratch;
+  if (bytes > scratch.bytes) {
+    scratch = {};  // before the new one, so that both never exist at once
+    try {
+      scratch.memory.reset(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kAlignment)));
+    } catch (const std::bad_alloc&) {
+      fail("no memory for {} bytes of scratch", bytes);
+    }
+    scratch.bytes = bytes;
+  }
+  return scratch.memory.get();
+}
+
+}  // namespace tenon::runtime

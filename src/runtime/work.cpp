@@ -1,0 +1,59 @@
+#include "runtime/work.h"
+
+#include <algorithm>
+
+namespace tenon::runtime {
+namespace {
+
+/// Rough, in additions: functions are polynomials, divisions stall.
+int64_t cost(const loop::Value& value) {
+  const auto* compute = std::get_if<loop::Compute>(&value.what);
+  if (compute == nullptr) {
+    return 1;
+  }
+  switch (compute->prim) {
+    case Prim::constant: return 0;
+    case Prim::div:
+    case Prim::rem:
+    case Prim::sqrt: return 4;
+    case Prim::exp:
+    case Prim::expm1:
+    case Prim::log:
+    case Prim::log1p:
+    case Prim::sin:
+    case Prim::cos:
+    case Prim::tanh:
+    case Prim::erf: return 16;
+    case Prim::atan2:
+    case Prim::pow: return 32;
+    default: return 1;
+  }
+}
+
+Extent work_of(const loop::Kernel& kernel, const loop::Block& block) {
+  int64_t here = 0;
+  Extent inside = 0;
+  for (const loop::Statement& statement : block) {
+    if (const auto* loop = std::get_if<loop::Loop>(&statement.what)) {
+      inside += kernel.axes.at(static_cast<size_t>(loop->axis)).extent * work_of(kernel, loop->body);
+    } else if (const auto* define = std::get_if<loop::Define>(&statement.what)) {
+      here += cost(kernel.values.at(static_cast<size_t>(define->value)));
+    } else {
+      here += 1;
+    }
+  }
+  return inside + here;
+}
+
+}  // namespace
+
+Extent work(const loop::Kernel& kernel, const loop::Phase& phase) { return work_of(kernel, phase.body); }
+
+bool is_copy(const loop::Kernel& kernel) {
+  return kernel.accumulators.empty() && std::all_of(kernel.values.begin(), kernel.values.end(), [](const auto& value) {
+           const auto* load = std::get_if<loop::Load>(&value.what);
+           return load != nullptr && load->lookups.empty();
+         });
+}
+
+}  // namespace tenon::runtime

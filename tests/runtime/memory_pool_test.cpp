@@ -1,0 +1,82 @@
+#include "runtime/memory_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace tenon::runtime {
+namespace {
+
+TEST(MemoryPool, GivesTheSameMemoryAgain) {
+  MemoryPool pool(1 << 20);
+  const std::byte* first = pool.take(1000).get();
+  EXPECT_EQ(pool.idle_bytes(), 1024);
+  EXPECT_EQ(pool.take(900).get(), first) << "of the same class";
+  const auto held = pool.take(1000);
+  EXPECT_EQ(held.get(), first);
+  EXPECT_EQ(pool.idle_bytes(), 0);
+  EXPECT_NE(pool.take(1000).get(), first);
+}
+
+TEST(MemoryPool, WastesAtMostAThird) {
+  MemoryPool pool(int64_t{1} << 30);
+  int64_t before = 0;
+  for (int64_t bytes = 65; bytes < 100000; bytes = bytes * 11 / 10 + 1) {
+    pool.take(bytes);
+    const int64_t taken = pool.idle_bytes() - before;
+    if (taken > 0) {  // a class of its own
+      EXPECT_GE(taken, bytes);
+      EXPECT_LE(taken, bytes * 3 / 2);
+    }
+    before = pool.idle_bytes();
+  }
+}
+
+TEST(MemoryPool, KeepsNoMoreThanItsLimit) {
+  MemoryPool pool(10000);
+  {
+    std::vector<std::shared_ptr<std::byte[]>> held;
+    for (int i = 0; i < 100; ++i) {
+      held.push_back(pool.take(1024));
+      std::memset(held.back().get(), i, 1024);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(held.back().get()) % 64, 0u);
+    }
+  }
+  EXPECT_EQ(pool.idle_bytes(), 9 * 1024);
+  pool.take(100000);
+  EXPECT_EQ(pool.idle_bytes(), 9 * 1024);
+}
+
+TEST(MemoryPool, MemoryOutlivesThePool) {
+  std::shared_ptr<std::byte[]> memory;
+  {
+    MemoryPool pool(1 << 20);
+    memory = pool.take(100);
+    EXPECT_NE(pool.take(0), nullptr);
+  }
+  std::memset(memory.get(), 1, 100);
+  EXPECT_EQ(memory[99], std::byte{1});
+}
+
+TEST(MemoryPool, ManyThreads) {
+  MemoryPool pool(1 << 16);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&pool, t] {
+      for (int i = 1; i < 500; ++i) {
+        const auto memory = pool.take(i);
+        std::memset(memory.get(), t, static_cast<size_t>(i));
+        ASSERT_EQ(memory[i - 1], static_cast<std::byte>(t));
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_LE(pool.idle_bytes(), 1 << 16);
+}
+
+}  // namespace
+}  // namespace tenon::runtime

@@ -1,0 +1,141 @@
+// What is kept for each binding, and many threads at once.
+#include <thread>
+
+#include "support/arrays.h"
+#include "support/loop_builder.h"
+#include "support/loop_kernels.h"
+#include "support/programs.h"
+
+namespace tenon {
+namespace {
+
+ProgramBuilder scale_program() {
+  ProgramBuilder program("scale");
+  const int x = program.input("x", Shape::parse("f32[2*n]"));
+  const int t = program.intermediate(f32, 2 * Extent::name("n"));
+  const int y = program.output("y", Shape::parse("f32[2*n]"));
+  program.step(scale_kernel(2 * Extent::name("n"), 3, 1), {x, t});
+  program.step(scale_kernel(2 * Extent::name("n"), 2, 0), {t, y});
+  return program;
+}
+
+TEST(Specialization, EachSizeIsPreparedOnce) {
+  const Executable executable = scale_program().executable();
+  for (int round = 0; round < 3; ++round) {
+    for (const int64_t n : {2, 4, 6}) {
+      executable.run({Array(f32, {n})});
+    }
+  }
+  const RunCounters counters = executable.counters();
+  EXPECT_EQ(counters.runs, 9);
+  EXPECT_EQ(counters.specializations, 3);
+  EXPECT_EQ(counters.hits, 6);
+  EXPECT_EQ(counters.evictions, 0);
+  EXPECT_GT(counters.cached_bytes, 3 * 200);
+}
+
+TEST(Specialization, PreparedAheadIsAHit) {
+  const Executable executable = scale_program().executable();
+  executable.specialize({{"n", 5}});
+  EXPECT_EQ(executable.run({Array(f32, {10})})[0].at(9), 2);
+  EXPECT_EQ(executable.counters().specializations, 1);
+  EXPECT_EQ(executable.counters().hits, 1);
+  EXPECT_EQ(error_text([&] { executable.specialize({}); }),
+            "axis `n` is not bound (nothing is)\n  in axis 0 of f32[2*n]");
+}
+
+TEST(Specialization, NamesOfRunOptionsAreInTheKey) {
+  ProgramBuilder program("free");
+  const int x = program.input("x", shape(f32, "m"));
+  program.view("y", shape(f32, "averylongname", "m"), x, 0, {0, 1});
+  const Executable executable = program.executable();
+  const auto dims = [&](const Bindings& bindings) {
+    return executable.run({Array(f32, {2})}, {.threads = 0, .bindings = bindings})[0].dims();
+  };
+  EXPECT_EQ(dims({{"averylongname", 3}}), (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(dims({{"averylongname", 4}}), (std::vector<int64_t>{4, 2}));
+  EXPECT_EQ(dims({{"averylongname", 4}, {"m", 2}}), (std::vector<int64_t>{4, 2}));
+  executable.specialize({{"m", 2}, {"averylongname", 3}});
+  EXPECT_EQ(executable.counters().specializations, 2) << "what an input shows is in the key once";
+}
+
+TEST(Specialization, TheCacheStaysWithinItsBudget) {
+  constexpr int64_t kBudget = 20000;
+  const Executable executable = scale_program().executable({}, {.cache_bytes = kBudget});
+  for (int64_t n = 0; n < 400; n += 2) {
+    EXPECT_EQ(executable.run({Array::full(f32, {n}, 1)})[0].dims(), (std::vector<int64_t>{n}));
+    EXPECT_LE(executable.counters().cached_bytes, kBudget);
+    executable.run({Array(f32, {0})});
+  }
+  const RunCounters counters = executable.counters();
+  EXPECT_GT(counters.evictions, 0);
+  EXPECT_EQ(counters.specializations, 200) << "the one that was always in use was never evicted";
+}
+
+TEST(Specialization, IdleMemoryStaysWithinItsBudget) {
+  const Executable executable = scale_program().executable({}, {.idle_bytes = 100000});
+  for (int64_t n = 2; n < 50000; n = n * 3 / 2 / 2 * 2 + 2) {
+    executable.run({Array(f32, {n})});
+    EXPECT_LE(executable.counters().idle_bytes, 100000);
+  }
+  EXPECT_GT(executable.counters().idle_bytes, 0);
+}
+
+TEST(Specialization, ManyThreadsRunOneExecutable) {
+  Pool pool(3);
+  const Executable executable = scale_program().executable({}, {.pool = &pool});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&executable, t] {
+      for (int round = 0; round < 40; ++round) {
+        const int64_t n = 2 * ((t + round) % 5) * (round % 2 == 0 ? 1 : 5000);
+        const auto value = static_cast<double>(t * 100 + round);
+        const Executable copy = executable;
+        const Array y = copy.run({Array::full(f32, {n}, value)})[0];
+        ASSERT_TRUE(same(y, Array::full(f32, {n}, 2 * (3 * value + 1))));
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(executable.counters().runs, 320);
+  EXPECT_EQ(executable.counters().specializations, 9) << "0, and four sizes of each kind";
+}
+
+TEST(Specialization, ManyThreadsThatAllFail) {
+  ProgramBuilder program("free");
+  const int x = program.input("x", shape(f32, 1));
+  program.view("y", shape(f32, "n"), x, 0, {0});
+  const Executable executable = program.executable();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        EXPECT_EQ(error_text([&] { executable.run({Array(f32, {1})}); }), "axis `n` is not bound (nothing is)");
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(executable.counters().specializations, 0);
+}
+
+TEST(Specialization, ResultsAreTheSameBitsForAnyNumberOfThreads) {
+  const LoopCase softmax = softmax_case();
+  std::mt19937_64 rng(11);
+  const Array x = random_array(f32, {300 * 501}, rng);
+  std::vector<Array> results;
+  for (const int size : {1, 2, 5}) {
+    Pool pool(size);
+    const Executable executable = program_of(softmax.kernel).executable({}, {.pool = &pool});
+    for (const int threads : {0, 1, 2}) {
+      results.push_back(executable.run({x}, {.threads = threads, .bindings = {{"rows", 300}, {"cols", 501}}})[0]);
+      EXPECT_TRUE(same(results.back(), results.front())) << threads << " of " << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon

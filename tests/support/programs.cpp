@@ -1,0 +1,119 @@
+#include "support/programs.h"
+
+#include <fmt/format.h>
+
+#include "kernel/loop_run.h"
+#include "support/loop_builder.h"
+
+namespace tenon {
+
+int ProgramBuilder::add(Dtype dtype, const Extent& elements, Memory memory, int source) {
+  program_.buffers.push_back({.dtype = dtype, .elements = elements, .memory = memory, .source = source});
+  return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+int ProgramBuilder::input(const std::string& name, const Shape& shape) {
+  const int buffer = add(shape.dtype(), shape.element_count(), Memory::input, static_cast<int>(program_.inputs.size()));
+  program_.inputs.push_back({.name = name, .shape = shape, .buffer = buffer});
+  return buffer;
+}
+
+int ProgramBuilder::constant(const Array& value) {
+  program_.constants.push_back(value);
+  return add(value.dtype(), value.size(), Memory::constant, static_cast<int>(program_.constants.size()) - 1);
+}
+
+int ProgramBuilder::intermediate(Dtype dtype, const Extent& elements) {
+  return add(dtype, elements, Memory::intermediate);
+}
+
+int ProgramBuilder::output(const std::string& name, const Shape& shape) {
+  const int buffer = add(shape.dtype(), shape.element_count(), Memory::output);
+  std::vector<Extent> strides(shape.axes().size());
+  Extent stride = 1;
+  for (size_t i = strides.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= shape.extent(static_cast<int>(i));
+  }
+  view(name, shape, buffer, 0, std::move(strides));
+  return buffer;
+}
+
+void ProgramBuilder::view(const std::string& name, const Shape& shape, int buffer, const Extent& offset,
+                          std::vector<Extent> strides) {
+  program_.outputs.push_back(
+      {.name = name, .shape = shape, .buffer = buffer, .offset = offset, .strides = std::move(strides)});
+}
+
+Part ProgramBuilder::part(const loop::Kernel& kernel, std::vector<int> buffers) {
+  program_.kernels.push_back(kernel);
+  return {.kernel = static_cast<int>(program_.kernels.size()) - 1, .buffers = std::move(buffers)};
+}
+
+void ProgramBuilder::step(const std::string& label, std::vector<Part> parts, const std::string& boundary) {
+  Step step;
+  step.label = label;
+  step.boundary = boundary;
+  for (const Part& part : parts) {
+    const std::vector<loop::Buffer>& buffers = program_.kernels.at(static_cast<size_t>(part.kernel)).buffers;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i].role == loop::Role::input) {
+        step.reads.push_back(part.buffers.at(i));
+      } else if (buffers[i].role == loop::Role::output) {
+        step.writes.push_back(part.buffers.at(i));
+      }
+    }
+  }
+  step.parts = std::move(parts);
+  program_.steps.push_back(std::move(step));
+}
+
+void ProgramBuilder::host(const std::string& label, HostFunction function, std::vector<int> reads,
+                          std::vector<int> writes, std::vector<Shape> shapes) {
+  program_.steps.push_back({.parts = {},
+                            .host = std::move(function),
+                            .reads = std::move(reads),
+                            .writes = std::move(writes),
+                            .shapes = std::move(shapes),
+                            .label = label,
+                            .boundary = ""});
+}
+
+Executable ProgramBuilder::executable(const ConstraintSet& constraints, const RuntimeOptions& options) const {
+  std::vector<KernelEntry> code;
+  for (const loop::Kernel& kernel : program_.kernels) {
+    code.push_back(loop::interpreted(kernel));
+  }
+  return make_executable(program_, std::move(code), constraints, nullptr, options);
+}
+
+ProgramBuilder program_of(const loop::Kernel& kernel) {
+  ProgramBuilder program(kernel.name);
+  std::vector<int> buffers;
+  for (const loop::Buffer& buffer : kernel.buffers) {
+    const std::string name = fmt::format("b{}", buffers.size());
+    const Shape flat(buffer.dtype, {Axis(buffer.elements)});
+    buffers.push_back(buffer.role == loop::Role::input    ? program.input(name, flat)
+                      : buffer.role == loop::Role::output ? program.output(name, flat)
+                                                          : -1);
+  }
+  program.step(kernel, buffers);
+  return program;
+}
+
+loop::Kernel scale_kernel(const Extent& elements, double factor, double offset) {
+  LoopBuilder k("scale");
+  const int t = k.axis("t", ceildiv(elements, 64));
+  const int i = k.tile("i", 64, t, elements, true);
+  const int x = k.input(f32, elements);
+  const int y = k.output(f32, elements);
+  k.phase({t}, [&] {
+    k.loop(i, [&] {
+      const int product = k.compute(Prim::mul, {k.load(x, affine({{t, 64}, {i, 1}})), k.constant(f32, factor)});
+      k.store(y, affine({{t, 64}, {i, 1}}), k.compute(Prim::add, {product, k.constant(f32, offset)}));
+    });
+  });
+  return k.kernel();
+}
+
+}  // namespace tenon

@@ -1,0 +1,50 @@
+// Programs by hand, for what runs them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/program.h"
+#include "runtime/make_executable.h"
+
+namespace tenon {
+
+/// Adds to one program. Buffers are their positions in it.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(std::string name) { program_.name = std::move(name); }
+
+  int input(const std::string& name, const Shape& shape);
+  int constant(const Array& value);
+  int intermediate(Dtype dtype, const Extent& elements);
+  /// An output that is a whole new buffer, in row-major order.
+  int output(const std::string& name, const Shape& shape);
+  void view(const std::string& name, const Shape& shape, int buffer, const Extent& offset, std::vector<Extent> strides);
+
+  /// `buffers` in the order of the kernel's; -1 for scratch and partial ones.
+  Part part(const loop::Kernel& kernel, std::vector<int> buffers);
+  /// What it reads and writes follows from the roles of its kernels' buffers.
+  void step(const std::string& label, std::vector<Part> parts, const std::string& boundary = "");
+  void step(const loop::Kernel& kernel, std::vector<int> buffers) {
+    step(kernel.name, {part(kernel, std::move(buffers))});
+  }
+  void host(const std::string& label, HostFunction function, std::vector<int> reads, std::vector<int> writes,
+            std::vector<Shape> shapes);
+
+  const Program& program() const { return program_; }
+  /// With the loop IR's interpreter as code.
+  Executable executable(const ConstraintSet& constraints = {}, const RuntimeOptions& options = {}) const;
+
+ private:
+  int add(Dtype dtype, const Extent& elements, Memory memory, int source = -1);
+
+  Program program_;
+};
+
+/// A program of the one kernel. Its inputs and outputs are flat and called b0, b1, ... by the kernel's buffers.
+ProgramBuilder program_of(const loop::Kernel& kernel);
+
+/// y = x * factor + offset over `elements`, in tiles of 64.
+loop::Kernel scale_kernel(const Extent& elements, double factor, double offset);
+
+}  // namespace tenon
