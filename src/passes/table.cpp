@@ -2,14 +2,22 @@
 
 #include "base/fail.h"
 #include "passes/canonicalize.h"
+#include "passes/fold_batch_norm.h"
+#include "passes/fold_constants.h"
+#include "passes/fold_views.h"
 #include "passes/inline_calls.h"
 #include "passes/merge_loops.h"
+#include "passes/simplify.h"
 
 namespace tenon {
 namespace {
 
 constexpr Pass kPasses[] = {
     {"canonicalize", "names that are known to be equal become one", canonicalize},
+    {"fold_constants", "operations on constants are computed once", fold_constants},
+    {"simplify", "operations that do nothing, or do it twice, go", simplify},
+    {"fold_views", "views move toward what is loaded", fold_views},
+    {"fold_batch_norm", "scales and shifts of a product move into its weights", fold_batch_norm},
     {"inline_calls", "composites become the operations they are made of", inline_calls},
     {"merge_loops", "loops that carry the same values become one", merge_loops},
 };
