@@ -7,6 +7,7 @@
 #include "passes/fold_views.h"
 #include "passes/inline_calls.h"
 #include "passes/merge_loops.h"
+#include "passes/recognize_composites.h"
 #include "passes/simplify.h"
 
 namespace tenon {
@@ -18,6 +19,7 @@ constexpr Pass kPasses[] = {
     {"simplify", "operations that do nothing, or do it twice, go", simplify},
     {"fold_views", "views move toward what is loaded", fold_views},
     {"fold_batch_norm", "scales and shifts of a product move into its weights", fold_batch_norm},
+    {"recognize_composites", "composites that were written out are found", recognize_composites},
     {"inline_calls", "composites become the operations they are made of", inline_calls},
     {"merge_loops", "loops that carry the same values become one", merge_loops},
 };

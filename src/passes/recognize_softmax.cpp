@@ -1,0 +1,74 @@
+// Softmax and its logarithm.
+#include "passes/match.h"
+#include "passes/recognize.h"
+#include "tenon/nn.h"
+
+namespace tenon {
+namespace {
+
+using namespace match;
+
+/// x and the axis, of x - max(x).
+std::optional<Reduced> shifted(const Value& value) {
+  const auto* difference = map_of(value, "sub");
+  if (difference == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<Reduced> largest = reduced(look((*difference)[1]), ReduceOp::max);
+  const bool matches = largest && largest->axes.size() == 1 && largest->of == (*difference)[0];
+  return matches ? largest : std::nullopt;
+}
+
+/// x and the axis, of exp(x - max(x)) when `sum` is its sum along that axis.
+std::optional<Reduced> powers_over_sum(const Value& powers, const Seen& sum) {
+  const auto* exponent = map_of(powers, "exp");
+  const std::optional<Reduced> total = reduced(sum, ReduceOp::sum);
+  const std::optional<Reduced> x = exponent != nullptr ? shifted((*exponent)[0]) : std::nullopt;
+  return x && total && total->of == powers && total->axes == x->axes ? x : std::nullopt;
+}
+
+std::optional<Reduced> find_plain(const Value& result) {
+  if (const auto* quotient = map_of(result, "div")) {
+    return powers_over_sum((*quotient)[0], look((*quotient)[1]));
+  }
+  for (const auto& [powers, factor] : commuted(result, "mul")) {
+    const std::vector<Seen> inverse = map_of(look(factor), "reciprocal");
+    if (const auto x = inverse.empty() ? std::nullopt : powers_over_sum(powers, inverse[0])) {
+      return x;
+    }
+  }
+  return std::nullopt;
+}
+
+/// d - log(sum(exp(d))) for d = x - max(x).
+std::optional<Reduced> find_logarithm(const Value& result) {
+  const auto* difference = map_of(result, "sub");
+  if (difference == nullptr) {
+    return std::nullopt;
+  }
+  const Value& d = (*difference)[0];
+  const std::vector<Seen> logarithm = map_of(look((*difference)[1]), "log");
+  const std::optional<Reduced> sum = logarithm.empty() ? std::nullopt : reduced(logarithm[0], ReduceOp::sum);
+  const auto* exponent = sum ? map_of(sum->of, "exp") : nullptr;
+  const std::optional<Reduced> x = exponent != nullptr && (*exponent)[0] == d ? shifted(d) : std::nullopt;
+  return x && x->axes == sum->axes ? x : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Found> find_softmax(const Value& result) {
+  if (!is_float(result.dtype())) {
+    return std::nullopt;
+  }
+  if (const auto plain = find_plain(result)) {
+    return Found{.operands = {plain->of},
+                 .build = [axis = plain->axes[0]](const std::vector<Value>& v) { return softmax(v[0], axis); }};
+  }
+  if (const auto logarithm = find_logarithm(result)) {
+    return Found{.operands = {logarithm->of},
+                 .build = [axis = logarithm->axes[0]](const std::vector<Value>& v) { return log_softmax(v[0], axis); }};
+  }
+  return std::nullopt;
+}
+
+}  // namespace tenon
