@@ -31,8 +31,8 @@ struct ArmCapability {
   const char* feature;
 };
 constexpr std::array kArmCapabilities = {
-    ArmCapability{1, 8, "lse"},       ArmCapability{1, 10, "fullfp16"}, ArmCapability{1, 12, "rdm"},
-    ArmCapability{1, 20, "dotprod"},  ArmCapability{1, 23, "fp16fml"},  ArmCapability{2, 13, "i8mm"},
+    ArmCapability{1, 8, "lse"},      ArmCapability{1, 10, "fullfp16"}, ArmCapability{1, 12, "rdm"},
+    ArmCapability{1, 20, "dotprod"}, ArmCapability{1, 23, "fp16fml"},  ArmCapability{2, 13, "i8mm"},
     ArmCapability{2, 14, "bf16"},
 };
 

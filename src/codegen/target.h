@@ -11,9 +11,9 @@ namespace tenon::codegen {
 /// A machine as LLVM names it (triple, baseline CPU, features) and as emitters see it. Plain data; equal targets get
 /// equal code.
 struct Target {
-  std::string name;      ///< for people: "x86-64-v4", "arm64"
-  std::string triple;    ///< "x86_64-unknown-linux-gnu"
-  std::string cpu;       ///< always a baseline ("x86-64-v3", "generic"): the name of a model may imply what is switched off
+  std::string name;    ///< for people: "x86-64-v4", "arm64"
+  std::string triple;  ///< "x86_64-unknown-linux-gnu"
+  std::string cpu;  ///< always a baseline ("x86-64-v3", "generic"): the name of a model may imply what is switched off
   std::string features;  ///< beyond the baseline: "+avx512bf16,+avx512vnni"
   int vector_bits = 128;
   int vector_registers = 16;

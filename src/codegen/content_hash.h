@@ -1,0 +1,22 @@
+// Names for contents: 128 bits, so that two texts of a cache never meet by chance.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tenon::codegen {
+
+struct ContentHash {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  friend auto operator<=>(const ContentHash&, const ContentHash&) = default;
+};
+
+/// The hash of a text; the same on every run of machines of one byte order. Not meant to withstand an adversary.
+ContentHash content_hash(std::string_view text);
+
+/// 32 hexadecimal digits.
+std::string to_hex(const ContentHash& hash);
+
+}  // namespace tenon::codegen

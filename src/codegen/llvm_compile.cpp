@@ -1,0 +1,95 @@
+#include "codegen/llvm_compile.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <chrono>
+
+#include "base/fail.h"
+#include "codegen/llvm_target.h"
+
+namespace tenon::codegen {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+void verify(const llvm::Module& module, const std::string& symbol) {
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  TENON_CHECK(!llvm::verifyModule(module, &stream), "the code of `{}` is malformed: {}", symbol, stream.str());
+}
+
+// The requested function gets its final name; everything else is its own business, so that no two kernels collide.
+void settle_names(llvm::Module& module, const std::string& symbol, const std::string& name) {
+  llvm::Function* const function = module.getFunction(symbol);
+  TENON_CHECK(function != nullptr && !function->isDeclaration(), "the module does not define `{}`", symbol);
+  function->setName(name);
+  for (llvm::GlobalObject& object : module.global_objects()) {
+    if (!object.isDeclaration()) {
+      object.setLinkage(&object == function ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+    }
+  }
+  for (llvm::Function& each : module) {
+    each.setDoesNotThrow();  // no unwind tables
+  }
+}
+
+llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType output) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
+  library.disableAllFunctions();  // as in optimize()
+  llvm::legacy::PassManager passes;
+  passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
+  const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, output, /*DisableVerify=*/true);
+  TENON_CHECK(!refused, "{} does not write files of this kind", machine.getTargetTriple().str());
+  passes.run(module);
+  return bytes;
+}
+
+}  // namespace
+
+llvm::SmallVector<char, 0> compile_module(const CompileJob& job, const Target& target, llvm::TargetMachine& machine,
+                                          CompileTimes& times) {
+  llvm::LLVMContext context;
+  const auto begin_emit = Clock::now();
+  const std::unique_ptr<llvm::Module> module = job.request.emit(context);
+  TENON_CHECK(module != nullptr, "no code was emitted for `{}`", job.request.symbol);
+  verify(*module, job.request.symbol);
+  times.emit_ms += milliseconds_since(begin_emit);
+
+  const auto begin_optimize = Clock::now();
+  settle_names(*module, job.request.symbol, job.name);
+  apply_target(*module, target, machine);
+  optimize(*module, machine, job.optimize);
+  times.optimize_ms += milliseconds_since(begin_optimize);
+
+  const auto begin_codegen = Clock::now();
+  llvm::SmallVector<char, 0> bytes = generate(*module, machine, job.output);
+  times.codegen_ms += milliseconds_since(begin_codegen);
+  return bytes;
+}
+
+std::string emit_assembly(const Jit::Request& request, const Target& target) {
+  CompileTimes times;
+  const auto bytes =
+      compile_module({.request = request, .name = request.symbol, .output = llvm::CodeGenFileType::AssemblyFile},
+                     target, *make_target_machine(target), times);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address) {
+  CompileTimes times;
+  const auto bytes = compile_module({.request = request, .name = request.symbol, .optimize = {sanitize_address}},
+                                    target, *make_target_machine(target), times);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace tenon::codegen

@@ -1,0 +1,117 @@
+#include "codegen/target.h"
+
+#include <gtest/gtest.h>
+
+#include "codegen/llvm_text.h"
+#include "support/error_text.h"
+
+namespace tenon::codegen {
+namespace {
+
+constexpr uint64_t bit(int position) { return uint64_t{1} << position; }
+
+TEST(Target, LevelsOfX86) {
+  const Target v2 = target_named("x86-64-v2");
+  EXPECT_EQ(v2.vector_bits, 128);
+  EXPECT_FALSE(v2.fma);
+  EXPECT_FALSE(v2.f16_convert);
+  const Target v3 = target_named("x86-64-v3");
+  EXPECT_EQ(v3.vector_bits, 256);
+  EXPECT_EQ(v3.lanes(32), 8);
+  EXPECT_EQ(v3.vector_registers, 16);
+  EXPECT_TRUE(v3.fma);
+  EXPECT_FALSE(v3.i8_dot);
+  const Target v4 = target_named("x86-64-v4");
+  EXPECT_EQ(v4.vector_bits, 512);
+  EXPECT_EQ(v4.vector_registers, 32);
+  EXPECT_EQ(v4.cpu, "x86-64-v4");
+  EXPECT_EQ(v4.features, "");
+}
+
+TEST(Target, FeaturesBeyondALevel) {
+  const Target target = x86_target(4, {"avx512vnni", "avx512bf16"});
+  EXPECT_EQ(target.features, "+avx512vnni,+avx512bf16");
+  EXPECT_TRUE(target.i8_dot);
+  EXPECT_TRUE(target.bf16_dot);
+  EXPECT_FALSE(target.f16_math);
+  // A virtual machine that hides one bit of level 3 still has its registers.
+  const Target hidden = x86_target(2, {"avx2", "fma"});
+  EXPECT_EQ(hidden.vector_bits, 256);
+  EXPECT_TRUE(hidden.fma);
+  EXPECT_FALSE(hidden.f16_convert);
+}
+
+TEST(Target, ArmGoesByCapabilityWordsAndNeverUsesSve) {
+  const Target plain = arm64_target(0, 0);
+  EXPECT_EQ(plain.cpu, "generic");
+  EXPECT_EQ(plain.features, "");
+  EXPECT_EQ(plain.vector_registers, 32);
+  EXPECT_TRUE(plain.fma);
+  EXPECT_FALSE(plain.i8_dot);
+  const Target rich = arm64_target(bit(20) | bit(22), bit(1) | bit(13) | bit(14));  // dotprod, SVE; SVE2, i8mm, bf16
+  EXPECT_EQ(rich.features, "+dotprod,+i8mm,+bf16");
+  EXPECT_TRUE(rich.i8_dot);
+  EXPECT_TRUE(rich.i8_matmul);
+  EXPECT_TRUE(rich.bf16_dot);
+  EXPECT_FALSE(rich.f16_math);
+  EXPECT_EQ(rich.vector_bits, 128);
+}
+
+TEST(Target, NamesAreListedWhenUnknown) {
+  EXPECT_EQ(target_named("armv8.2").features, "+lse,+fullfp16,+rdm,+dotprod");
+  EXPECT_EQ(target_named("host"), host_target());
+  EXPECT_EQ(error_text([] { target_named("x86-64-v5"); }),
+            "there is no target `x86-64-v5`; the targets are host, x86-64-v2, x86-64-v3, x86-64-v4, armv8.2");
+}
+
+TEST(Target, DescribesItself) {
+  EXPECT_EQ(describe(target_named("x86-64-v4")), "x86-64-v4, 512-bit vectors, fma");
+  EXPECT_EQ(describe(target_named("x86-64-v2")), "x86-64-v2, 128-bit vectors");
+  EXPECT_EQ(describe(target_named("armv8.2")), "armv8.2, 128-bit vectors, fma");
+}
+
+TEST(Target, CodeForAnyTargetOnAnyHost) {
+  for (const std::string& name : target_names()) {
+    const Target target = target_named(name);
+    const Jit::Request request = sum_request(target.lanes(32));
+    EXPECT_FALSE(emit_object(request, target).empty()) << name;
+    EXPECT_NE(emit_assembly(request, target).find("sum"), std::string::npos) << name;
+  }
+}
+
+TEST(Target, WideRegistersExactlyWhereTheyAre) {
+  const Jit::Request request = sum_request(16);
+  const std::string v4 = emit_assembly(request, target_named("x86-64-v4"));
+  EXPECT_NE(v4.find("zmm"), std::string::npos) << v4;
+  const std::string v3 = emit_assembly(request, target_named("x86-64-v3"));
+  EXPECT_EQ(v3.find("zmm"), std::string::npos) << v3;
+  EXPECT_NE(v3.find("ymm"), std::string::npos) << v3;
+  const std::string v2 = emit_assembly(request, target_named("x86-64-v2"));
+  EXPECT_EQ(v2.find("ymm"), std::string::npos) << v2;
+  const std::string arm = emit_assembly(request, target_named("armv8.2"));
+  EXPECT_NE(arm.find("fadd\tv"), std::string::npos) << arm;
+}
+
+TEST(Target, ProductsAndSumsFuseOnlyWhenAsked) {
+  const Jit::Request apart = request_of("f", R"(
+    define <4 x float> @f(<4 x float> %a, <4 x float> %b, <4 x float> %c) {
+      %product = fmul <4 x float> %a, %b
+      %sum = fadd <4 x float> %product, %c
+      ret <4 x float> %sum
+    })");
+  const Jit::Request fused = request_of("f", R"(
+    define <4 x float> @f(<4 x float> %a, <4 x float> %b, <4 x float> %c) {
+      %sum = call <4 x float> @llvm.fma.v4f32(<4 x float> %a, <4 x float> %b, <4 x float> %c)
+      ret <4 x float> %sum
+    }
+    declare <4 x float> @llvm.fma.v4f32(<4 x float>, <4 x float>, <4 x float>))");
+  for (const char* name : {"x86-64-v3", "armv8.2"}) {
+    const Target target = target_named(name);
+    const std::string instruction = target.cpu == "generic" ? "fmla" : "vfmadd";
+    EXPECT_EQ(emit_assembly(apart, target).find(instruction), std::string::npos) << name;
+    EXPECT_NE(emit_assembly(fused, target).find(instruction), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::codegen
