@@ -139,7 +139,7 @@ struct Jit::State {
 
   void fulfil(Claim& claim) {
     std::unique_lock<std::mutex> alone;
-    if constexpr (kThreadSanitizer) alone = std::unique_lock(one_at_a_time());
+    if (kThreadSanitizer) alone = std::unique_lock(one_at_a_time());
     try {
       claim.answer.set_value(make(*claim.request, claim.hash));
     } catch (...) {
