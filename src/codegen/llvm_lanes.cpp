@@ -1,0 +1,175 @@
+#include "codegen/llvm_lanes.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "codegen/lane_functions.h"
+
+namespace tenon::codegen {
+
+unsigned lane_count(llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector != nullptr ? vector->getNumElements() : 0;
+}
+
+llvm::Type* with_lanes_of(llvm::Type* like, llvm::Type* element) {
+  const unsigned lanes = lane_count(like);
+  return lanes == 0 ? element : llvm::FixedVectorType::get(element, lanes);
+}
+
+Lanes constant(Lanes x, double number) { return x.with(llvm::ConstantFP::get(x.type(), number)); }
+Lanes constant(Lanes x, int64_t number) {
+  return x.with(llvm::ConstantInt::get(x.type(), static_cast<uint64_t>(number), true));
+}
+
+namespace {
+
+using Build = llvm::IRBuilderBase;
+
+Lanes intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Lanes> operands) {
+  const Lanes first = *operands.begin();
+  llvm::SmallVector<llvm::Value*, 3> values;
+  for (const Lanes& operand : operands) {
+    values.push_back(operand.value);
+  }
+  return first.with(first.builder().CreateIntrinsic(id, {first.type()}, values));
+}
+
+}  // namespace
+
+Lanes operator+(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFAdd(a.value, b.value) : a.builder().CreateAdd(a.value, b.value));
+}
+Lanes operator-(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFSub(a.value, b.value) : a.builder().CreateSub(a.value, b.value));
+}
+Lanes operator*(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFMul(a.value, b.value) : a.builder().CreateMul(a.value, b.value));
+}
+Lanes operator/(Lanes a, Lanes b) { return a.with(a.builder().CreateFDiv(a.value, b.value)); }
+Lanes operator-(Lanes a) {
+  return a.with(a.is_float() ? a.builder().CreateFNeg(a.value) : a.builder().CreateNeg(a.value));
+}
+Lanes operator&(Lanes a, Lanes b) { return a.with(a.builder().CreateAnd(a.value, b.value)); }
+Lanes operator|(Lanes a, Lanes b) { return a.with(a.builder().CreateOr(a.value, b.value)); }
+Lanes operator^(Lanes a, Lanes b) { return a.with(a.builder().CreateXor(a.value, b.value)); }
+Lanes operator<<(Lanes a, int bits) { return a.with(a.builder().CreateShl(a.value, static_cast<uint64_t>(bits))); }
+Lanes operator<(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFCmpOLT(a.value, b.value)
+                             : a.builder().CreateICmpSLT(a.value, b.value));
+}
+Lanes operator<=(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFCmpOLE(a.value, b.value)
+                             : a.builder().CreateICmpSLE(a.value, b.value));
+}
+Lanes operator==(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFCmpOEQ(a.value, b.value)
+                             : a.builder().CreateICmpEQ(a.value, b.value));
+}
+Lanes operator!=(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFCmpUNE(a.value, b.value)
+                             : a.builder().CreateICmpNE(a.value, b.value));
+}
+Lanes operator!(Lanes mask) { return mask.with(mask.builder().CreateNot(mask.value)); }
+Lanes select(Lanes mask, Lanes a, Lanes b) { return a.with(a.builder().CreateSelect(mask.value, a.value, b.value)); }
+Lanes below(Lanes a, Lanes b) { return a.with(a.builder().CreateICmpULT(a.value, b.value)); }
+Lanes shift_right(Lanes a, int bits) { return a.with(a.builder().CreateLShr(a.value, static_cast<uint64_t>(bits))); }
+Lanes shift_right_signed(Lanes a, int bits) {
+  return a.with(a.builder().CreateAShr(a.value, static_cast<uint64_t>(bits)));
+}
+
+Lanes fma(Lanes a, Lanes b, Lanes c) { return a.fma() ? intrinsic(llvm::Intrinsic::fma, {a, b, c}) : a * b + c; }
+Lanes fnma(Lanes a, Lanes b, Lanes c) { return a.fma() ? intrinsic(llvm::Intrinsic::fma, {-a, b, c}) : c - a * b; }
+
+Lanes polynomial(Lanes x, std::span<const double> coefficients) {
+  Lanes sum = number(x, coefficients.back());
+  for (size_t i = coefficients.size() - 1; i-- > 0;) {
+    sum = fma(sum, x, number(x, coefficients[i]));
+  }
+  return sum;
+}
+
+Lanes abs(Lanes x) { return intrinsic(llvm::Intrinsic::fabs, {x}); }
+Lanes floor(Lanes x) { return intrinsic(llvm::Intrinsic::floor, {x}); }
+Lanes trunc(Lanes x) { return intrinsic(llvm::Intrinsic::trunc, {x}); }
+Lanes copysign(Lanes magnitude, Lanes sign) { return intrinsic(llvm::Intrinsic::copysign, {magnitude, sign}); }
+
+// In this order of operands they are one instruction on x86, which returns the second when a comparison is unordered.
+Lanes at_most(Lanes x, double limit) { return select(limit < x, limit, x); }
+Lanes at_least(Lanes x, double limit) { return select(x < limit, limit, x); }
+
+Lanes bits(Lanes x) {
+  llvm::Type* word = x.builder().getIntNTy(x.type()->getScalarSizeInBits());
+  return x.with(x.builder().CreateBitCast(x.value, with_lanes_of(x.type(), word)));
+}
+Lanes as_float(Lanes x) {
+  llvm::Type* element = x.type()->getScalarSizeInBits() == 64 ? x.builder().getDoubleTy() : x.builder().getFloatTy();
+  return x.with(x.builder().CreateBitCast(x.value, with_lanes_of(x.type(), element)));
+}
+Lanes to_float(Lanes x) {
+  return x.with(x.builder().CreateSIToFP(x.value, with_lanes_of(x.type(), x.builder().getFloatTy())));
+}
+Lanes to_double(Lanes x) {
+  return x.with(x.builder().CreateFPExt(x.value, with_lanes_of(x.type(), x.builder().getDoubleTy())));
+}
+Lanes to_single(Lanes x) {
+  return x.with(x.builder().CreateFPTrunc(x.value, with_lanes_of(x.type(), x.builder().getFloatTy())));
+}
+Lanes low_words(Lanes x) {
+  return x.with(x.builder().CreateTrunc(bits(x).value, with_lanes_of(x.type(), x.builder().getInt32Ty())));
+}
+
+Lanes replace_rarely(Lanes mask, Lanes fast, const std::function<Lanes()>& slow) {
+  Build& b = fast.builder();
+  llvm::BasicBlock* here = b.GetInsertBlock();
+  TENON_CHECK(b.GetInsertPoint() == here->end() && here->getTerminator() == nullptr,
+              "code is emitted at the end of a block");
+  llvm::Function* function = here->getParent();
+  auto* rare = llvm::BasicBlock::Create(b.getContext(), "rare", function);
+  auto* join = llvm::BasicBlock::Create(b.getContext(), "join", function);
+  llvm::Value* any = lane_count(mask.type()) == 0 ? mask.value : b.CreateOrReduce(mask.value);
+  b.CreateCondBr(any, rare, join, llvm::MDBuilder(b.getContext()).createUnlikelyBranchWeights());
+  b.SetInsertPoint(rare);
+  const Lanes replaced = select(mask, slow(), fast);
+  rare = b.GetInsertBlock();
+  b.CreateBr(join);
+  b.SetInsertPoint(join);
+  llvm::PHINode* result = b.CreatePHI(fast.type(), 2);
+  result->addIncoming(fast.value, here);
+  result->addIncoming(replaced.value, rare);
+  return fast.with(result);
+}
+
+Lanes call_lanes(Prim prim, Dtype dtype, std::span<const Lanes> operands) {
+  const Lanes first = operands.front();
+  Build& b = first.builder();
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock& entry = function->getEntryBlock();
+  llvm::SmallVector<llvm::Value*, 3> arguments;
+  llvm::SmallVector<llvm::Type*, 3> types;
+  for (const Lanes& operand : operands) {
+    // In the entry block a slot is part of the frame; elsewhere it would grow the stack each time round a loop.
+    llvm::IRBuilder<> slots(&entry, entry.begin());
+    llvm::Value* slot = slots.CreateAlloca(operand.type());
+    b.CreateStore(operand.value, slot);
+    arguments.push_back(slot);
+    types.push_back(slot->getType());
+  }
+  arguments.push_back(b.getInt64(std::max(1U, lane_count(first.type()))));
+  types.push_back(b.getInt64Ty());
+  llvm::FunctionCallee callee = function->getParent()->getOrInsertFunction(
+      lane_symbol(prim, dtype), llvm::FunctionType::get(b.getVoidTy(), types, false));
+  if (auto* declared = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+    declared->setDoesNotThrow();
+    declared->setWillReturn();
+    declared->setOnlyAccessesArgMemory();
+  }
+  b.CreateCall(callee, arguments);
+  return first.with(b.CreateLoad(first.type(), arguments.front()));
+}
+
+}  // namespace tenon::codegen

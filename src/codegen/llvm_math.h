@@ -1,0 +1,34 @@
+// The mathematics of f32, emitted in place: lanes in, lanes out, without tables, gathers or calls.
+//
+// The greatest error in units of the last place, with and without fma, over all arguments (of functions of two: over a
+// large sample) is asserted in tests/codegen/math_accuracy_test.cpp:
+//   exp, log, sin, cos  2        expm1, log1p, tanh, erf, pow, atan2  4
+// Infinities, NaN, signed zeros and subnormal numbers are right, both as operands and as results. A lane's value does
+// not depend on its neighbours. sin and cos beyond 2^17 leave the straight line: those lanes call a function.
+#pragma once
+
+#include "codegen/llvm_lanes.h"
+
+namespace tenon::codegen {
+
+Lanes exp_f32(Lanes x);
+Lanes expm1_f32(Lanes x);
+Lanes log_f32(Lanes x);
+Lanes log1p_f32(Lanes x);
+Lanes sin_f32(Lanes x);
+Lanes cos_f32(Lanes x);
+Lanes tanh_f32(Lanes x);
+Lanes erf_f32(Lanes x);
+Lanes pow_f32(Lanes x, Lanes y);
+Lanes atan2_f32(Lanes y, Lanes x);
+/// Exact, as a remainder is.
+Lanes rem_f32(Lanes x, Lanes y);
+
+/// p * 2^k for p near 1 and k of -250 to 250, rounded once where the result is subnormal. `biased` has k + 254 in its
+/// low 23 bits and a multiple of 1024 above them.
+Lanes scale_by_power(Lanes p, Lanes biased);
+
+/// exp(x) - 1 for x of -80 to 80; loses the sign of zero.
+Lanes expm1_moderate(Lanes x);
+
+}  // namespace tenon::codegen
