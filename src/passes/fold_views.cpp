@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-constexpr int kFarthest = 32;  // maps that a view moves through at once
+constexpr int kFarthest = 64;  // values that one view may move to
 
 /// A value with a view moved into it, and how many views that saved.
 struct Moved {
@@ -42,7 +42,8 @@ class Mover {
     } else if (const std::optional<View> view = as_view(node.op)) {
       found = merged_view(*view, operands[0]);
       if (!found && (node.as<Transpose>() != nullptr || node.as<Reshape>() != nullptr)) {
-        const std::optional<Moved> moved = pushed(*view, operands[0], 0);
+        int budget = kFarthest;
+        const std::optional<Moved> moved = pushed(*view, operands[0], budget);
         // The view itself is one that is saved.
         found = moved && moved->saved + 1 > 0 && moved->value.node().as<Map>() != nullptr ? std::optional(moved->value)
                                                                                           : std::nullopt;
@@ -55,7 +56,10 @@ class Mover {
   }
 
   /// `view` of x, as far inside x as it goes.
-  std::optional<Moved> pushed(const View& view, const Value& x, int depth) {
+  std::optional<Moved> pushed(const View& view, const Value& x, int& budget) {
+    if (budget-- == 0) {
+      return std::nullopt;
+    }
     if (const std::optional<Value> number = uniform_constant(x)) {
       return Moved{.value = broadcast(*number, make(as_op(view), {x}).shape().axes(), {})};
     }
@@ -64,13 +68,13 @@ class Mover {
       return Moved{.value = *merged, .saved = vanished ? 1 : 0};
     }
     const auto* map = x.node().as<Map>();
-    if (map == nullptr || depth == kFarthest || !read_once_.contains(x) || !x.node().constraints.empty()) {
+    if (map == nullptr || !read_once_.contains(x) || !x.node().constraints.empty()) {
       return Moved{.value = make(as_op(view), {x}), .saved = -1};
     }
     Moved result;
     std::vector<Value> operands;
     for (const Value& operand : x.node().inputs) {
-      const std::optional<Moved> moved = pushed(view, operand, depth + 1);
+      const std::optional<Moved> moved = pushed(view, operand, budget);
       if (!moved || !make(as_op(view), {operand}).node().constraints.empty()) {
         return std::nullopt;
       }
