@@ -1,0 +1,37 @@
+#include "codegen/compile_kernels.h"
+
+#include <memory>
+
+#include "codegen/llvm_emit_kernel.h"
+#include "codegen/symbols.h"
+
+namespace tenon::codegen {
+
+JitOptions kernel_jit_options() {
+  JitOptions options;
+  const std::span<const ExternalSymbol> symbols = external_symbols();
+  options.symbols.assign(symbols.begin(), symbols.end());
+  options.emitter = emitter_version();
+  return options;
+}
+
+Jit::Request kernel_request(const loop::Kernel& kernel, const Target& target, const EmitOptions& options) {
+  return {.key = to_string(options) + '\n' + loop::to_string(kernel, /*canonical=*/true),
+          .symbol = "kernel",
+          .emit = [copy = std::make_shared<const loop::Kernel>(kernel), target, options](llvm::LLVMContext& context) {
+            return emit_kernel(context, *copy, "kernel", target, options);
+          }};
+}
+
+std::vector<KernelFunction> compile_kernels(std::span<const loop::Kernel* const> kernels, Jit& jit,
+                                            const EmitOptions& options) {
+  std::vector<Jit::Request> requests;
+  for (const loop::Kernel* kernel : kernels)
+    requests.push_back(kernel_request(*kernel, jit.target(), options));
+  std::vector<KernelFunction> functions;
+  for (void* address : jit.compile(requests))
+    functions.push_back(reinterpret_cast<KernelFunction>(address));
+  return functions;
+}
+
+}  // namespace tenon::codegen

@@ -1,0 +1,25 @@
+// Kernels of the loop IR as functions of this process.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "codegen/emit_kernel.h"
+#include "codegen/jit.h"
+#include "kernel/abi.h"
+#include "kernel/loop.h"
+
+namespace tenon::codegen {
+
+/// What a Jit needs to compile kernels: the functions that they may call, and the name of this emitter.
+JitOptions kernel_jit_options();
+
+/// The request that makes `kernel` for `target`. It holds a copy of the kernel.
+Jit::Request kernel_request(const loop::Kernel& kernel, const Target& target, const EmitOptions& options = {});
+
+/// The functions of `kernels`, in order. Kernels of equal canonical text are compiled once. The code lives as long as
+/// `jit`.
+std::vector<KernelFunction> compile_kernels(std::span<const loop::Kernel* const> kernels, Jit& jit,
+                                            const EmitOptions& options = {});
+
+}  // namespace tenon::codegen

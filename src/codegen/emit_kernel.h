@@ -1,0 +1,23 @@
+// What the emitter of kernels can be told, and which emitter it is.
+#pragma once
+
+#include <string>
+
+namespace tenon::codegen {
+
+struct EmitOptions {
+  /// The caller never passes memory as an input that the kernel also writes. Loads of inputs then move freely past
+  /// stores.
+  bool inputs_stay = true;
+
+  friend bool operator==(const EmitOptions&, const EmitOptions&) = default;
+};
+
+/// The options as part of the key of compiled code.
+std::string to_string(const EmitOptions& options);
+
+/// Names this very build of the emitter, for JitOptions::emitter: the linker's build id of the program or library that
+/// holds it. Empty when it was linked without one.
+std::string emitter_version();
+
+}  // namespace tenon::codegen

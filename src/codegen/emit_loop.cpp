@@ -1,0 +1,207 @@
+// Statements and loops: scalar ones, small ones written out, and those that run in lanes.
+#include <algorithm>
+
+#include "codegen/llvm_emission.h"
+#include "codegen/llvm_scalar.h"
+#include "codegen/vector_plan.h"
+
+namespace tenon::codegen {
+
+namespace {
+
+/// Loops of at most this many iterations are written out when that stays small: their positions become immediates.
+constexpr int64_t kWriteOut = 4;
+constexpr int kWriteOutCost = 32;
+
+llvm::Value* compute(Emission& e, const loop::Value& value) {
+  const auto& what = std::get<loop::Compute>(value.what);
+  if (what.prim == Prim::constant) return emit_constant(e.context(), value.dtype, what.literal, 0);
+  const auto operand = [&](size_t i) { return e.values[static_cast<size_t>(what.operands[i])]; };
+  if ((what.prim == Prim::lt || what.prim == Prim::le) && (is_vector(operand(0)) || is_vector(operand(1)))) {
+    const auto affine = [&](size_t i) {
+      return std::get_if<loop::Position>(&e.kernel.values[static_cast<size_t>(what.operands[i])].what);
+    };
+    if (affine(0) != nullptr && affine(1) != nullptr) {
+      llvm::Value* const mask = compare_positions(e, what.prim, affine(0)->at, affine(1)->at);
+      if (mask != nullptr) return mask;
+    }
+  }
+  std::vector<llvm::Value*> operands;
+  bool lanes = false;
+  for (size_t i = 0; i < what.operands.size(); ++i) {
+    operands.push_back(operand(i));
+    lanes |= is_vector(operands.back());
+  }
+  if (lanes) {
+    for (llvm::Value*& each : operands)
+      each = spread(e, each);
+  }
+  const ScalarInstruction instruction{.prim = what.prim, .dtype = value.dtype, .operand_dtype = what.operand_dtype};
+  return emit_prim(e.scalar_context, instruction, operands);
+}
+
+void define(Emission& e, int index) {
+  if (e.fused[static_cast<size_t>(index)]) return;
+  const loop::Value& value = e.kernel.values[static_cast<size_t>(index)];
+  llvm::Value*& result = e.values[static_cast<size_t>(index)];
+  if (const auto* what = std::get_if<loop::Load>(&value.what)) {
+    result = load(e, *what);
+  } else if (const auto* at = std::get_if<loop::Position>(&value.what)) {
+    result = position(e, at->at);
+  } else {
+    result = compute(e, value);
+  }
+}
+
+llvm::Value* trip_count(Emission& e, const loop::Axis& axis) {
+  llvm::Value* const whole = extent(e, axis.extent);
+  if (axis.tile_of < 0) return whole;
+  TENON_CHECK(axis.tile_of != e.vector.axis || e.vector.lanes == 0, "the length of a tile depends on the lane");
+  llvm::Value* const before = e.b.CreateNSWMul(e.axes[static_cast<size_t>(axis.tile_of)], whole);
+  llvm::Value* const left = e.b.CreateNSWSub(extent(e, axis.total), before);
+  return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, left);
+}
+
+/// The vectorised loop over `count` elements in the widths of `plan`.
+void run_widths(Emission& e, const loop::Loop& loop, const VectorPlan& plan, llvm::Value* count, bool unit_strides) {
+  llvm::Value* done = e.b.getInt64(0);
+  const auto run = [&](llvm::Value* end, unsigned lanes, bool masked) {
+    counted_loop(e, done, end, lanes, [&](llvm::Value* first) {
+      e.axes[static_cast<size_t>(loop.axis)] = first;
+      e.vector = {.lanes = lanes, .axis = loop.axis, .mask = nullptr, .unit_strides = unit_strides};
+      if (masked) e.vector.mask = lanes_below(e, e.b.CreateNSWSub(count, first));
+      emit_block(e, loop.body);
+      e.vector = {};
+    });
+    done = end;
+  };
+  const auto multiple_of = [&](unsigned lanes) { return e.b.CreateAnd(count, ~(uint64_t{lanes} - 1)); };
+  if (plan.lanes * plan.unroll > 1) run(multiple_of(plan.lanes * plan.unroll), plan.lanes * plan.unroll, false);
+  if (done == count) return;
+  if (plan.masked_tail) return run(count, plan.lanes, true);
+  if (plan.unroll > 1 && plan.lanes > 1) run(multiple_of(plan.lanes), plan.lanes, false);
+  counted_loop(e, done, count, 1, [&](llvm::Value* index) {
+    e.axes[static_cast<size_t>(loop.axis)] = index;
+    emit_block(e, loop.body);
+  });
+}
+
+void vector_loop(Emission& e, const loop::Loop& loop, llvm::Value* count) {
+  VectorPlan plan = plan_vector_loop(e.kernel, loop, e.target);
+  if (plan.run_time_strides.empty()) return run_widths(e, loop, plan, count, false);
+  llvm::Value* contiguous = nullptr;
+  for (const Extent& stride : plan.run_time_strides) {
+    contiguous = both(e, contiguous, e.b.CreateICmpEQ(extent(e, stride), e.b.getInt64(1)));
+  }
+  llvm::BasicBlock* const fast = e.block("contiguous");
+  llvm::BasicBlock* const slow = e.block("strided");
+  llvm::BasicBlock* const next = e.block("vectors_done");
+  e.b.CreateCondBr(contiguous, fast, slow);
+  e.b.SetInsertPoint(fast);
+  run_widths(e, loop, plan, count, true);
+  e.b.CreateBr(next);
+  e.b.SetInsertPoint(slow);
+  plan.unroll = 1;
+  run_widths(e, loop, plan, count, false);
+  e.b.CreateBr(next);
+  e.b.SetInsertPoint(next);
+}
+
+void emit_loop(Emission& e, const loop::Loop& loop) {
+  const loop::Axis& axis = e.axis(loop.axis);
+  begin_accumulators(e, loop.begins);
+  llvm::Value* const count = trip_count(e, axis);
+  const int64_t known = axis.tile_of < 0 ? axis.extent.constant().value_or(-1) : -1;  // -1: not known
+  int& depth = e.depths[static_cast<size_t>(loop.axis)];
+  depth = 1 + *std::ranges::max_element(e.depths);
+  llvm::Value*& index = e.axes[static_cast<size_t>(loop.axis)];
+  if (axis.vectorized && known != 1) {
+    TENON_CHECK(e.vector.lanes == 0, "vectorised loops do not nest");
+    vector_loop(e, loop, count);
+  } else if (known >= 0 && known <= kWriteOut && known * block_cost(e.kernel, loop.body) <= kWriteOutCost) {
+    for (int64_t i = 0; i < known; ++i) {
+      index = e.b.getInt64(static_cast<uint64_t>(i));
+      emit_block(e, loop.body);
+    }
+  } else {
+    counted_loop(e, e.b.getInt64(0), count, 1, [&](llvm::Value* at) {
+      index = at;
+      emit_block(e, loop.body);
+    });
+  }
+  index = nullptr;
+  depth = 0;
+  end_accumulators(e, loop.begins);
+}
+
+}  // namespace
+
+void emit_block(Emission& e, const loop::Block& block) {
+  for (const loop::Statement& statement : block) {
+    if (const auto* each = std::get_if<loop::Define>(&statement.what)) {
+      define(e, each->value);
+    } else if (const auto* written = std::get_if<loop::Store>(&statement.what)) {
+      store(e, *written);
+    } else if (const auto* fed = std::get_if<loop::Accumulate>(&statement.what)) {
+      accumulate(e, fed->accumulator);
+    } else {
+      emit_loop(e, std::get<loop::Loop>(statement.what));
+    }
+  }
+}
+
+void counted_loop(Emission& e, llvm::Value* begin, llvm::Value* end, unsigned step,
+                  const std::function<void(llvm::Value*)>& body) {
+  // The test is at the bottom, behind a guard: what does not change can move in front of the loop.
+  llvm::Value* const any = e.b.CreateICmpSLT(begin, end);
+  if (const auto* never = llvm::dyn_cast<llvm::ConstantInt>(any); never != nullptr && never->isZero()) return;
+  llvm::BasicBlock* const preheader = e.block("preheader");
+  llvm::BasicBlock* const inside = e.block("loop");
+  llvm::BasicBlock* const after = e.block("after");
+  e.b.CreateCondBr(any, preheader, after);
+  e.b.SetInsertPoint(preheader);
+  e.b.CreateBr(inside);
+  e.b.SetInsertPoint(inside);
+  llvm::PHINode* const index = e.b.CreatePHI(e.i64(), 2);
+  index->addIncoming(begin, preheader);
+  body(index);
+  llvm::Value* const next = e.b.CreateAdd(index, e.b.getInt64(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
+  index->addIncoming(next, e.b.GetInsertBlock());
+  e.b.CreateCondBr(e.b.CreateICmpSLT(next, end), inside, after);
+  e.b.SetInsertPoint(after);
+}
+
+void when(Emission& e, llvm::Value* condition, const std::function<void()>& then) {
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition); known != nullptr) {
+    if (!known->isZero()) then();
+    return;
+  }
+  llvm::BasicBlock* const yes = e.block("then");
+  llvm::BasicBlock* const next = e.block("next");
+  e.b.CreateCondBr(condition, yes, next);
+  e.b.SetInsertPoint(yes);
+  then();
+  e.b.CreateBr(next);
+  e.b.SetInsertPoint(next);
+}
+
+llvm::Value* when(Emission& e, llvm::Value* condition, const std::function<llvm::Value*()>& then,
+                  llvm::Value* otherwise) {
+  if (condition == nullptr) return then();
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition); known != nullptr) {
+    return known->isZero() ? otherwise : then();
+  }
+  llvm::BasicBlock* const before = e.b.GetInsertBlock();
+  llvm::Value* value = nullptr;
+  llvm::BasicBlock* end = nullptr;
+  when(e, condition, [&] {
+    value = then();
+    end = e.b.GetInsertBlock();
+  });
+  llvm::PHINode* const result = e.b.CreatePHI(otherwise->getType(), 2);
+  result->addIncoming(otherwise, before);
+  result->addIncoming(value, end);
+  return result;
+}
+
+}  // namespace tenon::codegen

@@ -1,0 +1,43 @@
+// Where elements lie in memory: pointers, strides along lanes, and positions that data decides. Internal to
+// emit_address.cpp and emit_memory.cpp.
+#pragma once
+
+#include <vector>
+
+#include "codegen/llvm_emission.h"
+
+namespace tenon::codegen {
+
+/// Where the elements of an access lie: `stride` apart, from the first lane on, or `offset` elements further each.
+struct Address {
+  llvm::Value* first = nullptr;
+  Extent stride = 0;
+  llvm::Value* offset = nullptr;  // a vector of i64, in which the stride is included; null: none
+};
+
+/// The address of an affine position: of the first lane, and the stride of the others.
+Address address_of(Emission& e, int buffer, const loop::Affine& at);
+
+/// Checks positions that data decides where `mask` holds (null: everywhere). A bad one is reported, and the code leaves
+/// for result(): nothing is read at all then, because a table may have no position to read instead.
+class Lookups {
+ public:
+  Lookups(Emission& e, llvm::Value* mask) : e_(e), mask_(mask), end_(e.block("looked_up")) {}
+
+  /// Moves an address by what is looked up.
+  void move(Address& address, const loop::Load& what);
+  /// `loaded` where nothing failed, else 0. To be called once, after the load.
+  llvm::Value* result(llvm::Value* loaded);
+
+ private:
+  /// The checked position times its stride, a scalar or a vector.
+  llvm::Value* checked_offset(const loop::Lookup& lookup);
+  void check(const loop::Lookup& lookup, llvm::Value* bad, llvm::Value* value);
+
+  Emission& e_;
+  llvm::Value* mask_;
+  llvm::BasicBlock* end_;
+  std::vector<llvm::BasicBlock*> failed_;
+};
+
+}  // namespace tenon::codegen

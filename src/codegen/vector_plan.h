@@ -1,0 +1,28 @@
+// How a vectorised loop is laid out in lanes.
+#pragma once
+
+#include <vector>
+
+#include "codegen/target.h"
+#include "kernel/loop.h"
+
+namespace tenon::codegen {
+
+/// The loop runs steps of `lanes * unroll` elements, then what remains in steps of `lanes`. A function of the kernel
+/// and the target alone, so that the order in which elements are combined is one too.
+struct VectorPlan {
+  unsigned lanes = 1;        // a power of two
+  unsigned unroll = 1;       // a power of two
+  bool masked_tail = false;  // steps of what remains are under a mask; else its last elements run one by one
+  std::vector<Extent> run_time_strides;  // along the axis, other than constants, each once
+};
+
+VectorPlan plan_vector_loop(const loop::Kernel& kernel, const loop::Loop& loop, const Target& target);
+
+/// The scale of `axis` in `at`; 0 where it does not occur.
+Extent scale_of(const loop::Affine& at, int axis);
+
+/// A guess at the instructions that a block costs for one vector (or scalar) of elements.
+int block_cost(const loop::Kernel& kernel, const loop::Block& block);
+
+}  // namespace tenon::codegen
