@@ -144,6 +144,44 @@ std::pair<Value, double> without_scale(const Value& value) {
   return number ? std::pair((*quotient)[0], 1 / *number) : std::pair(value, 1.0);
 }
 
+/// An operand of attention, and how its axes are to be arranged.
+struct Side {
+  Value value;
+  Axes order;
+};
+
+/// Keys or values whose heads were repeated for queries that share them, before that: [..., kv_heads, n, m] of
+/// [..., kv_heads, group, n, m] of [..., heads, n, m]. Attention shares them itself.
+Side without_repeats(const Side& side) {
+  Value whole = side.value;
+  if (const auto* turned = whole.node().as<Transpose>()) {
+    Axes back;
+    for (const int axis : side.order) {
+      back.push_back(turned->axes[static_cast<size_t>(axis)]);
+    }
+    whole = back == other_axes(whole.rank(), {}) ? whole.node().inputs[0] : whole;
+  } else if (side.order != other_axes(whole.rank(), {})) {
+    return side;
+  }
+  const int group = whole.rank() - 2;
+  if (whole.node().as<Reshape>() == nullptr || whole.node().inputs[0].rank() != whole.rank() + 1) {
+    return side;
+  }
+  const Value& repeated = whole.node().inputs[0];
+  const Seen seen = look(repeated);
+  if (repeated.node().as<Broadcast>() == nullptr || seen.places != other_axes(repeated.rank(), {group})) {
+    return side;
+  }
+  for (int i = 0; i < whole.rank(); ++i) {
+    const int place = seen.places[static_cast<size_t>(i)];
+    const Extent kept = i == group - 1 ? repeated.extent(place) * repeated.extent(group) : repeated.extent(place);
+    if (seen.value.extent(i) != repeated.extent(place) || whole.extent(i) != kept) {
+      return side;
+    }
+  }
+  return {.value = seen.value, .order = other_axes(whole.rank(), {})};
+}
+
 /// Key j is seen by query i when j <= i + (keys - queries): what the builder makes of `causal`.
 bool is_causal(const Value& mask, const Value& product) {
   const Axis& query = product.shape().axis(-2);
@@ -216,12 +254,15 @@ std::optional<Found> find_attention(const Value& result) {
   if (found->by_depth && !usual) {
     return std::nullopt;
   }
+  const Side keys = without_repeats({.value = k, .order = with(op->rhs_batch, *key, op->rhs_contract[0])});
+  const Side values =
+      without_repeats({.value = v, .order = with(mixing->rhs_batch, mixing->rhs_contract[0], *value_depth)});
   Plan plan{.q_order = with(op->lhs_batch, *query, op->lhs_contract[0]),
-            .k_order = with(op->rhs_batch, *key, op->rhs_contract[0]),
-            .v_order = with(mixing->rhs_batch, mixing->rhs_contract[0], *value_depth),
+            .k_order = keys.order,
+            .v_order = values.order,
             .masks = {},
             .scale = usual ? std::nullopt : std::optional(scale)};
-  std::vector<Value> operands{q, k, v};
+  std::vector<Value> operands{q, keys.value, values.value};
   for (const Mask& mask : found->masks) {
     if (mask.fill == -kInfinity && !plan.causal && is_causal(mask.value, found->product)) {
       plan.causal = true;
