@@ -43,7 +43,7 @@ struct Biased {
 /// A constant that differs along one axis of what it is spread over, or along none.
 struct PerChannel {
   int axis = -1;
-  Numbers numbers;
+  Numbers numbers = {};
 };
 
 bool is_wide(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; }
@@ -62,7 +62,7 @@ std::optional<PerChannel> per_channel(const Value& value) {
   if (known == nullptr || known->value.size() == 0) {
     return std::nullopt;
   }
-  PerChannel result{.axis = -1, .numbers = numbers_of(known->value)};
+  PerChannel result;
   for (int i = 0; i < seen.value.rank(); ++i) {
     if (seen.value.extent(i) != Extent(1)) {
       if (result.axis != -1) {
@@ -71,6 +71,7 @@ std::optional<PerChannel> per_channel(const Value& value) {
       result.axis = seen.places[static_cast<size_t>(i)];
     }
   }
+  result.numbers = numbers_of(known->value);
   const bool finite = std::ranges::all_of(result.numbers, [](double x) { return std::isfinite(x); });
   return finite ? std::optional(result) : std::nullopt;
 }
