@@ -1,8 +1,8 @@
 // The mathematics of f32, emitted in place: lanes in, lanes out, without tables, gathers or calls.
 //
-// The greatest error in units of the last place, with and without fma, over all arguments (of functions of two: over a
-// large sample) is asserted in tests/codegen/math_accuracy_test.cpp:
-//   exp, log, sin, cos  2        expm1, log1p, tanh, erf, pow, atan2  4
+// The error is at most this many units of the last place, with and without fma; tests/codegen/math_accuracy_test.cpp
+// holds a dense sample of all arguments to it, and on request every float:
+//   exp, expm1, log, log1p, sin, cos, pow, atan2  2        tanh, erf  3
 // Infinities, NaN, signed zeros and subnormal numbers are right, both as operands and as results. A lane's value does
 // not depend on its neighbours. sin and cos beyond 2^17 leave the straight line: those lanes call a function.
 #pragma once
