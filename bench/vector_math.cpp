@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     const auto ours = [&] { loop(pointers.data(), results, kCount); };
 
     // Interleaved, so that what the machine does beside this falls on both alike.
-    const bench::ArrayFunction* sleef = bench::sleef_function(row.prim);
+    bench::ArrayFunction* const sleef = bench::sleef_function(row.prim);
     std::vector<double> our_times;
     std::vector<double> their_times;
     for (int i = 0; i < kRounds; ++i) {
