@@ -2,7 +2,7 @@
 option(TENON_LLVM "Make native code with LLVM 19" ON)
 
 if(TENON_LLVM)
-  find_package(LLVM 19 CONFIG QUIET PATHS /usr/lib/llvm-19 /usr/lib/llvm-19/lib/cmake/llvm)
+  find_package(LLVM 19.1 CONFIG QUIET PATHS /usr/lib/llvm-19 /usr/lib/llvm-19/lib/cmake/llvm)
   if(NOT LLVM_FOUND)
     message(FATAL_ERROR "TENON_LLVM=ON: LLVM 19 was not found; install llvm-19-dev or configure with -DTENON_LLVM=OFF")
   endif()

@@ -45,9 +45,11 @@ llvm::Value* extreme(Emission& e, const loop::Accumulator& accumulator, llvm::Va
     if (e.target.triple.starts_with("aarch64")) {
       return e.b.CreateBinaryIntrinsic(largest ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, held, next);
     }
-    // One instruction keeps what is held when the two are unordered; a second one lets a new NaN in.
+    // One instruction keeps what is held when the two are unordered; a second one lets a new NaN in. The freeze keeps
+    // LLVM from joining the conditions, which makes the chain from step to step longer.
     llvm::Value* const beyond = largest ? e.b.CreateFCmpOGT(next, held) : e.b.CreateFCmpOLT(next, held);
-    return e.b.CreateSelect(e.b.CreateFCmpUNO(next, next), next, e.b.CreateSelect(beyond, next, held));
+    llvm::Value* const further = e.b.CreateFreeze(e.b.CreateSelect(beyond, next, held));
+    return e.b.CreateSelect(e.b.CreateFCmpUNO(next, next), next, further);
   }
   const bool is_signed = is_signed_integer(accumulator.dtype);
   return e.b.CreateBinaryIntrinsic(largest ? (is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax)

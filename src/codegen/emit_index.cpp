@@ -19,7 +19,7 @@ llvm::Value* times(Emission& e, llvm::Value* value, const Extent& scale) {
   return e.b.CreateNSWMul(value, extent(e, scale));
 }
 
-/// Lanes at or above a number of lanes that may lie anywhere: limited to the lanes that exist, 32 bits are enough.
+/// A number of lanes that may lie anywhere: limited to the lanes that exist, so that 32 bits are enough.
 llvm::Value* limited(Emission& e, llvm::Value* lane) {
   llvm::Value* const low = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, lane, e.b.getInt64(0));
   llvm::Value* const both = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, e.b.getInt64(e.vector.lanes));
@@ -34,6 +34,12 @@ llvm::Value* lanes_between(Emission& e, llvm::Value* from, llvm::Value* to) {
   return e.b.CreateAnd(above, below);
 }
 
+/// The size of a bound for a comparison of unsigned numbers, in which what is below 0 is above every size. No index is
+/// below a negative size.
+llvm::Value* unsigned_size(Emission& e, const Extent& size) {
+  return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent(e, size), e.b.getInt64(0));
+}
+
 /// 0 <= index < size for one bound that depends on the lane. Along a stride of 1 or -1 the bound is a range of lanes,
 /// which costs no vectors of 64-bit positions.
 llvm::Value* lane_bound(Emission& e, const loop::Bound& bound) {
@@ -46,7 +52,7 @@ llvm::Value* lane_bound(Emission& e, const loop::Bound& bound) {
     llvm::Value* const end = e.b.CreateNSWAdd(first_lane(e, bound.index), e.b.getInt64(1));
     return lanes_between(e, e.b.CreateNSWSub(end, extent(e, bound.size)), end);
   }
-  return e.b.CreateICmpULT(position(e, bound.index), spread(e, extent(e, bound.size)));
+  return e.b.CreateICmpULT(position(e, bound.index), spread(e, unsigned_size(e, bound.size)));
 }
 
 }  // namespace
@@ -117,8 +123,7 @@ llvm::Value* uniform_bounds(Emission& e, const std::vector<loop::Bound>& bounds)
   llvm::Value* all = nullptr;
   for (const loop::Bound& bound : bounds) {
     if (depends_on_lane(e, bound.index)) continue;
-    // As unsigned numbers, what is below 0 is above every size.
-    all = both(e, all, e.b.CreateICmpULT(first_lane(e, bound.index), extent(e, bound.size)));
+    all = both(e, all, e.b.CreateICmpULT(first_lane(e, bound.index), unsigned_size(e, bound.size)));
   }
   return all;
 }

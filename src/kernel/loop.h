@@ -1,5 +1,5 @@
 // The loop IR: what one kernel computes, as a tree of loops over symbolic axes. schedule/ builds it, codegen/ makes
-// machine code of it, and loop_run.h interprets it. Plain data; loop_verify.h says what is well-formed.
+// machine code of it, and loop_run.h interprets it. Plain data; verify() says what is well-formed.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +102,8 @@ struct Value {
   friend bool operator==(const Value&, const Value&) = default;
 };
 
-/// Starts at the identity of `op` and combines `input` at every Accumulate. The order is fixed by the sizes alone.
+/// Starts at the identity of `op` and combines `input` at every Accumulate. The order is fixed by the sizes alone. The
+/// identity of argmax and argmin is the largest i64.
 struct Accumulator {
   ReduceOp op = ReduceOp::sum;
   Dtype dtype = Dtype::f32;  // of the input and of what is accumulated: a compute dtype
@@ -176,7 +177,8 @@ struct Kernel {
   std::vector<std::string> sites;  // what a failed lookup says; {position} and {size} stand for the numbers
 };
 
-/// The extents that are not constants, each once, in the order of a walk over the kernel: the run-time `sizes`.
+/// The extents that are not constants, each once, in the order of a walk over the kernel: the run-time `sizes`. How many
+/// elements a buffer has is none of them, but for scratch: no code needs it.
 std::vector<Extent> runtime_sizes(const Kernel& kernel);
 
 /// How many iterations the grid of a phase has.
@@ -190,7 +192,8 @@ Extent scratch_bytes(const Kernel& kernel);
 std::string to_string(const Kernel& kernel, bool canonical = false);
 
 /// TENON_CHECKs that the kernel is well-formed: values are defined before use in a block that is still open, by loops
-/// that bind all the axes they need; accumulators begin once and are fed inside their loop; buffers are used by role;
+/// that bind all the axes they need (blocks side by side may each define a value, which then is computed in both);
+/// accumulators begin and are fed inside their loop; buffers are used by role;
 /// tiles name axes bound outside; vectorised loops do not nest; addresses hold no division.
 void verify(const Kernel& kernel);
 

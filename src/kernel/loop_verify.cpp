@@ -24,8 +24,6 @@ class Verifier {
       : kernel_(kernel),
         bound_(kernel.axes.size()),
         visible_(kernel.values.size()),
-        defined_(kernel.values.size()),
-        begun_(kernel.accumulators.size()),
         open_(kernel.accumulators.size()),
         fed_(kernel.accumulators.size()),
         written_(kernel.buffers.size()) {}
@@ -77,7 +75,7 @@ class Verifier {
   void check(const Define& define) {
     require(has(kernel_.values, define.value), "there is no such value");
     const Value& value = at(kernel_.values, define.value);
-    require(!at(defined_, define.value), "the value is defined twice");
+    require(!at(visible_, define.value), "the value is defined already");
     std::visit([&](const auto& what) { check_value(what, value.dtype); }, value.what);
     make_visible(define.value);
   }
@@ -124,8 +122,9 @@ class Verifier {
     }
     for (const int accumulator : loop.begins) {
       require(has(kernel_.accumulators, accumulator), "there is no accumulator {}", accumulator);
-      require(!at(begun_, accumulator), "accumulator a{} begins twice", accumulator);
-      at(begun_, accumulator) = at(open_, accumulator) = true;
+      require(!at(open_, accumulator), "accumulator a{} begins twice", accumulator);
+      at(open_, accumulator) = true;
+      at(fed_, accumulator) = false;
     }
     const bool outside = vectorized_;
     vectorized_ = outside || axis.vectorized;
@@ -219,7 +218,7 @@ class Verifier {
     require(at(visible_, value), "v{} is not defined here", value);
   }
 
-  void make_visible(int value) { at(visible_, value) = at(defined_, value) = true; }
+  void make_visible(int value) { at(visible_, value) = true; }
 
   Dtype register_dtype(int value) const { return compute_dtype(at(kernel_.values, value).dtype); }
 
@@ -227,8 +226,6 @@ class Verifier {
   const Statement* here_ = nullptr;
   std::vector<bool> bound_;    // axes
   std::vector<bool> visible_;  // values, in an open block
-  std::vector<bool> defined_;  // values, anywhere before
-  std::vector<bool> begun_;    // accumulators, anywhere before
   std::vector<bool> open_;     // accumulators whose loop runs
   std::vector<bool> fed_;
   std::vector<bool> written_;  // buffers

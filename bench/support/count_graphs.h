@@ -1,0 +1,21 @@
+// The graphs of the kernel-count table, by name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tenon/graph.h"
+
+namespace bench {
+
+struct CountGraph {
+  std::string name;
+  tenon::Graph graph;
+  /// At most this many times inputs plus outputs are moved; 0: not checked.
+  double traffic = 1.1;
+};
+
+/// Every row without products, for symbolic sizes.
+std::vector<CountGraph> count_graphs();
+
+}  // namespace bench

@@ -1,0 +1,46 @@
+// From a graph to something that runs fast at every shape.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tenon/executable.h"
+#include "tenon/graph.h"
+
+namespace tenon {
+
+/// One pass of the pipeline, as it ran.
+struct PassRun {
+  std::string name;
+  bool changed = false;
+  double milliseconds = 0;
+  Graph after;
+};
+
+/// What a compile spent its time on.
+struct CompileReport {
+  std::vector<PassRun> passes;
+  double schedule_ms = 0;
+  double codegen_ms = 0;
+  int kernels = 0;   ///< different kernels of the program
+  std::string code;  ///< "x86-64-v4, 512-bit vectors, fma", or "loop interpreter"
+};
+
+struct CompileOptions {
+  bool fuse = true;                    ///< off: every operation is a kernel of its own
+  bool native = true;                  ///< off: kernels run in the interpreter of the loop IR, as without LLVM
+  bool disk_cache = true;              ///< keep machine code under the user's cache directory
+  std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
+  /// Called after each pass that ran.
+  std::function<void(const PassRun&)> on_pass = {};
+  CompileReport* report = nullptr;  ///< filled in where given
+};
+
+/// Compile once; the result runs at every binding of the graph's axis names.
+Executable compile(const Graph& graph, const CompileOptions& options = {});
+
+/// The names of the passes, in the order in which they run.
+std::vector<std::string> compile_passes();
+
+}  // namespace tenon

@@ -1,0 +1,69 @@
+#include "compiler/backend.h"
+
+#include "kernel/loop_run.h"
+
+#ifdef TENON_WITH_LLVM
+#include "codegen/compile_kernels.h"
+#endif
+
+namespace tenon {
+namespace {
+
+KernelCode interpret_kernels(std::span<const loop::Kernel> kernels) {
+  KernelCode code{.entries = {}, .keep_alive = nullptr, .description = "loop interpreter"};
+  for (const loop::Kernel& kernel : kernels) {
+    code.entries.push_back(loop::interpreted(kernel));
+  }
+  return code;
+}
+
+#ifdef TENON_WITH_LLVM
+
+/// One for the process, so that equal kernels of different graphs are compiled once; it lives as long as any code.
+std::shared_ptr<codegen::Jit> shared_jit(bool disk_cache) {
+  static const auto make = [](bool cached) {
+    codegen::JitOptions options = codegen::kernel_jit_options();
+    options.cache.enabled = cached;
+    return std::make_shared<codegen::Jit>(std::move(options));
+  };
+  static const std::shared_ptr<codegen::Jit> with_cache = make(true);
+  static const std::shared_ptr<codegen::Jit> without = make(false);
+  return disk_cache ? with_cache : without;
+}
+
+KernelCode compile_natively(std::span<const loop::Kernel> kernels, bool disk_cache) {
+  const std::shared_ptr<codegen::Jit> jit = shared_jit(disk_cache);
+  std::vector<const loop::Kernel*> pointers;
+  for (const loop::Kernel& kernel : kernels) {
+    pointers.push_back(&kernel);
+  }
+  KernelCode code{.entries = {}, .keep_alive = jit, .description = codegen::describe(jit->target())};
+  for (const KernelFunction function : codegen::compile_kernels(pointers, *jit)) {
+    code.entries.emplace_back(function);
+  }
+  return code;
+}
+
+#endif
+
+}  // namespace
+
+#ifdef TENON_WITH_LLVM
+
+bool has_native_code() { return true; }
+
+KernelCode make_code(std::span<const loop::Kernel> kernels, const BackendOptions& options) {
+  return options.native ? compile_natively(kernels, options.disk_cache) : interpret_kernels(kernels);
+}
+
+#else
+
+bool has_native_code() { return false; }
+
+KernelCode make_code(std::span<const loop::Kernel> kernels, const BackendOptions&) {
+  return interpret_kernels(kernels);
+}
+
+#endif
+
+}  // namespace tenon

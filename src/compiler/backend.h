@@ -1,0 +1,30 @@
+// What makes kernels callable: machine code where LLVM is there, the loop interpreter otherwise.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel/abi.h"
+#include "kernel/loop.h"
+
+namespace tenon {
+
+struct BackendOptions {
+  bool native = true;
+  bool disk_cache = true;
+};
+
+struct KernelCode {
+  std::vector<KernelEntry> entries;  // one for each kernel
+  std::shared_ptr<void> keep_alive;  // what the entries need to stay callable
+  std::string description;
+};
+
+KernelCode make_code(std::span<const loop::Kernel> kernels, const BackendOptions& options);
+
+/// Whether this build makes machine code.
+bool has_native_code();
+
+}  // namespace tenon

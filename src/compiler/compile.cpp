@@ -1,0 +1,42 @@
+#include "tenon/compile.h"
+
+#include <chrono>
+
+#include "compiler/backend.h"
+#include "compiler/pipeline.h"
+#include "runtime/make_executable.h"
+#include "schedule/schedule.h"
+
+namespace tenon {
+namespace {
+
+class Stopwatch {
+ public:
+  double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+Executable compile(const Graph& graph, const CompileOptions& options) {
+  CompileReport local;
+  CompileReport& report = options.report ? *options.report : local;
+  report = {};
+  const Graph optimized = optimize(graph, options, report.passes);
+  const Stopwatch schedule_watch;
+  Program program = schedule(optimized, {.fuse = options.fuse});
+  report.schedule_ms = schedule_watch.milliseconds();
+  report.kernels = static_cast<int>(program.kernels.size());
+  const Stopwatch codegen_watch;
+  KernelCode code = make_code(program.kernels, {.native = options.native, .disk_cache = options.disk_cache});
+  report.codegen_ms = codegen_watch.milliseconds();
+  report.code = code.description;
+  // The constraints of the graph as it was given: a pass may prove that a node, and what it needs, is not needed.
+  return make_executable(std::move(program), std::move(code.entries), graph.constraints(), std::move(code.keep_alive));
+}
+
+}  // namespace tenon

@@ -1,0 +1,61 @@
+#include "compiler/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/fail.h"
+#include "passes/table.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::string_view kPipeline[] = {
+    "canonicalize", "fold_constants", "simplify", "inline_calls",   "fold_batch_norm",
+    "merge_loops",  "fold_views",     "simplify", "fold_constants",
+};
+
+/// What every pass must keep: the signature of the graph.
+void verify(const Graph& before, const Graph& after, std::string_view pass) {
+  TENON_CHECK(before.inputs().size() == after.inputs().size() && before.outputs().size() == after.outputs().size(),
+              "{} changed the number of inputs or outputs", pass);
+  for (size_t i = 0; i < before.outputs().size(); ++i) {
+    const Output& x = before.outputs()[i];
+    const Output& y = after.outputs()[i];
+    TENON_CHECK(x.name == y.name && x.aliases == y.aliases && x.value.dtype() == y.value.dtype() &&
+                    x.value.rank() == y.value.rank(),
+                "{} changed output `{}` from {} to {}", pass, x.name, x.value.shape().to_string(),
+                y.value.shape().to_string());
+  }
+}
+
+}  // namespace
+
+std::span<const std::string_view> pipeline() { return kPipeline; }
+
+std::vector<std::string> compile_passes() { return {std::begin(kPipeline), std::end(kPipeline)}; }
+
+Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>& runs) {
+  for (const std::string& name : options.skip) {
+    if (std::ranges::find(kPipeline, name) == std::end(kPipeline)) {
+      fail("there is no pass called `{}` to skip; there is: {}", name, fmt::join(kPipeline, ", "));
+    }
+  }
+  for (const std::string_view name : kPipeline) {
+    if (std::ranges::find(options.skip, name) != options.skip.end()) {
+      continue;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    Graph after = find_pass(name).run(graph);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    verify(graph, after, name);
+    runs.push_back(
+        {.name = std::string(name), .changed = !(after == graph), .milliseconds = took.count(), .after = after});
+    if (options.on_pass) {
+      options.on_pass(runs.back());
+    }
+    graph = std::move(after);
+  }
+  return graph;
+}
+
+}  // namespace tenon

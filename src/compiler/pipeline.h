@@ -1,0 +1,19 @@
+// The passes of Level 1 in order; the one place that runs, verifies and times them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/compile.h"
+
+namespace tenon {
+
+/// The order, as data. A name may occur twice.
+std::span<const std::string_view> pipeline();
+
+/// The graph after all passes but those in `skip`; it holds no calls unless inline_calls was skipped.
+Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>& runs);
+
+}  // namespace tenon

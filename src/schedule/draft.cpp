@@ -1,0 +1,126 @@
+#include "schedule/draft.h"
+
+#include <algorithm>
+
+namespace tenon {
+
+const DraftReduction* Draft::reduction_of(int value) const {
+  const auto* result = std::get_if<loop::Result>(&this->value(value).what);
+  if (!result) {
+    return nullptr;
+  }
+  const auto found = std::ranges::find(reductions, result->accumulator, &DraftReduction::accumulator);
+  return found == reductions.end() ? nullptr : &*found;
+}
+
+std::vector<int> operands_of(const loop::Value& value) {
+  if (const auto* compute = std::get_if<loop::Compute>(&value.what)) {
+    return compute->operands;
+  }
+  std::vector<int> operands;
+  if (const auto* load = std::get_if<loop::Load>(&value.what)) {
+    for (const loop::Lookup& lookup : load->lookups) {
+      operands.push_back(lookup.value);
+    }
+  }
+  return operands;
+}
+
+namespace {
+
+/// Every affine position in the draft.
+template <class F>
+bool all_positions(const Draft& draft, F&& holds) {
+  const auto bounds_hold = [&](const std::vector<loop::Bound>& bounds) {
+    return std::ranges::all_of(bounds, [&](const loop::Bound& bound) { return holds(bound.index); });
+  };
+  for (const loop::Value& value : draft.kernel.values) {
+    if (const auto* load = std::get_if<loop::Load>(&value.what)) {
+      if (!holds(load->at) || !bounds_hold(load->inside)) {
+        return false;
+      }
+    } else if (const auto* position = std::get_if<loop::Position>(&value.what)) {
+      if (!holds(position->at)) {
+        return false;
+      }
+    }
+  }
+  return std::ranges::all_of(draft.stores, [&](const DraftStore& store) { return holds(store.at); });
+}
+
+/// The two loops are in the same sets everywhere.
+bool run_together(const Draft& draft, int a, int b) {
+  const auto same = [&](AxisSet set) { return contains(set, a) == contains(set, b); };
+  return std::ranges::all_of(draft.stores, [&](const DraftStore& store) { return same(store.axes); }) &&
+         std::ranges::all_of(draft.reductions, [&](const DraftReduction& r) { return same(r.axes) && same(r.level); });
+}
+
+bool is_used(const Draft& draft, int axis) {
+  return std::ranges::any_of(draft.stores, [&](const DraftStore& store) { return contains(store.axes, axis); }) ||
+         std::ranges::any_of(draft.reductions, [&](const DraftReduction& r) { return contains(r.axes | r.level, axis); });
+}
+
+/// `by` in place of `axis` everywhere; in sets, its axes.
+void substitute_axis(Draft& draft, int axis, const loop::Affine& by) {
+  const auto replace = [&](AxisSet& set) {
+    if (contains(set, axis)) {
+      set = (set & ~axis_bit(axis)) | axes_of(by);
+    }
+  };
+  draft.values.substitute(axis, by);
+  for (DraftStore& store : draft.stores) {
+    store.at = substitute(store.at, axis, by);
+    replace(store.axes);
+  }
+  for (DraftReduction& reduction : draft.reductions) {
+    replace(reduction.axes);
+    replace(reduction.level);
+  }
+}
+
+/// Make `inner` run over both loops, if all positions allow it.
+bool try_join(Draft& draft, int outer, int inner) {
+  if (!run_together(draft, outer, inner)) {
+    return false;
+  }
+  const Extent& size = draft.axis(inner).extent;
+  const auto consecutive = [&](const loop::Affine& at) {
+    return scale_along(at, outer) == scale_along(at, inner) * size;
+  };
+  if (!all_positions(draft, consecutive)) {
+    return false;
+  }
+  draft.axis(inner).extent *= draft.axis(outer).extent;
+  if (draft.axis(outer).name != draft.axis(inner).name) {
+    draft.axis(inner).name = draft.axis(outer).name + "." + draft.axis(inner).name;
+  }
+  substitute_axis(draft, outer, {});
+  return true;
+}
+
+}  // namespace
+
+void join_axes(Draft& draft) {
+  const int count = static_cast<int>(draft.kernel.axes.size());
+  for (int inner = count - 1; inner >= 0; --inner) {
+    for (int outer = count - 1; outer >= 0; --outer) {
+      if (outer != inner && is_used(draft, outer) && is_used(draft, inner)) {
+        try_join(draft, outer, inner);
+      }
+    }
+  }
+}
+
+int tile_axis(Draft& draft, int axis, const Extent& size) {
+  const int tiles = static_cast<int>(draft.kernel.axes.size());
+  const Extent total = draft.axis(axis).extent;
+  draft.kernel.axes.push_back({.extent = ceildiv(total, size), .name = draft.axis(axis).name + "_tile"});
+  loop::Axis& inner = draft.axis(axis);
+  inner.extent = size;
+  inner.tile_of = tiles;
+  inner.total = total;
+  substitute_axis(draft, axis, add(scale(affine_axis(tiles), size), affine_axis(axis)));
+  return tiles;
+}
+
+}  // namespace tenon

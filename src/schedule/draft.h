@@ -1,0 +1,55 @@
+// A kernel before its loops are put into order: values, stores and reductions over sets of axes.
+#pragma once
+
+#include <vector>
+
+#include "schedule/values.h"
+
+namespace tenon {
+
+struct DraftStore {
+  int buffer = 0;
+  loop::Affine at;
+  int value = 0;
+  AxisSet axes = 0;  // the loops it runs in
+};
+
+/// An accumulator of the kernel, the loops it runs over, and the loops that its result depends on.
+struct DraftReduction {
+  int accumulator = 0;
+  int result = 0;
+  AxisSet axes = 0;
+  AxisSet level = 0;
+};
+
+struct Draft {
+  loop::Kernel kernel;
+  KernelValues values{kernel};
+  std::vector<DraftStore> stores;
+  std::vector<DraftReduction> reductions;
+
+  Draft() = default;
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  loop::Axis& axis(int id) { return kernel.axes[static_cast<size_t>(id)]; }
+  const loop::Value& value(int id) const { return kernel.values[static_cast<size_t>(id)]; }
+  loop::Accumulator& accumulator(const DraftReduction& r) { return kernel.accumulators[static_cast<size_t>(r.accumulator)]; }
+  /// The reduction that a value is the result of, or null.
+  const DraftReduction* reduction_of(int value) const;
+};
+
+/// The operands of a value, lookups included.
+std::vector<int> operands_of(const loop::Value& value);
+
+/// Join loops that always run together over consecutive elements: [batch, seq, 768] of whole arrays is one loop.
+void join_axes(Draft& draft);
+
+/// Cut an axis into tiles of `size` elements: the axis now runs within a tile. Gives the new axis, which counts tiles.
+int tile_axis(Draft& draft, int axis, const Extent& size);
+
+/// Mark the axes that vector lanes run along. Loops in `grid` run around everything; one of them is cut into tiles when
+/// lanes run along it.
+void choose_vector_axes(Draft& draft, AxisSet grid);
+
+}  // namespace tenon

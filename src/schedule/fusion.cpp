@@ -1,0 +1,373 @@
+#include "schedule/fusion.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+
+namespace tenon {
+namespace {
+
+constexpr size_t kMostNodes = 256;      // of a kernel
+constexpr size_t kMostValues = 4000;    // scalar values of a kernel: beyond, compiling takes longer than it saves
+constexpr double kNominalSize = 64;     // of a named axis, to weigh bytes before anything is bound
+constexpr double kWorthIt = 1.05;       // as many bytes and one array less is a gain
+constexpr size_t kMostRecomputed = 16;  // operations
+
+bool is_product(const Node& node) { return node.as<Contract>() || node.as<Conv>(); }
+bool reads_elements_often(const Node& node) { return is_product(node) || node.as<Window>(); }
+
+std::string join_reason(std::string_view what, const std::string& why) { return fmt::format("{}: {}", what, why); }
+
+}  // namespace
+
+Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs)
+    : graph_(graph), roles_(roles), programs_(programs) {
+  for (const Output& output : graph.outputs()) {
+    visible_.insert(output.value);
+  }
+  for (const Node* node : graph.nodes()) {
+    order_.emplace(node, order_.size());
+    const NodeRole role = roles.of(*node);
+    if (role != NodeRole::loop && role != NodeRole::host) {
+      continue;
+    }
+    for (const Value& operand : roles.operands(*node)) {
+      readers_[operand].push_back(node);
+    }
+    Cluster cluster{.id = next_++, .nodes = {node}, .members = {node}, .owned = {node}, .nest = {}, .boundary = {}};
+    owner_[node] = cluster.id;
+    homes_[node] = {cluster.id};
+    clusters_.emplace(cluster.id, std::move(cluster));
+  }
+  for (auto& [id, cluster] : clusters_) {
+    if (roles.of(*cluster.nodes[0]) == NodeRole::loop) {
+      auto built = build(cluster.members, {Value(cluster.nodes[0], 0)});
+      TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
+      cluster.nest = std::move(std::get<Nest>(built));
+    }
+  }
+}
+
+/// The values of `owned` nodes that the caller reads, or a cluster that does not make them itself. Clusters in
+/// `ignored` are about to be part of this one.
+std::vector<Value> Fusion::outputs_of(const std::unordered_set<const Node*>& owned,
+                                      const std::vector<int>& ignored) const {
+  std::vector<Value> outputs;
+  for (const Node* node : owned) {
+    const Value value(node, 0);
+    const auto readers = clusters_reading(value);
+    const bool is_read =
+        std::ranges::any_of(readers, [&](int id) { return std::ranges::find(ignored, id) == ignored.end(); });
+    if (is_read || visible_.contains(value)) {
+      outputs.push_back(value);
+    }
+  }
+  std::ranges::sort(outputs, {}, [&](const Value& value) { return order_.at(&value.node()); });
+  return outputs;
+}
+
+std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>& members,
+                                          const std::vector<Value>& outputs) {
+  return build_nest({.outputs = outputs,
+                     .is_loaded =
+                         [&](const Value& value) {
+                           return !members.contains(&value.node()) && roles_.of(value.node()) != NodeRole::folded &&
+                                  !value.node().as<Constant>();
+                         }},
+                    programs_);
+}
+
+/// Is there a way from one cluster to another, through at least one third cluster unless `direct_counts`?
+bool Fusion::has_path(int from, int to, bool direct_counts) const {
+  std::vector<int> pending;
+  std::unordered_set<int> seen{from};
+  const auto push_readers = [&](const Cluster& cluster, bool from_start) {
+    for (const Node* node : cluster.owned) {
+      for (size_t i = 0; i < node->shapes.size(); ++i) {
+        for (const int id : clusters_reading(Value(node, static_cast<int>(i)))) {
+          const bool is_direct = from_start && id == to;
+          if ((!is_direct || direct_counts) && seen.insert(id).second) {
+            pending.push_back(id);
+          }
+        }
+      }
+    }
+  };
+  push_readers(clusters_.at(from), true);
+  while (!pending.empty()) {
+    const int id = pending.back();
+    pending.pop_back();
+    if (id == to) {
+      return true;
+    }
+    push_readers(clusters_.at(id), false);
+  }
+  return false;
+}
+
+/// Rules that hold whatever the loops are.
+std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster& consumer) const {
+  if (producer.nodes.size() + consumer.nodes.size() > kMostNodes) {
+    return "the kernel is large enough";
+  }
+  const bool has_product = std::ranges::any_of(producer.nodes, [](const Node* n) { return is_product(*n); });
+  for (const Node* node : consumer.nodes) {
+    for (const Value& operand : roles_.operands(*node)) {
+      if (!producer.members.contains(&operand.node())) {
+        continue;
+      }
+      if (reads_elements_often(*node)) {
+        return fmt::format("{} reads every element several times", op_name(node->op));
+      }
+      if (node->as<Gather>() && operand == node->inputs[0] && !operand.node().as<Map>()) {
+        return "gather reads at positions that data decides";
+      }
+    }
+    if (has_product && node->as<Reduce>()) {
+      return "a reduction over the results of a product";
+    }
+  }
+  return std::nullopt;
+}
+
+bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
+  Cluster& p = clusters_.at(producer);
+  Cluster& c = clusters_.at(consumer);
+  const auto end = [&](const std::string& why) {
+    if (!must_save_loads) {
+      p.boundary = join_reason(op_name(c.nodes.front()->op), why);
+    }
+    return false;
+  };
+  if (auto why = refuse(p, c)) {
+    return end(*why);
+  }
+  if (must_save_loads ? has_path(producer, consumer, true) || has_path(consumer, producer, true)
+                      : has_path(producer, consumer, false)) {
+    return end("another kernel stands between");
+  }
+  Cluster merged{.id = consumer, .nodes = p.nodes, .members = p.members, .owned = p.owned, .nest = {}, .boundary = {}};
+  for (const Node* node : c.nodes) {
+    if (merged.members.insert(node).second) {
+      merged.nodes.push_back(node);
+    }
+  }
+  merged.owned.insert(c.owned.begin(), c.owned.end());
+  std::ranges::sort(merged.nodes, {}, [&](const Node* node) { return order_.at(node); });
+  auto built = build(merged.members, outputs_of(merged.owned, {producer, consumer}));
+  if (const auto* refusal = std::get_if<Refusal>(&built)) {
+    return end(refusal->why);
+  }
+  merged.nest = std::move(std::get<Nest>(built));
+  if (!merged.nest.repeats.empty() && p.nest.repeats.empty() && c.nest.repeats.empty()) {
+    return end(fmt::format("{} would be computed again and again", merged.nest.repeats));
+  }
+  if (merged.nest.kernel.values.size() > kMostValues) {
+    return end("the kernel is large enough");
+  }
+  if (must_save_loads && merged.nest.loads >= p.nest.loads + c.nest.loads) {
+    return false;
+  }
+  for (const Node* node : merged.owned) {
+    owner_[node] = consumer;
+  }
+  for (const Node* node : merged.members) {
+    std::vector<int>& homes = homes_[node];
+    std::erase_if(homes, [&](int id) { return id == producer || id == consumer; });
+    homes.push_back(consumer);
+  }
+  merged.boundary = c.boundary;
+  clusters_.erase(producer);
+  clusters_[consumer] = std::move(merged);
+  return true;
+}
+
+void Fusion::fuse_producers() {
+  for (const Node* node : graph_.nodes()) {
+    if (roles_.of(*node) != NodeRole::loop) {
+      continue;
+    }
+    for (const Value& operand : roles_.operands(*node)) {
+      const auto owner = owner_.find(&operand.node());
+      if (owner != owner_.end() && roles_.of(operand.node()) == NodeRole::loop && owner->second != owner_.at(node)) {
+        try_merge(owner->second, owner_.at(node), false);
+      }
+    }
+  }
+}
+
+void Fusion::fuse_siblings() {
+  std::unordered_map<Value, std::vector<const Node*>> by_operand;
+  for (const Node* node : graph_.nodes()) {
+    if (roles_.of(*node) != NodeRole::loop) {
+      continue;
+    }
+    for (const Value& operand : roles_.operands(*node)) {
+      by_operand[operand].push_back(node);
+    }
+  }
+  for (const Node* node : graph_.nodes()) {
+    if (roles_.of(*node) != NodeRole::loop) {
+      continue;
+    }
+    for (const Value& operand : roles_.operands(*node)) {
+      const std::vector<const Node*>& sharing = by_operand.at(operand);
+      for (const Node* other : sharing) {
+        const bool is_candidate = order_.at(other) < order_.at(node) && owner_.at(other) != owner_.at(node) &&
+                                  !is_product(*other) && !is_product(*node);
+        if (is_candidate && bytes(operand) >= largest_read(owner_.at(other)) &&
+            bytes(operand) >= largest_read(owner_.at(node))) {
+          try_merge(owner_.at(other), owner_.at(node), true);
+        }
+      }
+    }
+  }
+}
+
+double Fusion::bytes(const Value& value) const {
+  const double elements = static_cast<double>(
+      value.shape().element_count().evaluate([](std::string_view) { return static_cast<int64_t>(kNominalSize); }));
+  return elements * static_cast<double>(byte_size(value.dtype()));
+}
+
+std::set<int> Fusion::clusters_reading(const Value& value) const {
+  std::set<int> found;
+  const auto readers = readers_.find(value);
+  if (readers == readers_.end()) {
+    return found;
+  }
+  for (const Node* reader : readers->second) {
+    for (const int id : homes_.at(reader)) {
+      if (!clusters_.at(id).members.contains(&value.node())) {
+        found.insert(id);
+      }
+    }
+  }
+  return found;
+}
+
+double Fusion::largest_read(int cluster) const {
+  double largest = 0;
+  for (const Node* node : clusters_.at(cluster).nodes) {
+    for (const Value& operand : roles_.operands(*node)) {
+      largest = std::max(largest, bytes(operand));
+    }
+  }
+  return largest;
+}
+
+/// Copy the maps that make `value` into every cluster that reads it, from values that are smaller or read there anyway.
+bool Fusion::try_recompute(const Value& value) {
+  const int owner = owner_.at(&value.node());
+  const Cluster& producer = clusters_.at(owner);
+  const std::set<int> consumers = clusters_reading(value);
+  if (consumers.empty() || visible_.contains(value) || !value.node().as<Map>()) {
+    return false;
+  }
+  const double own = bytes(value);
+  // Maps of the value's own size, down to what is smaller or not made here.
+  std::vector<const Node*> cone;
+  std::unordered_set<Value> frontier;
+  std::vector<const Node*> pending{&value.node()};
+  std::unordered_set<const Node*> seen{&value.node()};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    cone.push_back(node);
+    for (const Value& operand : roles_.operands(*node)) {
+      const bool is_made_here = producer.members.contains(&operand.node()) && operand.node().as<Map>();
+      if (is_made_here && bytes(operand) >= own && !visible_.contains(operand)) {
+        if (seen.insert(&operand.node()).second) {
+          pending.push_back(&operand.node());
+        }
+      } else {
+        frontier.insert(operand);
+      }
+    }
+  }
+  if (cone.size() > kMostRecomputed) {
+    return false;
+  }
+  const std::vector<Value> stored = outputs_of(producer.owned, {});
+  double before = own;
+  double after = 0;
+  for (const Value& load : frontier) {
+    const bool is_new_store =
+        producer.members.contains(&load.node()) && std::ranges::find(stored, load) == stored.end();
+    after += is_new_store ? bytes(load) : 0;
+  }
+  std::map<int, Cluster> changed;
+  for (const int id : consumers) {
+    const Cluster& consumer = clusters_.at(id);
+    if (roles_.of(*consumer.nodes[0]) == NodeRole::host ||
+        std::ranges::any_of(consumer.nodes, [](const Node* n) { return reads_elements_often(*n); })) {
+      return false;
+    }
+    before += own;
+    std::unordered_set<Value> loads;
+    for (const Node* node : consumer.nodes) {
+      for (const Value& operand : roles_.operands(*node)) {
+        loads.insert(operand);
+      }
+    }
+    for (const Value& load : frontier) {
+      after += loads.contains(load) ? 0 : bytes(load);
+    }
+    Cluster copy = consumer;
+    for (const Node* node : cone) {
+      if (copy.members.insert(node).second) {
+        copy.nodes.push_back(node);
+      }
+    }
+    std::ranges::sort(copy.nodes, {}, [&](const Node* node) { return order_.at(node); });
+    changed.emplace(id, std::move(copy));
+  }
+  if (after > before * kWorthIt) {
+    return false;
+  }
+  for (auto& [id, copy] : changed) {
+    auto built = build(copy.members, outputs_of(copy.owned, {}));
+    const Nest* nest = std::get_if<Nest>(&built);
+    if (!nest || (!nest->repeats.empty() && clusters_.at(id).nest.repeats.empty())) {
+      return false;
+    }
+    copy.nest = std::move(std::get<Nest>(built));
+  }
+  const auto saved = std::pair(clusters_, homes_);
+  for (auto& [id, copy] : changed) {
+    for (const Node* node : cone) {
+      std::vector<int>& homes = homes_[node];
+      if (std::ranges::find(homes, id) == homes.end()) {
+        homes.push_back(id);
+      }
+    }
+    clusters_[id] = std::move(copy);
+  }
+  Cluster& p = clusters_.at(owner);
+  const std::vector<Value> left = outputs_of(p.owned, {});
+  if (left.empty()) {
+    for (const Node* node : p.members) {
+      std::erase(homes_[node], owner);
+    }
+    clusters_.erase(owner);  // everybody makes its values alone
+    return true;
+  }
+  auto rebuilt = build(p.members, left);
+  if (std::holds_alternative<Refusal>(rebuilt)) {
+    std::tie(clusters_, homes_) = saved;
+    return false;
+  }
+  p.nest = std::move(std::get<Nest>(rebuilt));
+  return true;
+}
+
+void Fusion::recompute_cheap() {
+  const std::vector<const Node*>& nodes = graph_.nodes();
+  for (size_t i = nodes.size(); i-- > 0;) {
+    if (roles_.of(*nodes[i]) == NodeRole::loop && clusters_.contains(owner_.at(nodes[i]))) {
+      try_recompute(Value(nodes[i], 0));
+    }
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,64 @@
+// Groups of operations while they grow.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "schedule/group.h"
+
+namespace tenon {
+
+/// A group in the making.
+struct Cluster {
+  int id = 0;
+  std::vector<const Node*> nodes;
+  std::unordered_set<const Node*> members;
+  std::unordered_set<const Node*> owned;  // those whose values this cluster stores when somebody else needs them
+  Nest nest;
+  std::string boundary;
+};
+
+/// Starts with one cluster for each loop; merges are tried by building the kernel.
+class Fusion {
+ public:
+  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs);
+
+  /// Join every operation with the kernels that make its operands.
+  void fuse_producers();
+  /// Join kernels that read the same arrays.
+  void fuse_siblings();
+  /// Compute cheap values again where that moves fewer bytes than to store and load them.
+  void recompute_cheap();
+  /// The kernels and host steps in order, independent ones of a kind side by side.
+  std::vector<GroupedStep> steps(bool side_by_side) const;
+
+ private:
+  std::vector<Value> outputs_of(const std::unordered_set<const Node*>& owned, const std::vector<int>& ignored) const;
+  std::variant<Nest, Refusal> build(const std::unordered_set<const Node*>& members, const std::vector<Value>& outputs);
+  std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
+  bool try_merge(int producer, int consumer, bool must_save_loads);
+  bool has_path(int from, int to, bool direct_counts) const;
+  bool try_recompute(const Value& value);
+  /// Clusters that load the value.
+  std::set<int> clusters_reading(const Value& value) const;
+  double bytes(const Value& value) const;
+  double largest_read(int cluster) const;
+
+  const Graph& graph_;
+  const Roles& roles_;
+  MapPrograms& programs_;
+  std::unordered_map<const Node*, size_t> order_;
+  std::unordered_map<Value, std::vector<const Node*>> readers_;  // loops and hosts
+  std::unordered_set<Value> visible_;                            // graph outputs
+  std::map<int, Cluster> clusters_;                              // by id; host nodes too, without a nest
+  std::unordered_map<const Node*, int> owner_;                   // the cluster that stores a node's value
+  std::unordered_map<const Node*, std::vector<int>> homes_;      // the clusters that compute it
+  int next_ = 0;
+};
+
+}  // namespace tenon

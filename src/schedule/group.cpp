@@ -1,0 +1,175 @@
+#include "schedule/group.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/fail.h"
+#include "schedule/fusion.h"
+
+namespace tenon {
+namespace {
+
+/// Steps and what must run before each, while equal kernels are moved side by side.
+class StepOrder {
+ public:
+  explicit StepOrder(size_t count) : before_(count), joined_(count) { std::iota(joined_.begin(), joined_.end(), 0); }
+
+  void add_edge(size_t from, size_t to) { before_[to].insert(from); }
+
+  /// Run both as one step, unless one has to wait for the other.
+  bool try_join(size_t into, size_t step) {
+    const std::vector<size_t> saved = joined_;
+    joined_[step] = into;
+    if (order().size() == before_.size()) {
+      return true;
+    }
+    joined_ = saved;
+    return false;
+  }
+
+  size_t leader(size_t step) const { return joined_[step]; }
+
+  /// All steps, those that run as one behind each other; fewer when the order has a cycle.
+  std::vector<size_t> order() const {
+    const size_t count = before_.size();
+    std::vector<std::set<size_t>> waits(count);
+    std::vector<std::vector<size_t>> members(count);
+    for (size_t i = 0; i < count; ++i) {
+      members[joined_[i]].push_back(i);
+      for (const size_t from : before_[i]) {
+        if (joined_[from] == joined_[i]) {
+          return {};
+        }
+        waits[joined_[i]].insert(joined_[from]);
+      }
+    }
+    std::set<size_t> ready;
+    std::vector<std::vector<size_t>> after(count);
+    for (size_t i = 0; i < count; ++i) {
+      for (const size_t from : waits[i]) {
+        after[from].push_back(i);
+      }
+      if (joined_[i] == i && waits[i].empty()) {
+        ready.insert(i);
+      }
+    }
+    std::vector<size_t> result;
+    while (!ready.empty()) {
+      const size_t next = *ready.begin();
+      ready.erase(ready.begin());
+      result.insert(result.end(), members[next].begin(), members[next].end());
+      for (const size_t later : after[next]) {
+        waits[later].erase(next);
+        if (waits[later].empty()) {
+          ready.insert(later);
+        }
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::set<size_t>> before_;
+  std::vector<size_t> joined_;  // the step that each runs with: itself, or an earlier one
+};
+
+/// Kernels with equal signatures do the same to different arrays.
+std::string signature(const Cluster& cluster) {
+  std::string text;
+  for (const Node* node : cluster.nodes) {
+    text += op_name(node->op);
+    text += name(node->shapes[0].dtype());
+    text += ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
+  std::vector<const Cluster*> clusters;
+  for (const auto& [id, cluster] : clusters_) {
+    clusters.push_back(&cluster);
+  }
+  std::ranges::sort(clusters, {}, [&](const Cluster* cluster) { return order_.at(cluster->nodes.front()); });
+  std::unordered_map<int, size_t> index;
+  for (size_t i = 0; i < clusters.size(); ++i) {
+    index[clusters[i]->id] = i;
+  }
+  StepOrder order(clusters.size());
+  for (size_t i = 0; i < clusters.size(); ++i) {
+    for (const Node* node : clusters[i]->owned) {
+      for (size_t k = 0; k < node->shapes.size(); ++k) {
+        for (const int reader : clusters_reading(Value(node, static_cast<int>(k)))) {
+          if (reader != clusters[i]->id) {
+            order.add_edge(i, index.at(reader));
+          }
+        }
+      }
+    }
+  }
+  const auto is_host = [&](size_t i) { return roles_.of(*clusters[i]->nodes[0]) == NodeRole::host; };
+  if (side_by_side) {
+    std::unordered_map<std::string, std::vector<size_t>> alike;
+    for (size_t i = 0; i < clusters.size(); ++i) {
+      if (is_host(i) || clusters[i]->nest.reduces) {
+        continue;
+      }
+      std::vector<size_t>& candidates = alike[signature(*clusters[i])];
+      const bool joined = std::ranges::any_of(candidates, [&](size_t into) { return order.try_join(into, i); });
+      if (!joined) {
+        candidates.push_back(i);
+      }
+    }
+  }
+  std::vector<GroupedStep> steps;
+  size_t leader = clusters.size();
+  for (const size_t i : order.order()) {
+    const Cluster& cluster = *clusters[i];
+    if (is_host(i)) {
+      steps.push_back({.groups = {}, .host = cluster.nodes[0], .boundary = roles_.reason(*cluster.nodes[0])});
+      leader = clusters.size();
+      continue;
+    }
+    if (order.leader(i) != leader) {
+      leader = order.leader(i);
+      steps.push_back({.groups = {}, .host = nullptr, .boundary = cluster.boundary});
+    }
+    const Node& first = *cluster.nodes[0];
+    steps.back().groups.push_back({.nodes = cluster.nodes,
+                                   .outputs = outputs_of(cluster.owned, {}),
+                                   .boundary = cluster.boundary,
+                                   .nest = cluster.nest,
+                                   .is_copy = cluster.nodes.size() == 1 && as_view(first.op).has_value()});
+  }
+  return steps;
+}
+
+std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
+                               const GroupOptions& options) {
+  Fusion fusion(graph, roles, programs);
+  if (options.fuse) {
+    fusion.fuse_producers();
+    fusion.recompute_cheap();
+    fusion.fuse_siblings();
+  }
+  std::vector<GroupedStep> steps = fusion.steps(options.fuse);
+  // Numbers that are only stored: nothing in the program waits for them but host steps, and they wait for nothing.
+  std::vector<Group> numbers;
+  for (const Value& value : roles.stored_folded()) {
+    auto built = build_nest(
+        {.outputs = {value}, .is_loaded = [](const Value& v) { return v.node().as<Input>() != nullptr; }}, programs);
+    TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
+    numbers.push_back({.nodes = {&value.node()}, .outputs = {value}, .boundary = {}, .nest = std::get<Nest>(built)});
+  }
+  if (numbers.empty()) {
+    return steps;
+  }
+  if (steps.empty() || steps.front().host || !options.fuse) {
+    steps.insert(steps.begin(), GroupedStep{});
+  }
+  std::ranges::move(numbers, std::back_inserter(steps.front().groups));
+  return steps;
+}
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+// Which operations share a kernel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/roles.h"
+
+namespace tenon {
+
+/// Operations that become one loop kernel.
+struct Group {
+  std::vector<const Node*> nodes;  // operands before users; cheap operations may be in several groups
+  std::vector<Value> outputs;      // what it stores
+  std::string boundary;            // why it is no larger
+  Nest nest;
+  bool is_copy = false;  // nothing but a view that had to be put into memory
+};
+
+/// Something that runs: a kernel, made of groups side by side, or an operation that has no loop form.
+struct GroupedStep {
+  std::vector<Group> groups;
+  const Node* host = nullptr;
+  std::string boundary;
+};
+
+struct GroupOptions {
+  bool fuse = true;  // off: every operation is a kernel of its own
+};
+
+/// The steps of a graph without calls, producers first.
+std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
+                               const GroupOptions& options = {});
+
+}  // namespace tenon

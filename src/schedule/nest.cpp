@@ -1,0 +1,103 @@
+#include "schedule/nest.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/fail.h"
+#include "schedule/tree.h"
+
+namespace tenon {
+namespace {
+
+constexpr int kMostSplits = 32;
+
+/// Levels must lie one inside the other: rows, then rows and columns, and so on.
+void require_chain(const Draft& draft) {
+  std::vector<AxisSet> levels;
+  for (const DraftReduction& reduction : draft.reductions) {
+    levels.push_back(reduction.level);
+  }
+  std::ranges::sort(levels, {}, [](AxisSet set) { return std::popcount(set); });
+  for (size_t i = 1; i < levels.size(); ++i) {
+    if (!is_subset(levels[i - 1], levels[i])) {
+      throw Refusal{"its reductions run over different axes", {}};
+    }
+  }
+}
+
+void write_phases(Draft& draft, bool keep_rows, Nest& nest) {
+  std::vector<size_t> stores;
+  for (size_t i = 0; i < draft.stores.size(); ++i) {
+    stores.push_back(i);
+  }
+  require_chain(draft);
+  const AxisSet grid = common_axes(draft, stores);
+  const bool has_root = std::ranges::any_of(draft.reductions, [](const DraftReduction& r) { return r.level == 0; });
+  const bool has_loops = std::ranges::any_of(draft.stores, [](const DraftStore& s) { return s.axes != 0; });
+  if (grid == 0 && !has_root && (has_loops || !draft.reductions.empty())) {
+    throw Refusal{"its parts have no loop in common", {}};
+  }
+  choose_vector_axes(draft, grid);
+  TreeBuilder tree(draft, keep_rows);
+  if (has_root) {
+    add_root_phases(draft, tree);
+  } else {
+    // Tiling moved the grid: ask again.
+    tree.add_phase(common_axes(draft, stores), stores);
+  }
+  nest.repeats = tree.repeats();
+}
+
+Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& programs) {
+  Draft draft;
+  ElementEmitter emitter(draft, request.is_loaded, splits, programs);
+  std::vector<Value> outputs = request.outputs;
+  // The largest first: its loops are the ones that the others share.
+  std::ranges::stable_sort(outputs, std::ranges::greater{}, [](const Value& v) { return v.rank(); });
+  struct Emitted {
+    Value value;
+    Point point;
+    int id;
+  };
+  std::vector<Emitted> emitted;
+  for (const Value& output : outputs) {
+    Point point = emitter.iterate(output);
+    const int id = emitter.emit(output, point);
+    emitted.push_back({output, std::move(point), id});
+  }
+  for (const Emitted& e : emitted) {
+    const loop::Affine at = linear(e.value.shape().axes(), e.point).affine;
+    const int buffer = emitter.output_buffer(e.value);
+    draft.stores.push_back({.buffer = buffer, .at = at, .value = e.id, .axes = axes_of(at)});
+  }
+  Nest nest;
+  nest.buffers = emitter.buffers();
+  nest.reduces = !draft.reductions.empty();
+  nest.loads = static_cast<size_t>(std::ranges::count_if(
+      draft.kernel.values, [](const loop::Value& v) { return std::holds_alternative<loop::Load>(v.what); }));
+  join_axes(draft);
+  write_phases(draft, request.keep_rows, nest);
+  nest.buffers.resize(draft.kernel.buffers.size());
+  nest.kernel = std::move(draft.kernel);
+  return nest;
+}
+
+}  // namespace
+
+std::variant<Nest, Refusal> build_nest(const NestRequest& request, MapPrograms& programs) {
+  AxisSplits splits;
+  try {
+    for (int round = 0; round < kMostSplits; ++round) {
+      try {
+        return build(request, splits, programs);
+      } catch (SplitNeeded& needed) {
+        splits = std::move(needed.splits);
+      }
+    }
+  } catch (Refusal& refusal) {
+    return std::move(refusal);
+  }
+  return Refusal{"its reshapes need too many loops", {}};
+}
+
+}  // namespace tenon

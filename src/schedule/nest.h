@@ -1,0 +1,33 @@
+// Builds one loop kernel: stores of some values, computed from others that are in memory.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "schedule/element.h"
+
+namespace tenon {
+
+struct NestRequest {
+  std::vector<Value> outputs;                         // what is stored
+  std::function<bool(const Value& value)> is_loaded;  // what is in memory
+  /// Values that are dear to compute and needed again in a later loop of the same row stay in scratch memory. Without
+  /// it they are computed again: for rows that do not fit.
+  bool keep_rows = true;
+};
+
+struct Nest {
+  loop::Kernel kernel;
+  std::vector<Value> buffers;  // what each input and output buffer of the kernel holds, in order; scratch comes last
+  size_t loads = 0;            // different loads
+  bool reduces = false;
+  std::string repeats;  // a value that is dear and computed more often than it has elements; or empty
+};
+
+/// The kernel, or why there is none. A pure function of the request.
+std::variant<Nest, Refusal> build_nest(const NestRequest& request, MapPrograms& programs);
+
+}  // namespace tenon

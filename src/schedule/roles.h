@@ -1,0 +1,54 @@
+// What the scheduler does with each node: loaded, folded into its users, a loop, or a step of its own.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "schedule/nest.h"
+
+namespace tenon {
+
+enum class NodeRole : uint8_t {
+  leaf,    // in memory before the program runs
+  folded,  // computed wherever it is needed: views, positions, single numbers
+  loop,    // part of some kernel
+  host,    // has no loop form
+};
+
+class Roles {
+ public:
+  /// Decides every node of the graph; views that cannot be index maps become copies.
+  Roles(const Graph& graph, MapPrograms& programs);
+
+  NodeRole of(const Node& node) const { return roles_.at(&node); }
+  /// Why a view is a copy or an operation has no loop form; empty for most.
+  std::string reason(const Node& node) const;
+
+  /// Values in memory, or to be put there, that a node reads: through what is folded into it.
+  const std::vector<Value>& operands(const Node& node) const { return operands_.at(&node); }
+
+  /// Folded values that must also be stored, for the caller or for a host step.
+  const std::vector<Value>& stored_folded() const { return stored_folded_; }
+
+ private:
+  NodeRole first_guess(const Node& node) const;
+  std::vector<Value> find_operands(const Node& node) const;
+  void store(const Value& value);
+
+  std::unordered_map<const Node*, NodeRole> roles_;
+  std::unordered_map<const Node*, std::string> reasons_;
+  std::unordered_map<const Node*, std::vector<Value>> operands_;
+  std::vector<Value> stored_folded_;
+};
+
+/// A view of an input or a constant as a buffer with strides: no kernel at all.
+struct StridedView {
+  Value base;
+  Extent offset = 0;
+  std::vector<Extent> strides;
+};
+std::optional<StridedView> as_strided_view(const Value& value);
+
+}  // namespace tenon

@@ -1,0 +1,151 @@
+#include "schedule/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "interp/evaluate.h"
+
+namespace tenon {
+namespace {
+
+class Assembler {
+ public:
+  explicit Assembler(const Graph& graph) : graph_(graph) {
+    program_.name = graph.name();
+    for (const Output& output : graph.outputs()) {
+      visible_.insert(output.value);
+    }
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const Value& value = graph.inputs()[i];
+      const int buffer = add_buffer(value, Memory::input, static_cast<int>(i));
+      program_.inputs.push_back({.name = value.node().as<Input>()->name, .shape = value.shape(), .buffer = buffer});
+    }
+  }
+
+  void add(GroupedStep& grouped) {
+    Step step;
+    step.boundary = grouped.boundary;
+    if (grouped.host) {
+      add_host(step, *grouped.host);
+    } else {
+      for (Group& group : grouped.groups) {
+        add_kernel(step, group);
+      }
+    }
+    program_.steps.push_back(std::move(step));
+  }
+
+  Program finish() {
+    for (const Output& output : graph_.outputs()) {
+      ProgramOutput out{.name = output.name,
+                        .shape = output.value.shape(),
+                        .buffer = -1,
+                        .offset = 0,
+                        .strides = {},
+                        .aliases = output.aliases};
+      if (const auto view = as_strided_view(output.value)) {
+        out.buffer = buffer_of_.at(view->base);
+        out.offset = view->offset;
+        out.strides = view->strides;
+      } else {
+        out.buffer = buffer(output.value);
+        out.strides.assign(static_cast<size_t>(output.value.rank()), 1);
+        for (int i = output.value.rank() - 1; i-- > 0;) {
+          const auto at = static_cast<size_t>(i);
+          out.strides[at] = out.strides[at + 1] * output.value.extent(i + 1);
+        }
+      }
+      program_.outputs.push_back(std::move(out));
+    }
+    return std::move(program_);
+  }
+
+ private:
+  int add_buffer(const Value& value, Memory memory, int source) {
+    const int id = static_cast<int>(program_.buffers.size());
+    program_.buffers.push_back(
+        {.dtype = value.dtype(), .elements = value.shape().element_count(), .memory = memory, .source = source});
+    buffer_of_.emplace(value, id);
+    return id;
+  }
+
+  int buffer(const Value& value) {
+    if (const auto known = buffer_of_.find(value); known != buffer_of_.end()) {
+      return known->second;
+    }
+    if (const auto* constant = value.node().as<Constant>()) {
+      program_.constants.push_back(constant->value);
+      return add_buffer(value, Memory::constant, static_cast<int>(program_.constants.size()) - 1);
+    }
+    return add_buffer(value, visible_.contains(value) ? Memory::output : Memory::intermediate, -1);
+  }
+
+  static void add_unique(std::vector<int>& list, int item) {
+    if (std::ranges::find(list, item) == list.end()) {
+      list.push_back(item);
+    }
+  }
+
+  void add_kernel(Step& step, Group& group) {
+    const std::string label = label_of(group.nodes);
+    step.label += (step.label.empty() ? "" : " | ") + label;
+    Part part{.kernel = static_cast<int>(program_.kernels.size()), .buffers = {}};
+    loop::Kernel& kernel = program_.kernels.emplace_back(std::move(group.nest.kernel));
+    kernel.name = label;
+    loop::verify(kernel);
+    for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+      const Value& value = group.nest.buffers[i];
+      part.buffers.push_back(value ? buffer(value) : -1);
+      if (value) {
+        add_unique(kernel.buffers[i].role == loop::Role::output ? step.writes : step.reads, part.buffers.back());
+      }
+    }
+    step.parts.push_back(std::move(part));
+  }
+
+  void add_host(Step& step, const Node& node) {
+    step.label = std::string(op_name(node.op));
+    for (const Value& operand : node.inputs) {
+      step.reads.push_back(buffer(operand));
+      step.shapes.push_back(operand.shape());
+    }
+    for (size_t i = 0; i < node.shapes.size(); ++i) {
+      step.writes.push_back(buffer(Value(&node, static_cast<int>(i))));
+      step.shapes.push_back(node.shapes[i]);
+    }
+    step.host = [keep = Value(&node, 0)](const std::vector<Array>& inputs, const Bindings& bindings) {
+      const Evaluation evaluation{.node = keep.node(), .inputs = inputs, .bindings = bindings, .reference = false};
+      return std::visit([&](const auto& kind) { return evaluate(kind, evaluation); }, keep.node().op);
+    };
+  }
+
+  static std::string label_of(const std::vector<const Node*>& nodes) {
+    std::string label;
+    for (const Node* node : nodes) {
+      label += (label.empty() ? "" : " ") + std::string(op_name(node->op));
+    }
+    return label;
+  }
+
+  const Graph& graph_;
+  Program program_;
+  std::unordered_set<Value> visible_;
+  std::unordered_map<Value, int> buffer_of_;
+};
+
+}  // namespace
+
+Program schedule(const Graph& graph, const GroupOptions& options) {
+  MapPrograms programs;
+  const Roles roles(graph, programs);
+  std::vector<GroupedStep> steps = group(graph, roles, programs, options);
+  Assembler assembler(graph);
+  for (GroupedStep& step : steps) {
+    assembler.add(step);
+  }
+  return assembler.finish();
+}
+
+}  // namespace tenon

@@ -1,0 +1,86 @@
+// Puts the loops of a draft into order: phases, nests of loops, and what is defined where.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "schedule/draft.h"
+
+namespace tenon {
+
+/// What a nest of loops is for: a store, or a reduction whose result something later needs.
+struct Task {
+  bool is_store = false;
+  size_t index = 0;       // into Draft::stores or Draft::reductions
+  AxisSet remaining = 0;  // loops still to be opened around it
+  bool begins = false;    // its accumulator starts at the next loop
+};
+
+/// Writes the phases of the kernel of a draft whose axes have been joined, tiled and marked.
+class TreeBuilder {
+ public:
+  TreeBuilder(Draft& draft, bool keep_rows) : draft_(draft), keep_rows_(keep_rows) {}
+
+  /// A phase that runs these stores and what they need. Its grid is `grid`, but for vectorised axes and the insides of
+  /// tiles, which are loops.
+  void add_phase(AxisSet grid, const std::vector<size_t>& stores);
+
+  /// A value that is dear to compute and is computed more often than it has elements; or nothing.
+  const std::string& repeats() const { return repeats_; }
+
+ private:
+  /// A block whose statements are being collected.
+  struct Scope {
+    loop::Block block;
+    AxisSet bound = 0;
+    std::unordered_set<int> defined;
+  };
+  /// Tasks that share a nest of loops.
+  struct Nest {
+    AxisSet loops = 0;
+    std::vector<Task> tasks;
+  };
+  struct Kept {
+    int buffer = 0;
+    loop::Affine at;
+  };
+
+  void block(AxisSet bound, std::vector<Task> tasks);
+  void open_nest(AxisSet bound, const Nest& nest);
+  void leaf(const Task& task);
+  void define(int value);
+  bool is_defined(int value) const;
+  void open(int axis);
+  void close(int axis, std::vector<int> begins);
+
+  int value_of(const Task& task) const;
+  void collect_reductions(int value, std::vector<size_t>& found) const;
+  std::vector<size_t> reductions_needed(const Task& task) const;
+  std::vector<Task> with_reductions(std::vector<Task> tasks, AxisSet bound) const;
+  std::vector<Nest> in_stages(const std::vector<Task>& tasks) const;
+  std::vector<int> nesting_order(AxisSet axes) const;
+
+  std::unordered_map<int, int> keep_for(const std::vector<Nest>& nests, size_t now, AxisSet bound);
+  std::vector<int> find_shared(std::vector<int> roots, const std::unordered_set<int>& computed, AxisSet bound) const;
+  bool is_dear(int value, AxisSet bound, std::unordered_map<int, bool>& known) const;
+
+  Draft& draft_;
+  bool keep_rows_;
+  std::vector<Scope> open_;
+  std::unordered_map<int, Kept> keeping_;  // values that are stored in scratch as soon as they are defined
+  std::string repeats_;
+};
+
+/// The value with others in the place of some of its operands; `by` remembers.
+int replaced(Draft& draft, int value, std::unordered_map<int, int>& by);
+
+/// The loops that everything the stores need has around it.
+AxisSet common_axes(const Draft& draft, const std::vector<size_t>& stores);
+
+/// Reductions to single values become phases: partial results over tiles, then their combination, then what uses it.
+/// Throws Refusal where a kernel has no such form.
+void add_root_phases(Draft& draft, TreeBuilder& tree);
+
+}  // namespace tenon

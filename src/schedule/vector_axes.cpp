@@ -1,0 +1,122 @@
+// Along which loops the vector lanes run: where most elements lie side by side.
+#include <algorithm>
+
+#include "schedule/draft.h"
+
+namespace tenon {
+namespace {
+
+/// Elements of a tile of a vectorised grid axis: enough work to be worth a call, little enough to stay in cache and to
+/// give every thread its share. With loops inside, one pass over a few vectors.
+constexpr int64_t kMapTile = 4096;
+constexpr int64_t kLaneTile = 64;
+constexpr int64_t kFewLanes = 8;
+
+struct Access {
+  loop::Affine at;
+  AxisSet axes = 0;
+};
+
+std::vector<Access> accesses(const Draft& draft) {
+  std::vector<Access> result;
+  for (size_t i = 0; i < draft.kernel.values.size(); ++i) {
+    if (const auto* load = std::get_if<loop::Load>(&draft.kernel.values[i].what)) {
+      result.push_back({load->at, draft.values.axes(static_cast<int>(i))});
+    }
+  }
+  for (const DraftStore& store : draft.stores) {
+    result.push_back({store.at, store.axes});
+  }
+  return result;
+}
+
+/// What an access gains from lanes along an axis: whole vectors, nothing where all lanes read one element, and a loss
+/// where lanes lie apart.
+int gain(const Extent& scale) {
+  if (scale == Extent(0)) {
+    return 0;
+  }
+  if (scale == Extent(1)) {
+    return 2;
+  }
+  return scale.is_constant() ? -3 : -2;
+}
+
+int gain(const Draft& draft, const std::vector<Access>& all, int axis, AxisSet inside) {
+  int sum = 0;
+  for (const Access& access : all) {
+    if (inside == 0 || (access.axes & inside) != 0) {
+      sum += gain(scale_along(access.at, axis));
+    }
+  }
+  const auto size = draft.kernel.axes[static_cast<size_t>(axis)].extent.constant();
+  return size && *size < kFewLanes ? sum - 4 : sum;
+}
+
+struct Choice {
+  int axis = -1;
+  int gain = 0;
+};
+
+Choice best(const Draft& draft, const std::vector<Access>& all, AxisSet among, AxisSet inside) {
+  Choice choice;
+  for (int axis = 0; axis < static_cast<int>(draft.kernel.axes.size()); ++axis) {
+    if (contains(among, axis)) {
+      const int here = gain(draft, all, axis, inside);
+      if (choice.axis < 0 || here >= choice.gain) {
+        choice = {axis, here};
+      }
+    }
+  }
+  return choice;
+}
+
+}  // namespace
+
+void choose_vector_axes(Draft& draft, AxisSet grid) {
+  const std::vector<Access> all = accesses(draft);
+  // The nests of loops inside the grid, each with lanes of its own.
+  std::vector<AxisSet> nests;
+  const auto add_nest = [&](AxisSet nest) {
+    nest &= ~grid;
+    if (nest != 0 && std::ranges::find(nests, nest) == nests.end()) {
+      nests.push_back(nest);
+    }
+  };
+  for (const DraftStore& store : draft.stores) {
+    add_nest(store.axes);
+  }
+  for (const DraftReduction& reduction : draft.reductions) {
+    add_nest(reduction.axes);
+  }
+  const Choice outer = best(draft, all, grid, 0);
+  // Vectorised loops do not nest: loops around other loops have none, and one choice serves all nests that share it.
+  AxisSet around = 0;
+  for (const DraftReduction& reduction : draft.reductions) {
+    around |= reduction.level;
+  }
+  std::vector<Choice> inner;
+  int inner_gain = 0;
+  AxisSet chosen = 0;
+  for (const AxisSet nest : nests) {
+    if (const Choice choice = best(draft, all, nest & ~around, nest); (chosen & nest) == 0 && choice.axis >= 0) {
+      chosen |= axis_bit(choice.axis);
+      inner_gain += choice.gain;
+      inner.push_back(choice);
+    }
+  }
+  if (outer.axis < 0 || (!nests.empty() && inner_gain >= outer.gain)) {
+    for (const Choice& choice : inner) {
+      draft.axis(choice.axis).vectorized = true;
+    }
+    return;
+  }
+  draft.axis(outer.axis).vectorized = true;
+  const int64_t tile = nests.empty() ? kMapTile : kLaneTile;
+  const auto size = draft.axis(outer.axis).extent.constant();
+  if (!size || *size > tile) {
+    tile_axis(draft, outer.axis, tile);
+  }
+}
+
+}  // namespace tenon

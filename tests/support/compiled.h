@@ -1,0 +1,21 @@
+// Compiled graphs held against the interpreter.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "tenon/compile.h"
+
+namespace tenon {
+
+struct CompiledCheck {
+  CompileOptions compile = {};
+  size_t bindings = 5;  // how many to try; sizes 0 and 1 among them where the graph allows it
+  double relative = 2e-5;
+  double absolute = 1e-5;
+};
+
+/// Compile once and run at several bindings, on random inputs, with one thread and with two: every output must be what
+/// the interpreter gives, and the same bits for any number of threads.
+testing::AssertionResult compiled_matches(const Graph& graph, const CompiledCheck& check = {});
+
+}  // namespace tenon
