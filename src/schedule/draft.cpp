@@ -57,7 +57,8 @@ bool run_together(const Draft& draft, int a, int b) {
 
 bool is_used(const Draft& draft, int axis) {
   return std::ranges::any_of(draft.stores, [&](const DraftStore& store) { return contains(store.axes, axis); }) ||
-         std::ranges::any_of(draft.reductions, [&](const DraftReduction& r) { return contains(r.axes | r.level, axis); });
+         std::ranges::any_of(draft.reductions,
+                             [&](const DraftReduction& r) { return contains(r.axes | r.level, axis); });
 }
 
 /// `by` in place of `axis` everywhere; in sets, its axes.

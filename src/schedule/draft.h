@@ -34,7 +34,9 @@ struct Draft {
 
   loop::Axis& axis(int id) { return kernel.axes[static_cast<size_t>(id)]; }
   const loop::Value& value(int id) const { return kernel.values[static_cast<size_t>(id)]; }
-  loop::Accumulator& accumulator(const DraftReduction& r) { return kernel.accumulators[static_cast<size_t>(r.accumulator)]; }
+  loop::Accumulator& accumulator(const DraftReduction& r) {
+    return kernel.accumulators[static_cast<size_t>(r.accumulator)];
+  }
   /// The reduction that a value is the result of, or null.
   const DraftReduction* reduction_of(int value) const;
 };

@@ -7,10 +7,10 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kMostNodes = 256;      // of a kernel
-constexpr size_t kMostValues = 4000;    // scalar values of a kernel: beyond, compiling takes longer than it saves
-constexpr double kNominalSize = 64;     // of a named axis, to weigh bytes before anything is bound
-constexpr double kWorthIt = 1.05;       // as many bytes and one array less is a gain
+constexpr size_t kMostNodes = 256;    // of a kernel
+constexpr size_t kMostValues = 4000;  // scalar values of a kernel: beyond, compiling takes longer than it saves
+constexpr double kNominalSize = 64;   // of a named axis, to weigh bytes before anything is bound
+constexpr double kWorthIt = 1.05;
 constexpr size_t kMostRecomputed = 16;  // operations
 
 bool is_product(const Node& node) { return node.as<Contract>() || node.as<Conv>(); }
@@ -197,27 +197,23 @@ void Fusion::fuse_producers() {
 }
 
 void Fusion::fuse_siblings() {
-  std::unordered_map<Value, std::vector<const Node*>> by_operand;
   for (const Node* node : graph_.nodes()) {
-    if (roles_.of(*node) != NodeRole::loop) {
-      continue;
-    }
-    for (const Value& operand : roles_.operands(*node)) {
-      by_operand[operand].push_back(node);
-    }
-  }
-  for (const Node* node : graph_.nodes()) {
-    if (roles_.of(*node) != NodeRole::loop) {
-      continue;
-    }
-    for (const Value& operand : roles_.operands(*node)) {
-      const std::vector<const Node*>& sharing = by_operand.at(operand);
-      for (const Node* other : sharing) {
-        const bool is_candidate = order_.at(other) < order_.at(node) && owner_.at(other) != owner_.at(node) &&
-                                  !is_product(*other) && !is_product(*node);
-        if (is_candidate && bytes(operand) >= largest_read(owner_.at(other)) &&
-            bytes(operand) >= largest_read(owner_.at(node))) {
-          try_merge(owner_.at(other), owner_.at(node), true);
+    const Value value(node, 0);
+    bool merged = true;
+    while (merged) {
+      merged = false;
+      std::vector<int> readers;
+      for (const int id : clusters_reading(value)) {
+        const Cluster& cluster = clusters_.at(id);
+        const bool fits = roles_.of(*cluster.nodes[0]) == NodeRole::loop &&
+                          std::ranges::none_of(cluster.nodes, [](const Node* n) { return is_product(*n); });
+        if (fits && bytes(value) >= largest_read(id)) {
+          readers.push_back(id);
+        }
+      }
+      for (size_t i = 0; i < readers.size() && !merged; ++i) {
+        for (size_t j = i + 1; j < readers.size() && !merged; ++j) {
+          merged = try_merge(readers[i], readers[j], true);
         }
       }
     }
@@ -322,7 +318,9 @@ bool Fusion::try_recompute(const Value& value) {
     std::ranges::sort(copy.nodes, {}, [&](const Node* node) { return order_.at(node); });
     changed.emplace(id, std::move(copy));
   }
-  if (after > before * kWorthIt) {
+  // As many bytes and one array less is a gain, for the arrays that count.
+  const bool counts = std::ranges::all_of(consumers, [&](int id) { return own >= largest_read(id); });
+  if (counts ? after > before * kWorthIt : after >= before) {
     return false;
   }
   for (auto& [id, copy] : changed) {
