@@ -92,7 +92,8 @@ void Pool::start(int workers) {
     while (static_cast<int>(threads_.size()) < workers) {
       threads_.emplace_back(&Pool::work, this, static_cast<int>(threads_.size()) + 1);
     }
-  } catch (const std::system_error&) {  // no thread to be had: the loop runs on those that there are
+  } catch (const std::system_error&) {
+    return;  // no thread to be had: the loop runs on those that there are
   }
 }
 

@@ -18,6 +18,13 @@ std::string replace_all(std::string text, std::string_view word, int64_t number)
   return text;
 }
 
+/// An arena of no bytes is null, which memcpy must not see.
+void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes > 0) {
+    std::memcpy(to, from, bytes);
+  }
+}
+
 /// What failed first in the order of chunks, whichever thread came to it first.
 class Failure {
  public:
@@ -90,10 +97,12 @@ class Execution {
       const auto source = static_cast<size_t>(slot.source);
       switch (slot.memory) {
         case Memory::input:
-          if (slot.written) {
-            own(i, donated.empty() ? inputs[source] : std::move(donated[source]));
-          } else {
+          if (!slot.written) {
             borrow(i, inputs[source]);
+          } else if (donated.empty()) {
+            own(i, inputs[source]);
+          } else {
+            own(i, std::move(donated[source]));
           }
           break;
         case Memory::constant: borrow(i, c_.program.constants[source]); break;
@@ -168,7 +177,7 @@ class Execution {
         inputs.push_back(arrays_[slot]->reshaped(dims));
       } else {  // a step may write there again while the function keeps its array
         inputs.push_back(Array::uninitialized(dtype, dims));
-        std::memcpy(inputs.back().mutable_data(), pointers_[slot], inputs.back().byte_count());
+        copy_bytes(inputs.back().mutable_data(), pointers_[slot], inputs.back().byte_count());
       }
     }
     const std::vector<Array> results = step.host(inputs, s_.bindings);
@@ -178,7 +187,7 @@ class Execution {
       TENON_CHECK(results[i].dtype() == c_.plan.slots[slot].dtype &&
                       results[i].dims() == s_.values_of(plan.dims[step.reads.size() + i]),
                   "step `{}` gave {}", step.label, results[i].to_string(0));
-      std::memcpy(pointers_[slot], results[i].data(), results[i].byte_count());
+      copy_bytes(pointers_[slot], results[i].data(), results[i].byte_count());
     }
   }
 

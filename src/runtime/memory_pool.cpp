@@ -65,9 +65,10 @@ struct MemoryPool::State {
         idle += static_cast<int64_t>(from.bytes);
         return;
       }
+      ::operator delete(block, kAlignment);
     } catch (const std::bad_alloc&) {  // no memory to remember it by
+      ::operator delete(block, kAlignment);
     }
-    ::operator delete(block, kAlignment);
   }
 };
 

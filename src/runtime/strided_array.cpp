@@ -7,10 +7,10 @@ namespace tenon {
 namespace {
 
 /// Copy `count` elements that lie `stride` bytes apart to where they lie side by side.
-template <size_t kSize>
+template <size_t Size>
 void pack(std::byte* to, const std::byte* from, int64_t count, int64_t stride) {
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * static_cast<int64_t>(kSize), from + i * stride, kSize);
+    std::memcpy(to + i * static_cast<int64_t>(Size), from + i * stride, Size);
   }
 }
 

@@ -95,15 +95,14 @@ TEST(RunErrors, IntermediatesThatFitAloneButNotTogether) {
   const int x = program.input("x", shape(f32, "n"));
   Part wide = program.part(scale_kernel(kN, 1, 0), {x, -1});
   std::vector<Part> parts;
-  const Extent third = kN * kN;  // of the machine's memory, about
   for (int i = 0; i < 4000; ++i) {
-    wide.buffers[1] = program.intermediate(f32, third);
+    wide.buffers[1] = program.intermediate(f32, kN * kN);  // 1 GiB each
     parts.push_back(wide);
   }
   program.step("all at once", parts);
   program.view("y", shape(f32, "n"), x, 0, {1});
-  const std::string text = error_text([&] { program.executable().run({Array(f32, {1 << 15})}); });
-  EXPECT_NE(text.find("for the intermediates of `together` at n=32768"), std::string::npos) << text;
+  const std::string text = error_text([&] { program.executable().run({Array(f32, {1 << 14})}); });
+  EXPECT_NE(text.find("for the intermediates of `together` at n=16384"), std::string::npos) << text;
 }
 
 /// y[i] = table[ids[i]], rows of the grid one by one.
