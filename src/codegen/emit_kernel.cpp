@@ -47,6 +47,7 @@ int visit_object(dl_phdr_info* info, size_t /*size*/, void* data) {
   if (!ours) return 0;
   for (const auto& header : headers) {
     if (header.p_type == PT_NOTE && search.id.empty()) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers.
       const auto* const begin = reinterpret_cast<const std::byte*>(info->dlpi_addr + header.p_vaddr);
       search.id = build_id_of({begin, header.p_memsz});
     }

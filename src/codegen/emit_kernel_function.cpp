@@ -145,18 +145,17 @@ void emit_function(Emission& e, const std::string& symbol) {
 
 }  // namespace
 
-Emission::Emission(llvm::Module& module_, const loop::Kernel& kernel_, const Target& target_,
-                   const EmitOptions& options_)
-    : module(module_),
-      kernel(kernel_),
-      target(target_),
-      options(options_),
-      b(module_.getContext()),
-      scalar_context{b, math_options(target_)},
-      fused(fused_products(kernel_, target_)),
-      axes(kernel_.axes.size()),
-      values(kernel_.values.size()),
-      accumulators(kernel_.accumulators.size()) {
+Emission::Emission(llvm::Module& into, const loop::Kernel& what, const Target& machine, const EmitOptions& how)
+    : module(into),
+      kernel(what),
+      target(machine),
+      options(how),
+      b(into.getContext()),
+      scalar_context{b, math_options(machine)},
+      fused(fused_products(what, machine)),
+      axes(what.axes.size()),
+      values(what.values.size()),
+      accumulators(what.accumulators.size()) {
   const std::vector<Extent> slots = runtime_sizes(kernel);
   for (size_t i = 0; i < slots.size(); ++i)
     size_slots.emplace(slots[i], static_cast<int>(i));

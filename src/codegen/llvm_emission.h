@@ -48,7 +48,7 @@ struct OpenAccumulator {
 };
 
 struct Emission {
-  Emission(llvm::Module& module_, const loop::Kernel& kernel_, const Target& target_, const EmitOptions& options_);
+  Emission(llvm::Module& into, const loop::Kernel& what, const Target& machine, const EmitOptions& how);
 
   llvm::Module& module;
   const loop::Kernel& kernel;

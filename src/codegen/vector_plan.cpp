@@ -141,8 +141,8 @@ class Survey {
   void visit(const Block& block) {
     for (const Statement& statement : block) {
       ++clock_;
-      if (const auto* define_ = std::get_if<Define>(&statement.what)) {
-        const auto index = static_cast<size_t>(define_->value);
+      if (const auto* made = std::get_if<Define>(&statement.what)) {
+        const auto index = static_cast<size_t>(made->value);
         varying_[index] = define(kernel_.values[index]);
         if (varying_[index]) hold(kernel_.values[index].dtype, last_use_[index]);
       } else if (const auto* store = std::get_if<Store>(&statement.what)) {
@@ -194,7 +194,7 @@ unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lane
   const int registers_per_unit = std::max(1, static_cast<int>(lanes) * 32 / target.vector_bits);
   const int live = std::max(1, survey.live * registers_per_unit + (survey.calls_functions ? 3 : 0));
   const int available = target.vector_registers - (survey.calls_functions ? 8 : 2);
-  const unsigned wanted = survey.cost <= 60 ? 4 : survey.cost <= 60 ? 2 : 1;
+  const unsigned wanted = survey.cost <= 12 ? 4 : survey.cost <= 24 ? 2 : 1;
   unsigned unroll = 1;
   while (unroll < wanted && live * static_cast<int>(unroll) * 2 <= available)
     unroll *= 2;

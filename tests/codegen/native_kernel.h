@@ -22,11 +22,11 @@ inline Jit& native_jit() {
   return jit;
 }
 
-inline std::vector<KernelFunction> compile_all(const std::vector<loop::Kernel>& kernels) {
+inline std::vector<KernelFunction> compile_all(const std::vector<loop::Kernel>& kernels, Jit& jit = native_jit()) {
   std::vector<const loop::Kernel*> pointers;
   for (const loop::Kernel& kernel : kernels)
     pointers.push_back(&kernel);
-  return compile_kernels(pointers, native_jit());
+  return compile_kernels(pointers, jit);
 }
 
 /// Copies of buffers past whose ends nothing can be read or written.
