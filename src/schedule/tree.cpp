@@ -35,8 +35,23 @@ int TreeBuilder::value_of(const Task& task) const {
   return task.is_store ? draft_.stores[task.index].value : draft_.accumulator(draft_.reductions[task.index]).input;
 }
 
-void TreeBuilder::collect_reductions(int value, std::vector<size_t>& found) const {
-  std::vector<int> pending{value};
+/// The reductions that a task needs and that are not there yet. Those inside of further loops are part of the task, so
+/// what they need counts too.
+std::vector<size_t> TreeBuilder::reductions_needed(const Task& task, AxisSet bound) const {
+  std::vector<int> pending;
+  const auto push_inputs = [&](const DraftReduction& reduction) {
+    const loop::Accumulator& accumulator = draft_.accumulator(reduction);
+    pending.push_back(accumulator.input);
+    if (accumulator.position >= 0) {
+      pending.push_back(accumulator.position);
+    }
+  };
+  if (task.is_store) {
+    pending.push_back(draft_.stores[task.index].value);
+  } else {
+    push_inputs(draft_.reductions[task.index]);
+  }
+  std::vector<size_t> found;
   std::unordered_set<int> seen;
   while (!pending.empty()) {
     const int next = pending.back();
@@ -45,24 +60,14 @@ void TreeBuilder::collect_reductions(int value, std::vector<size_t>& found) cons
       continue;
     }
     if (const DraftReduction* reduction = draft_.reduction_of(next)) {
-      const auto index = static_cast<size_t>(reduction - draft_.reductions.data());
-      if (std::ranges::find(found, index) == found.end()) {
-        found.push_back(index);
+      found.push_back(static_cast<size_t>(reduction - draft_.reductions.data()));
+      if (!is_subset(reduction->level, bound)) {
+        push_inputs(*reduction);
       }
       continue;
     }
     for (const int operand : operands_of(draft_.value(next))) {
       pending.push_back(operand);
-    }
-  }
-}
-
-std::vector<size_t> TreeBuilder::reductions_needed(const Task& task) const {
-  std::vector<size_t> found;
-  collect_reductions(value_of(task), found);
-  if (!task.is_store) {
-    if (const int position = draft_.accumulator(draft_.reductions[task.index]).position; position >= 0) {
-      collect_reductions(position, found);
     }
   }
   return found;
@@ -72,7 +77,7 @@ std::vector<size_t> TreeBuilder::reductions_needed(const Task& task) const {
 std::vector<Task> TreeBuilder::with_reductions(std::vector<Task> tasks, AxisSet bound) const {
   std::vector<size_t> known;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    for (const size_t index : reductions_needed(tasks[i])) {
+    for (const size_t index : reductions_needed(tasks[i], bound)) {
       const DraftReduction& reduction = draft_.reductions[index];
       if (is_subset(reduction.level, bound) && std::ranges::find(known, index) == known.end()) {
         known.push_back(index);
@@ -85,14 +90,14 @@ std::vector<Task> TreeBuilder::with_reductions(std::vector<Task> tasks, AxisSet 
 
 /// Tasks in an order in which reductions come before what needs them, joined where they share loops. A task without
 /// loops is a nest without loops.
-std::vector<TreeBuilder::Nest> TreeBuilder::in_stages(const std::vector<Task>& tasks) const {
+std::vector<TreeBuilder::Nest> TreeBuilder::in_stages(const std::vector<Task>& tasks, AxisSet bound) const {
   std::vector<size_t> stage(tasks.size(), 0);
   bool moved = true;
   for (size_t round = 0; moved; ++round) {
     TENON_CHECK(round <= tasks.size(), "{}: reductions need each other", draft_.kernel.name);
     moved = false;
     for (size_t i = 0; i < tasks.size(); ++i) {
-      for (const size_t needed : reductions_needed(tasks[i])) {
+      for (const size_t needed : reductions_needed(tasks[i], bound)) {
         for (size_t j = 0; j < tasks.size(); ++j) {
           if (!tasks[j].is_store && tasks[j].index == needed && tasks[j].begins && stage[i] <= stage[j]) {
             stage[i] = stage[j] + 1;
@@ -305,7 +310,7 @@ std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nest
 // Blocks and nests
 
 void TreeBuilder::block(AxisSet bound, std::vector<Task> tasks) {
-  const std::vector<Nest> nests = in_stages(with_reductions(std::move(tasks), bound));
+  const std::vector<Nest> nests = in_stages(with_reductions(std::move(tasks), bound), bound);
   for (size_t i = 0; i < nests.size(); ++i) {
     if (nests[i].loops == 0) {
       for (const Task& task : nests[i].tasks) {
@@ -339,7 +344,7 @@ void TreeBuilder::open_nest(AxisSet bound, const Nest& nest) {
   // Loops around reductions that the nest needs inside come first.
   AxisSet first = nest.loops;
   for (const Task& task : nest.tasks) {
-    std::vector<size_t> needed = reductions_needed(task);
+    std::vector<size_t> needed = reductions_needed(task, bound);
     for (size_t i = 0; i < needed.size(); ++i) {
       const DraftReduction& reduction = draft_.reductions[needed[i]];
       const AxisSet around = reduction.level & ~bound;

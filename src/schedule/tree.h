@@ -56,10 +56,9 @@ class TreeBuilder {
   void close(int axis, std::vector<int> begins);
 
   int value_of(const Task& task) const;
-  void collect_reductions(int value, std::vector<size_t>& found) const;
-  std::vector<size_t> reductions_needed(const Task& task) const;
+  std::vector<size_t> reductions_needed(const Task& task, AxisSet bound) const;
   std::vector<Task> with_reductions(std::vector<Task> tasks, AxisSet bound) const;
-  std::vector<Nest> in_stages(const std::vector<Task>& tasks) const;
+  std::vector<Nest> in_stages(const std::vector<Task>& tasks, AxisSet bound) const;
   std::vector<int> nesting_order(AxisSet axes) const;
 
   std::unordered_map<int, int> keep_for(const std::vector<Nest>& nests, size_t now, AxisSet bound);
