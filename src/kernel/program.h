@@ -49,7 +49,13 @@ struct ProgramOutput {
 struct Part {
   int kernel = -1;
   std::vector<int> buffers;
+  /// The part of the same step whose place this one takes where that one's scratch would be too large: rows that are
+  /// too long to be kept.
+  int long_rows_of = -1;
 };
+
+/// The most scratch that a thread uses before a part for long rows takes over, in bytes.
+inline constexpr int64_t kMostScratch = int64_t{512} << 10;
 
 /// What the interpreter of the graph does, or a body that was compiled on its own: arrays in, arrays out.
 using HostFunction = std::function<std::vector<Array>(const std::vector<Array>& inputs, const Bindings& bindings)>;

@@ -1,5 +1,7 @@
 #include "runtime/engine.h"
 
+#include <algorithm>
+
 #include "base/fail.h"
 #include "runtime/execution.h"
 #include "runtime/work.h"
@@ -23,7 +25,7 @@ StepReport report(const Program& program, const Step& step) {
                     .boundary = step.boundary,
                     .bytes_read = bytes.read,
                     .bytes_written = bytes.written,
-                    .parts = static_cast<int>(step.parts.size()),
+                    .parts = static_cast<int>(std::ranges::count(step.parts, -1, &Part::long_rows_of)),
                     .phases = 1};
   for (const Part& part : step.parts) {
     const loop::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];

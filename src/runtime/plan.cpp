@@ -107,6 +107,11 @@ class Planner {
     StepPlan plan;
     for (const Part& part : step.parts) {
       plan.parts.push_back(add_part(part, step, at));
+      if (part.long_rows_of >= 0) {
+        TENON_CHECK(part.long_rows_of < std::ssize(plan.parts) - 1, "step `{}`: part {} is not there yet", step.label,
+                    part.long_rows_of);
+        plan.parts[index(part.long_rows_of)].long_rows = static_cast<int>(plan.parts.size()) - 1;
+      }
       plan.phases = std::max(plan.phases, static_cast<int>(program_.kernels[index(part.kernel)].phases.size()));
     }
     if (step.host) {
@@ -123,7 +128,8 @@ class Planner {
     const loop::Kernel& kernel = program_.kernels[index(part.kernel)];
     TENON_CHECK(part.buffers.size() == kernel.buffers.size(), "kernel `{}`: {} buffers for {}", kernel.name,
                 part.buffers.size(), kernel.buffers.size());
-    const PartPlan plan{.kernel = part.kernel, .first_argument = plan_.arguments.size()};
+    const PartPlan plan{
+        .kernel = part.kernel, .long_rows_of = part.long_rows_of, .first_argument = plan_.arguments.size()};
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const loop::Buffer& buffer = kernel.buffers[i];
       switch (buffer.role) {

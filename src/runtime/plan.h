@@ -33,6 +33,8 @@ struct KernelPlan {
 
 struct PartPlan {
   int kernel = -1;
+  int long_rows = -1;         // the part that runs instead when this one's scratch is too large
+  int long_rows_of = -1;      // ... and the other way round
   size_t first_argument = 0;  // in Plan::arguments, one for each buffer of the kernel
 };
 

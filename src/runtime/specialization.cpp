@@ -125,7 +125,22 @@ class Specializer {
     double each = 0;  // work of one
   };
 
-  Load load(const PartPlan& part, int phase) const {
+  bool has_long_rows(const PartPlan& part) const {
+    return s_.value(plan_.kernels[static_cast<size_t>(part.kernel)].scratch) > kMostScratch;
+  }
+
+  /// Whether the part runs at all: not when another takes its place.
+  bool is_chosen(const StepPlan& step, const PartPlan& part) const {
+    if (part.long_rows_of >= 0) {
+      return has_long_rows(step.parts[static_cast<size_t>(part.long_rows_of)]);
+    }
+    return part.long_rows < 0 || !has_long_rows(part);
+  }
+
+  Load load(const StepPlan& step, const PartPlan& part, int phase) const {
+    if (!is_chosen(step, part)) {
+      return {};
+    }
     const KernelPlan& kernel = plan_.kernels[static_cast<size_t>(part.kernel)];
     const auto p = static_cast<size_t>(phase);
     if (p >= kernel.grids.size()) {
@@ -139,14 +154,14 @@ class Specializer {
     Launch result{.phase = phase, .ranges = {}, .chunks = 0};
     double total = 0;
     for (const PartPlan& part : step.parts) {
-      const Load l = load(part, phase);
+      const Load l = load(step, part, phase);
       total += static_cast<double>(l.iterations) * l.each;
     }
     const bool alone = threads_ == 1 || total < static_cast<double>(kInlineWork);
     const double chunk =
         std::max(static_cast<double>(kChunkWork), total / static_cast<double>(kChunksPerThread * threads_));
     for (size_t i = 0; i < step.parts.size(); ++i) {
-      const Load l = load(step.parts[i], phase);
+      const Load l = load(step, step.parts[i], phase);
       if (l.iterations == 0) {
         continue;
       }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/convert.h"
@@ -90,14 +91,13 @@ int ElementEmitter::emit(const Value& value, const Point& point, const Mask& mas
     axes_.remember(value, i, point[static_cast<size_t>(i)].affine);
   }
   const int id = is_loaded_(value)
-                     ? load(value, point, mask)
+                     ? load(value, linear(value.shape().axes(), point), mask)
                      : std::visit([&](const auto& op) { return element(op, value, point, mask); }, value.node().op);
   asked_[value].push_back({point, mask, id});
   return id;
 }
 
-int ElementEmitter::load(const Value& value, const Point& point, const Mask& mask) {
-  const Position at = linear(value.shape().axes(), point);
+int ElementEmitter::load(const Value& value, const Position& at, const Mask& mask) {
   const auto [buffer, is_new] = buffer_of_.try_emplace(value, 0);
   if (is_new) {
     buffer->second = add_buffer(value, loop::Role::input);
@@ -134,7 +134,7 @@ int ElementEmitter::element(const Constant& op, const Value& value, const Point&
       return values_.constant(dtype, number);
     }
   }
-  return load(value, point, mask);
+  return load(value, linear(value.shape().axes(), point), mask);
 }
 
 int ElementEmitter::element(const Iota& op, const Value& value, const Point& point, const Mask&) {
@@ -258,7 +258,25 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
         .affine = {},
         .dynamic = {{.value = values_.select(negative, from_end, given), .scale = 1, .size = size, .site = site}}};
   }
-  return emit(x, at, mask);
+  const size_t first_value = kernel_.values.size();
+  const int result = emit(x, at, mask);
+  for (size_t k = 0; k < op.axes.size(); ++k) {
+    if (!is_looked_up(kernel_.sites.size() - 1 - k, first_value)) {
+      throw Refusal{"gather would not see positions that are out of range", x};
+    }
+  }
+  return result;
+}
+
+/// Positions are checked where something is loaded by them: of what is counted or repeated, nothing is.
+bool ElementEmitter::is_looked_up(size_t site, size_t first_value) const {
+  return std::any_of(kernel_.values.begin() + static_cast<std::ptrdiff_t>(first_value), kernel_.values.end(),
+                     [&](const loop::Value& value) {
+                       const auto* load = std::get_if<loop::Load>(&value.what);
+                       return load && std::ranges::any_of(load->lookups, [&](const loop::Lookup& lookup) {
+                                return static_cast<size_t>(lookup.site) == site;
+                              });
+                     });
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -73,11 +74,14 @@ class ElementEmitter {
   const std::vector<Value>& buffers() const { return buffers_; }
 
  private:
-  int load(const Value& value, const Point& point, const Mask& mask);
+  /// The element of a value in memory at a position in row-major order.
+  int load(const Value& value, const Position& at, const Mask& mask);
   int add_buffer(const Value& value, loop::Role role);
   /// `op` over `axes` of what `input` (with `position`, for argmax) is.
   int reduce(ReduceOp op, Dtype dtype, int input, int position, const std::vector<int>& axes);
   int position_value(const Position& at);
+  /// A value from `first_value` on is loaded at the positions of `site`.
+  bool is_looked_up(size_t site, size_t first_value) const;
   AxisSet axes_of_point(const Point& point) const;
 
   // One overload for each kind that has a scalar form.
@@ -102,6 +106,7 @@ class ElementEmitter {
   template <class Kind>
   int element(const Kind& op, const Value& value, const Point& point, const Mask& mask);
 
+  Point before_reshape(const Value& value, const Point& point);
   Position padded(const Pad& op, const Value& x, size_t axis, const Position& at);
   std::vector<int> split_digits(const Value& view, const std::vector<int>& digits, const Extent& size, size_t& end);
   /// Positions of x that a sliding window meets; padding is left out by bounds added to `inside`.

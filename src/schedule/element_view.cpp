@@ -76,7 +76,8 @@ std::vector<int> ElementEmitter::split_digits(const Value& view, const std::vect
   return taken;
 }
 
-int ElementEmitter::element(const Reshape&, const Value& value, const Point& point, const Mask& mask) {
+/// The point of its operand at which a reshape reads.
+Point ElementEmitter::before_reshape(const Value& value, const Point& point) {
   const Value& x = value.node().inputs[0];
   const std::vector<Axis>& to = value.shape().axes();
   const std::vector<Axis>& from = x.shape().axes();
@@ -128,7 +129,26 @@ int ElementEmitter::element(const Reshape&, const Value& value, const Point& poi
     }
     at[targets[0]] = {.affine = rest, .dynamic = {}};
   }
-  return emit(x, at, mask);
+  return at;
+}
+
+int ElementEmitter::element(const Reshape&, const Value& value, const Point& point, const Mask& mask) {
+  const Value& x = value.node().inputs[0];
+  std::optional<Point> at;
+  try {
+    at = before_reshape(value, point);
+  } catch (const Refusal&) {
+    // What is in memory has its elements in one line, whatever its axes.
+    const Value* base = &x;
+    while (!is_loaded_(*base) && base->node().as<Reshape>()) {
+      base = &base->node().inputs[0];
+    }
+    if (!is_loaded_(*base)) {
+      throw;
+    }
+    return load(*base, linear(value.shape().axes(), point), mask);
+  }
+  return emit(x, *at, mask);
 }
 
 int ElementEmitter::element(const Transpose& op, const Value& value, const Point& point, const Mask& mask) {

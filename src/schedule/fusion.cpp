@@ -67,13 +67,14 @@ std::vector<Value> Fusion::outputs_of(const std::unordered_set<const Node*>& own
 }
 
 std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>& members,
-                                          const std::vector<Value>& outputs) {
+                                          const std::vector<Value>& outputs, bool keep_rows) const {
   return build_nest({.outputs = outputs,
                      .is_loaded =
                          [&](const Value& value) {
                            return !members.contains(&value.node()) && roles_.of(value.node()) != NodeRole::folded &&
                                   !value.node().as<Constant>();
-                         }},
+                         },
+                     .keep_rows = keep_rows},
                     programs_);
 }
 

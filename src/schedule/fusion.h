@@ -39,7 +39,9 @@ class Fusion {
 
  private:
   std::vector<Value> outputs_of(const std::unordered_set<const Node*>& owned, const std::vector<int>& ignored) const;
-  std::variant<Nest, Refusal> build(const std::unordered_set<const Node*>& members, const std::vector<Value>& outputs);
+  std::variant<Nest, Refusal> build(const std::unordered_set<const Node*>& members, const std::vector<Value>& outputs,
+                                    bool keep_rows = true) const;
+  std::optional<Nest> long_rows(const Cluster& cluster) const;
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
   bool try_merge(int producer, int consumer, bool must_save_loads);
   bool has_path(int from, int to, bool direct_counts) const;

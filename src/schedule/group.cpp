@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/fail.h"
+#include "kernel/program.h"
 #include "schedule/fusion.h"
 
 namespace tenon {
@@ -86,6 +87,17 @@ std::string signature(const Cluster& cluster) {
 
 }  // namespace
 
+/// The kernel for rows that do not fit into scratch, where there may be some.
+std::optional<Nest> Fusion::long_rows(const Cluster& cluster) const {
+  const auto scratch = loop::scratch_bytes(cluster.nest.kernel).constant();
+  if (scratch && *scratch <= kMostScratch) {
+    return std::nullopt;
+  }
+  auto built = build(cluster.members, outputs_of(cluster.owned, {}), false);
+  TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
+  return std::get<Nest>(std::move(built));
+}
+
 std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
   std::vector<const Cluster*> clusters;
   for (const auto& [id, cluster] : clusters_) {
@@ -135,12 +147,11 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
       leader = order.leader(i);
       steps.push_back({.groups = {}, .host = nullptr, .boundary = cluster.boundary});
     }
-    const Node& first = *cluster.nodes[0];
     steps.back().groups.push_back({.nodes = cluster.nodes,
                                    .outputs = outputs_of(cluster.owned, {}),
                                    .boundary = cluster.boundary,
                                    .nest = cluster.nest,
-                                   .is_copy = cluster.nodes.size() == 1 && as_view(first.op).has_value()});
+                                   .long_rows = long_rows(cluster)});
   }
   return steps;
 }
@@ -160,7 +171,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
     auto built = build_nest(
         {.outputs = {value}, .is_loaded = [](const Value& v) { return v.node().as<Input>() != nullptr; }}, programs);
     TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
-    numbers.push_back({.nodes = {&value.node()}, .outputs = {value}, .boundary = {}, .nest = std::get<Nest>(built)});
+    numbers.push_back({.nodes = {&value.node()}, .outputs = {value}, .boundary = {}, .nest = std::get<Nest>(built), .long_rows = {}});
   }
   if (numbers.empty()) {
     return steps;

@@ -14,7 +14,7 @@ struct Group {
   std::vector<Value> outputs;      // what it stores
   std::string boundary;            // why it is no larger
   Nest nest;
-  bool is_copy = false;  // nothing but a view that had to be put into memory
+  std::optional<Nest> long_rows;  // the same without scratch, where that may be too large
 };
 
 /// Something that runs: a kernel, made of groups side by side, or an operation that has no loop form.

@@ -68,7 +68,11 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
   for (const Emitted& e : emitted) {
     const loop::Affine at = linear(e.value.shape().axes(), e.point).affine;
     const int buffer = emitter.output_buffer(e.value);
-    draft.stores.push_back({.buffer = buffer, .at = at, .value = e.id, .axes = axes_of(at)});
+    AxisSet axes = 0;  // all of them: along an empty axis `at` has no terms
+    for (const Position& position : e.point) {
+      axes |= axes_of(position.affine);
+    }
+    draft.stores.push_back({.buffer = buffer, .at = at, .value = e.id, .axes = axes});
   }
   Nest nest;
   nest.buffers = emitter.buffers();

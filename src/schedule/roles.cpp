@@ -21,11 +21,11 @@ NodeRole Roles::first_guess(const Node& node) const {
     return NodeRole::folded;
   }
   if (node.as<Map>()) {
-    // Numbers are cheaper to compute again than to fetch.
-    const bool is_number = is_single(Value(&node, 0)) && std::ranges::all_of(node.inputs, [&](const Value& operand) {
-                             const NodeRole role = of(operand.node());
-                             return role == NodeRole::folded || role == NodeRole::leaf;
-                           });
+    // Numbers made of what is there from the start are cheaper to compute again than to fetch.
+    const bool is_number =
+        is_single(Value(&node, 0)) && std::ranges::all_of(find_operands(node), [&](const Value& operand) {
+          return of(operand.node()) == NodeRole::leaf;
+        });
     return is_number ? NodeRole::folded : NodeRole::loop;
   }
   const bool is_loop = node.as<Reduce>() || node.as<Window>() || node.as<Contract>() || node.as<Conv>() ||

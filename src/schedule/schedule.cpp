@@ -91,12 +91,20 @@ class Assembler {
   void add_kernel(Step& step, Group& group) {
     const std::string label = label_of(group.nodes);
     step.label += (step.label.empty() ? "" : " | ") + label;
-    Part part{.kernel = static_cast<int>(program_.kernels.size()), .buffers = {}};
-    loop::Kernel& kernel = program_.kernels.emplace_back(std::move(group.nest.kernel));
+    const int part = static_cast<int>(step.parts.size());
+    add_part(step, group.nest, label, -1);
+    if (group.long_rows) {
+      add_part(step, *group.long_rows, label, part);
+    }
+  }
+
+  void add_part(Step& step, Nest& nest, const std::string& label, int long_rows_of) {
+    Part part{.kernel = static_cast<int>(program_.kernels.size()), .buffers = {}, .long_rows_of = long_rows_of};
+    loop::Kernel& kernel = program_.kernels.emplace_back(std::move(nest.kernel));
     kernel.name = label;
     loop::verify(kernel);
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
-      const Value& value = group.nest.buffers[i];
+      const Value& value = nest.buffers[i];
       part.buffers.push_back(value ? buffer(value) : -1);
       if (value) {
         add_unique(kernel.buffers[i].role == loop::Role::output ? step.writes : step.reads, part.buffers.back());

@@ -103,7 +103,7 @@ int KernelValues::compute(Prim prim, Dtype dtype, std::vector<int> operands) {
 int KernelValues::cast(int value, Dtype to) { return dtype(value) == to ? value : compute(Prim::cast, to, {value}); }
 
 int KernelValues::select(int condition, int yes, int no) {
-  return compute(Prim::select, dtype(yes), {condition, yes, no});
+  return compute(Prim::select, compute_dtype(dtype(yes)), {condition, yes, no});
 }
 
 int KernelValues::condition(const std::vector<loop::Bound>& bounds) {
