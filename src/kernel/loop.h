@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -174,11 +175,13 @@ struct Kernel {
   std::vector<Value> values;
   std::vector<Accumulator> accumulators;
   std::vector<Phase> phases;
+  /// What names that mean something in this kernel alone stand for: sizes in which kernels of equal code differ.
+  std::map<std::string, Extent, std::less<>> arguments;
   std::vector<std::string> sites;  // what a failed lookup says; {position} and {size} stand for the numbers
 };
 
-/// The extents that are not constants, each once, in the order of a walk over the kernel: the run-time `sizes`. How many
-/// elements a buffer has is none of them, but for scratch: no code needs it.
+/// The extents that are not constants, each once, in the order of a walk over the kernel: the run-time `sizes`. How
+/// many elements a buffer has is none of them, but for scratch: no code needs it.
 std::vector<Extent> runtime_sizes(const Kernel& kernel);
 
 /// How many iterations the grid of a phase has.

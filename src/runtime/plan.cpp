@@ -29,7 +29,7 @@ class Planner {
     // Last, so that a size out of range is reported of a buffer or an output.
     for (size_t i = 0; i < program_.kernels.size(); ++i) {
       for (const loop::Phase& phase : program_.kernels[i].phases) {
-        plan_.kernels[i].work.push_back(id(work(program_.kernels[i], phase)));
+        plan_.kernels[i].work.push_back(id(work(program_.kernels[i], phase).substitute(program_.kernels[i].arguments)));
       }
     }
     collect_names();
@@ -83,11 +83,14 @@ class Planner {
   }
 
   void add_kernel(const loop::Kernel& kernel) {
-    KernelPlan plan{.sizes = ids(loop::runtime_sizes(kernel)), .grids = {}, .work = {}, .scratch = 0};
-    for (const loop::Phase& phase : kernel.phases) {
-      plan.grids.push_back(id(loop::grid_size(kernel, phase)));
+    KernelPlan plan;
+    for (const Extent& size : loop::runtime_sizes(kernel)) {
+      plan.sizes.push_back(id(size.substitute(kernel.arguments)));
     }
-    plan.scratch = id(loop::scratch_bytes(kernel));
+    for (const loop::Phase& phase : kernel.phases) {
+      plan.grids.push_back(id(loop::grid_size(kernel, phase).substitute(kernel.arguments)));
+    }
+    plan.scratch = id(loop::scratch_bytes(kernel).substitute(kernel.arguments));
     plan_.kernels.push_back(std::move(plan));
   }
 
@@ -138,8 +141,11 @@ class Planner {
         case loop::Role::scratch: plan_.arguments.push_back(-1); continue;
         case loop::Role::partial:
           plan_.arguments.push_back(static_cast<int>(plan_.slots.size()));
-          plan_.slots.push_back(
-              {.dtype = buffer.dtype, .elements = id(buffer.elements), .first = at, .last = at, .written = true});
+          plan_.slots.push_back({.dtype = buffer.dtype,
+                                 .elements = id(buffer.elements.substitute(kernel.arguments)),
+                                 .first = at,
+                                 .last = at,
+                                 .written = true});
           continue;
       }
       plan_.arguments.push_back(part.buffers[i]);

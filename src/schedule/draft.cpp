@@ -1,5 +1,7 @@
 #include "schedule/draft.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tenon {
@@ -108,6 +110,17 @@ void join_axes(Draft& draft) {
       if (outer != inner && is_used(draft, outer) && is_used(draft, inner)) {
         try_join(draft, outer, inner);
       }
+    }
+  }
+}
+
+void name_sizes(Draft& draft) {
+  for (int axis = 0; axis < static_cast<int>(draft.kernel.axes.size()); ++axis) {
+    Extent& extent = draft.axis(axis).extent;
+    if (is_used(draft, axis) && extent.is_constant()) {
+      const std::string name = fmt::format("${}", draft.kernel.arguments.size());
+      draft.kernel.arguments.emplace(name, extent);
+      extent = Extent::name(name);
     }
   }
 }

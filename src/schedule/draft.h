@@ -47,6 +47,9 @@ std::vector<int> operands_of(const loop::Value& value);
 /// Join loops that always run together over consecutive elements: [batch, seq, 768] of whole arrays is one loop.
 void join_axes(Draft& draft);
 
+/// Give constant extents of loops names of the kernel's own.
+void name_sizes(Draft& draft);
+
 /// Cut an axis into tiles of `size` elements: the axis now runs within a tile. Gives the new axis, which counts tiles.
 int tile_axis(Draft& draft, int axis, const Extent& size);
 

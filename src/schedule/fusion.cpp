@@ -67,14 +67,15 @@ std::vector<Value> Fusion::outputs_of(const std::unordered_set<const Node*>& own
 }
 
 std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>& members,
-                                          const std::vector<Value>& outputs, bool keep_rows) const {
+                                          const std::vector<Value>& outputs, const BuildOptions& options) const {
   return build_nest({.outputs = outputs,
                      .is_loaded =
                          [&](const Value& value) {
                            return !members.contains(&value.node()) && roles_.of(value.node()) != NodeRole::folded &&
                                   !value.node().as<Constant>();
                          },
-                     .keep_rows = keep_rows},
+                     .keep_rows = options.keep_rows,
+                     .shared_code = options.shared_code},
                     programs_);
 }
 
@@ -177,7 +178,7 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
     std::erase_if(homes, [&](int id) { return id == producer || id == consumer; });
     homes.push_back(consumer);
   }
-  merged.boundary = c.boundary;
+  merged.boundary = c.boundary.empty() ? p.boundary : c.boundary;
   clusters_.erase(producer);
   clusters_[consumer] = std::move(merged);
   return true;

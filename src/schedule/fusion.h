@@ -38,10 +38,20 @@ class Fusion {
   std::vector<GroupedStep> steps(bool side_by_side) const;
 
  private:
+  struct BuildOptions {
+    bool keep_rows = true;
+    bool shared_code = false;
+  };
+
   std::vector<Value> outputs_of(const std::unordered_set<const Node*>& owned, const std::vector<int>& ignored) const;
   std::variant<Nest, Refusal> build(const std::unordered_set<const Node*>& members, const std::vector<Value>& outputs,
-                                    bool keep_rows = true) const;
+                                    const BuildOptions& options) const;
+  std::variant<Nest, Refusal> build(const std::unordered_set<const Node*>& members,
+                                    const std::vector<Value>& outputs) const {
+    return build(members, outputs, BuildOptions{});
+  }
   std::optional<Nest> long_rows(const Cluster& cluster) const;
+  std::string boundary(const Cluster& cluster) const;
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
   bool try_merge(int producer, int consumer, bool must_save_loads);
   bool has_path(int from, int to, bool direct_counts) const;

@@ -93,9 +93,26 @@ std::optional<Nest> Fusion::long_rows(const Cluster& cluster) const {
   if (scratch && *scratch <= kMostScratch) {
     return std::nullopt;
   }
-  auto built = build(cluster.members, outputs_of(cluster.owned, {}), false);
+  auto built = build(cluster.members, outputs_of(cluster.owned, {}), {.keep_rows = false, .shared_code = false});
   TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
   return std::get<Nest>(std::move(built));
+}
+
+/// Why a cluster ends where it does.
+std::string Fusion::boundary(const Cluster& cluster) const {
+  if (!cluster.boundary.empty()) {
+    return cluster.boundary;
+  }
+  for (const Node* node : cluster.owned) {
+    for (const int id : clusters_reading(Value(node, 0))) {
+      const Node& reader = *clusters_.at(id).nodes[0];
+      if (roles_.of(reader) == NodeRole::host) {
+        return fmt::format("{} has no loop form", op_name(reader.op));
+      }
+    }
+  }
+  const Node& last = *cluster.nodes.back();
+  return roles_.reason(last).empty() ? "its results are outputs of the graph" : roles_.reason(last);
 }
 
 std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
@@ -134,24 +151,35 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
       }
     }
   }
+  std::vector<size_t> side(clusters.size(), 0);  // how many run as one with each
+  for (size_t i = 0; i < clusters.size(); ++i) {
+    ++side[order.leader(i)];
+  }
   std::vector<GroupedStep> steps;
   size_t leader = clusters.size();
   for (const size_t i : order.order()) {
     const Cluster& cluster = *clusters[i];
     if (is_host(i)) {
-      steps.push_back({.groups = {}, .host = cluster.nodes[0], .boundary = roles_.reason(*cluster.nodes[0])});
+      const std::string why = roles_.reason(*cluster.nodes[0]);
+      steps.push_back({.groups = {}, .host = cluster.nodes[0], .boundary = why.empty() ? "it has no loop form" : why});
       leader = clusters.size();
       continue;
     }
     if (order.leader(i) != leader) {
       leader = order.leader(i);
-      steps.push_back({.groups = {}, .host = nullptr, .boundary = cluster.boundary});
+      steps.push_back({.groups = {}, .host = nullptr, .boundary = boundary(cluster)});
     }
-    steps.back().groups.push_back({.nodes = cluster.nodes,
-                                   .outputs = outputs_of(cluster.owned, {}),
-                                   .boundary = cluster.boundary,
-                                   .nest = cluster.nest,
-                                   .long_rows = long_rows(cluster)});
+    Group group{.nodes = cluster.nodes,
+                .outputs = outputs_of(cluster.owned, {}),
+                .boundary = boundary(cluster),
+                .nest = cluster.nest,
+                .long_rows = long_rows(cluster)};
+    if (side[leader] > 1) {
+      auto built = build(cluster.members, group.outputs, {.keep_rows = true, .shared_code = true});
+      TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
+      group.nest = std::get<Nest>(std::move(built));
+    }
+    steps.back().groups.push_back(std::move(group));
   }
   return steps;
 }
@@ -171,7 +199,8 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
     auto built = build_nest(
         {.outputs = {value}, .is_loaded = [](const Value& v) { return v.node().as<Input>() != nullptr; }}, programs);
     TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
-    numbers.push_back({.nodes = {&value.node()}, .outputs = {value}, .boundary = {}, .nest = std::get<Nest>(built), .long_rows = {}});
+    numbers.push_back(
+        {.nodes = {&value.node()}, .outputs = {value}, .boundary = {}, .nest = std::get<Nest>(built), .long_rows = {}});
   }
   if (numbers.empty()) {
     return steps;

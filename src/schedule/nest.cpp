@@ -80,6 +80,9 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
   nest.loads = static_cast<size_t>(std::ranges::count_if(
       draft.kernel.values, [](const loop::Value& v) { return std::holds_alternative<loop::Load>(v.what); }));
   join_axes(draft);
+  if (request.shared_code) {
+    name_sizes(draft);
+  }
   write_phases(draft, request.keep_rows, nest);
   nest.buffers.resize(draft.kernel.buffers.size());
   nest.kernel = std::move(draft.kernel);

@@ -17,6 +17,8 @@ struct NestRequest {
   /// Values that are dear to compute and needed again in a later loop of the same row stay in scratch memory. Without
   /// it they are computed again: for rows that do not fit.
   bool keep_rows = true;
+  /// Sizes that are constants are given when the kernel is called, so that kernels that differ in them share code.
+  bool shared_code = false;
 };
 
 struct Nest {

@@ -33,6 +33,7 @@ class Assembler {
       for (Group& group : grouped.groups) {
         add_kernel(step, group);
       }
+      step.label = label_of(grouped.groups);
     }
     program_.steps.push_back(std::move(step));
   }
@@ -90,7 +91,6 @@ class Assembler {
 
   void add_kernel(Step& step, Group& group) {
     const std::string label = label_of(group.nodes);
-    step.label += (step.label.empty() ? "" : " | ") + label;
     const int part = static_cast<int>(step.parts.size());
     add_part(step, group.nest, label, -1);
     if (group.long_rows) {
@@ -133,6 +133,21 @@ class Assembler {
     std::string label;
     for (const Node* node : nodes) {
       label += (label.empty() ? "" : " ") + std::string(op_name(node->op));
+    }
+    return label;
+  }
+
+  /// Groups side by side, equal ones counted.
+  static std::string label_of(const std::vector<Group>& groups) {
+    std::string label;
+    for (size_t i = 0; i < groups.size();) {
+      const std::string each = label_of(groups[i].nodes);
+      size_t count = 1;
+      while (i + count < groups.size() && label_of(groups[i + count].nodes) == each) {
+        ++count;
+      }
+      label += (label.empty() ? "" : " | ") + each + (count > 1 ? fmt::format(" (x{})", count) : "");
+      i += count;
     }
     return label;
   }

@@ -160,6 +160,15 @@ bool TreeBuilder::is_defined(int value) const {
   return std::ranges::any_of(open_, [&](const Scope& scope) { return scope.defined.contains(value); });
 }
 
+/// Store a value that a later loop needs.
+void TreeBuilder::keep(int value, Scope& scope) {
+  if (const auto kept = keeping_.find(value); kept != keeping_.end()) {
+    scope.block.push_back(
+        {loop::Store{.buffer = kept->second.buffer, .at = kept->second.at, .inside = {}, .value = value}});
+    keeping_.erase(kept);
+  }
+}
+
 /// Define a value in the outermost block that has all it needs.
 void TreeBuilder::define(int value) {
   if (is_defined(value)) {
@@ -183,14 +192,10 @@ void TreeBuilder::define(int value) {
     }
     scope.block.push_back({loop::Define{value}});
     scope.defined.insert(value);
+    keep(value, scope);
     if (const auto* compute = std::get_if<loop::Compute>(&draft_.value(value).what);
         compute && is_heavy(compute->prim) && i > 0 && scope.bound != axes && repeats_.empty()) {
       repeats_ = std::string(name(compute->prim));
-    }
-    if (const auto kept = keeping_.find(value); kept != keeping_.end()) {
-      scope.block.push_back(
-          {loop::Store{.buffer = kept->second.buffer, .at = kept->second.at, .inside = {}, .value = value}});
-      keeping_.erase(kept);
     }
     return;
   }
@@ -289,11 +294,18 @@ std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nest
       }
     }
   }
+  // Iterations of the loops around follow each other and take the same scratch; lanes run at once.
+  AxisSet shared = bound;
+  for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+    if (draft_.axis(axis).vectorized) {
+      shared &= ~axis_bit(axis);
+    }
+  }
   std::unordered_map<int, int> loads;
   for (const int value : find_shared(std::move(roots), computed, bound)) {
     loop::Affine at;
     Extent elements = 1;
-    for (const int axis : nesting_order(draft_.values.axes(value) & ~bound)) {
+    for (const int axis : nesting_order(draft_.values.axes(value) & ~shared)) {
       at = add(scale(at, draft_.axis(axis).extent), affine_axis(axis));
       elements *= draft_.axis(axis).extent;
     }
@@ -372,7 +384,9 @@ void TreeBuilder::open_nest(AxisSet bound, const Nest& nest) {
   }
   for (const Task& task : nest.tasks) {
     if (task.begins) {
-      open_.back().defined.insert(draft_.reductions[task.index].result);
+      const int result = draft_.reductions[task.index].result;
+      open_.back().defined.insert(result);
+      keep(result, open_.back());
     }
   }
 }

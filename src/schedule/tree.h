@@ -51,6 +51,7 @@ class TreeBuilder {
   void open_nest(AxisSet bound, const Nest& nest);
   void leaf(const Task& task);
   void define(int value);
+  void keep(int value, Scope& scope);
   bool is_defined(int value) const;
   void open(int axis);
   void close(int axis, std::vector<int> begins);

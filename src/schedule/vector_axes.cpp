@@ -99,7 +99,11 @@ void choose_vector_axes(Draft& draft, AxisSet grid) {
   int inner_gain = 0;
   AxisSet chosen = 0;
   for (const AxisSet nest : nests) {
-    if (const Choice choice = best(draft, all, nest & ~around, nest); (chosen & nest) == 0 && choice.axis >= 0) {
+    AxisSet taken = around;
+    for (const AxisSet other : nests) {
+      taken |= (chosen & other) != 0 ? other : 0;
+    }
+    if (const Choice choice = best(draft, all, nest & ~taken, nest); choice.axis >= 0) {
       chosen |= axis_bit(choice.axis);
       inner_gain += choice.gain;
       inner.push_back(choice);
