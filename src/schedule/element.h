@@ -103,6 +103,8 @@ class ElementEmitter {
   int element(const Slice& op, const Value& value, const Point& point, const Mask& mask);
   int element(const Pad& op, const Value& value, const Point& point, const Mask& mask);
   int element(const Flip& op, const Value& value, const Point& point, const Mask& mask);
+  // element_update.cpp
+  int element(const Update& op, const Value& value, const Point& point, const Mask& mask);
   template <class Kind>
   int element(const Kind& op, const Value& value, const Point& point, const Mask& mask);
 

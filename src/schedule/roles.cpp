@@ -29,7 +29,7 @@ NodeRole Roles::first_guess(const Node& node) const {
     return is_number ? NodeRole::folded : NodeRole::loop;
   }
   const bool is_loop = node.as<Reduce>() || node.as<Window>() || node.as<Contract>() || node.as<Conv>() ||
-                       node.as<Concat>() || node.as<Gather>() || node.as<Random>();
+                       node.as<Concat>() || node.as<Gather>() || node.as<Update>() || node.as<Random>();
   return is_loop ? NodeRole::loop : NodeRole::host;
 }
 
@@ -66,6 +66,45 @@ void Roles::store(const Value& value) {
   roles_[&value.node()] = NodeRole::loop;  // stored through the view by the kernel that makes its operand
 }
 
+/// What a host step reads is in memory.
+void Roles::store_operands(const Node& node) {
+  for (const Value& operand : node.inputs) {
+    if (of(operand.node()) == NodeRole::folded && is_view(operand.node())) {
+      roles_[&operand.node()] = NodeRole::loop;
+    } else {
+      store(operand);
+    }
+  }
+}
+
+/// Every loop alone must be a kernel. Where a view is in the way its operand goes to memory first.
+void Roles::settle(const Node& node, MapPrograms& programs) {
+  while (of(node) == NodeRole::loop) {
+    const NestRequest request{.outputs = {Value(&node, 0)}, .is_loaded = [&](const Value& value) {
+                                return &value.node() != &node && of(value.node()) != NodeRole::folded &&
+                                       !value.node().as<Constant>();
+                              }};
+    const auto built = build_nest(request, programs);
+    const auto* refusal = std::get_if<Refusal>(&built);
+    if (!refusal) {
+      break;
+    }
+    const Node* culprit = refusal->culprit ? &refusal->culprit.node() : nullptr;
+    if (culprit && culprit != &node && of(*culprit) == NodeRole::folded) {
+      roles_[culprit] = NodeRole::loop;
+      reasons_[culprit] = refusal->why;
+      settle(*culprit, programs);
+      continue;
+    }
+    roles_[&node] = NodeRole::host;
+    reasons_[&node] = refusal->why;
+    store_operands(node);
+    for (const Value& operand : node.inputs) {
+      settle(operand.node(), programs);
+    }
+  }
+}
+
 Roles::Roles(const Graph& graph, MapPrograms& programs) {
   for (const Node* node : graph.nodes()) {
     roles_[node] = first_guess(*node);
@@ -73,42 +112,13 @@ Roles::Roles(const Graph& graph, MapPrograms& programs) {
   for (const Output& output : graph.outputs()) {
     store(output.value);
   }
-  const auto store_host_operands = [&](const Node& node) {
-    for (const Value& operand : node.inputs) {
-      if (of(operand.node()) == NodeRole::folded && is_view(operand.node())) {
-        roles_[&operand.node()] = NodeRole::loop;
-      } else {
-        store(operand);
-      }
-    }
-  };
   for (const Node* node : graph.nodes()) {
     if (of(*node) == NodeRole::host) {
-      store_host_operands(*node);
+      store_operands(*node);
     }
   }
-  // Every loop alone must be a kernel. Where a view is in the way its operand goes to memory first.
   for (const Node* node : graph.nodes()) {
-    while (of(*node) == NodeRole::loop) {
-      const NestRequest request{.outputs = {Value(node, 0)}, .is_loaded = [&](const Value& value) {
-                                  return &value.node() != node && of(value.node()) != NodeRole::folded &&
-                                         !value.node().as<Constant>();
-                                }};
-      const auto built = build_nest(request, programs);
-      const auto* refusal = std::get_if<Refusal>(&built);
-      if (!refusal) {
-        break;
-      }
-      const Node* culprit = refusal->culprit ? &refusal->culprit.node() : nullptr;
-      if (culprit && culprit != node && of(*culprit) == NodeRole::folded) {
-        roles_[culprit] = NodeRole::loop;
-        reasons_[culprit] = refusal->why;
-      } else {
-        roles_[node] = NodeRole::host;
-        reasons_[node] = refusal->why;
-        store_host_operands(*node);
-      }
-    }
+    settle(*node, programs);
   }
   // A view that became a copy may stand before nodes that were looked at already.
   for (const Node* node : graph.nodes()) {

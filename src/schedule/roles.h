@@ -36,6 +36,8 @@ class Roles {
   NodeRole first_guess(const Node& node) const;
   std::vector<Value> find_operands(const Node& node) const;
   void store(const Value& value);
+  void store_operands(const Node& node);
+  void settle(const Node& node, MapPrograms& programs);
 
   std::unordered_map<const Node*, NodeRole> roles_;
   std::unordered_map<const Node*, std::string> reasons_;

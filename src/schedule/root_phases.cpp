@@ -198,6 +198,7 @@ class RootPhases {
       return fits;
     });
     tree_.add_phase(tile, stores);
+    tree_.forget_rows();
   }
 
   bool waits(int value) const {
@@ -251,6 +252,7 @@ class RootPhases {
       }
     }
     tree_.add_phase(0, stores);
+    tree_.forget_rows();
   }
 
   bool is_combination(const DraftReduction& reduction, const std::vector<size_t>& of) const {
@@ -264,6 +266,7 @@ class RootPhases {
       std::vector<size_t> together;
       std::erase_if(pending_, [&](size_t s) { return draft_.stores[s].axes == axes && (together.push_back(s), true); });
       tree_.add_phase(common_axes(draft_, together), together);
+      tree_.forget_rows();
     }
   }
 

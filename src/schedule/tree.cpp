@@ -345,6 +345,7 @@ void TreeBuilder::block(AxisSet bound, std::vector<Task> tasks) {
           value = replaced(draft_, value, kept);
         } else {
           loop::Accumulator& accumulator = draft_.accumulator(draft_.reductions[task.index]);
+          rewritten_.try_emplace(task.index, accumulator.input);
           accumulator.input = replaced(draft_, accumulator.input, kept);
         }
       }
@@ -420,6 +421,36 @@ void TreeBuilder::add_phase(AxisSet grid, const std::vector<size_t>& stores) {
   open_.clear();
   keeping_.clear();
   draft_.kernel.phases.push_back(std::move(phase));
+}
+
+void TreeBuilder::forget_rows() {
+  if (rewritten_.empty()) {
+    return;
+  }
+  // Those that read scratch are taken by the phases that are written, so fresh ones take their places; the same for all
+  // that depend on them, which come later in the list.
+  std::unordered_map<int, int> fresh;
+  for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+    DraftReduction& reduction = draft_.reductions[i];
+    loop::Accumulator accumulator = draft_.accumulator(reduction);
+    const auto original = rewritten_.find(i);
+    const int input = original == rewritten_.end() ? accumulator.input : original->second;
+    const int now = accumulator.input;
+    accumulator.input = replaced(draft_, input, fresh);
+    if (accumulator.input == now) {
+      continue;
+    }
+    reduction.accumulator = static_cast<int>(draft_.kernel.accumulators.size());
+    const int result =
+        draft_.values.result(reduction.accumulator, draft_.values.dtype(reduction.result), reduction.level);
+    draft_.kernel.accumulators.push_back(accumulator);
+    fresh[reduction.result] = result;
+    reduction.result = result;
+  }
+  for (DraftStore& store : draft_.stores) {
+    store.value = replaced(draft_, store.value, fresh);
+  }
+  rewritten_.clear();
 }
 
 int replaced(Draft& draft, int value, std::unordered_map<int, int>& by) {

@@ -27,6 +27,9 @@ class TreeBuilder {
   /// tiles, which are loops.
   void add_phase(AxisSet grid, const std::vector<size_t>& stores);
 
+  /// Rows that a phase kept are gone with it: what reads them computes them again in the next.
+  void forget_rows();
+
   /// A value that is dear to compute and is computed more often than it has elements; or nothing.
   const std::string& repeats() const { return repeats_; }
 
@@ -69,7 +72,8 @@ class TreeBuilder {
   Draft& draft_;
   bool keep_rows_;
   std::vector<Scope> open_;
-  std::unordered_map<int, Kept> keeping_;  // values that are stored in scratch as soon as they are defined
+  std::unordered_map<int, Kept> keeping_;      // values that are stored in scratch as soon as they are defined
+  std::unordered_map<size_t, int> rewritten_;  // reductions that read scratch: their inputs before
   std::string repeats_;
 };
 
