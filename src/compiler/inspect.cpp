@@ -1,0 +1,90 @@
+#include "compiler/inspect.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/fail.h"
+#include "compiler/pipeline.h"
+#include "schedule/schedule.h"
+
+#ifdef TENON_WITH_LLVM
+#include "codegen/compile_kernels.h"
+#endif
+
+namespace tenon {
+namespace {
+
+/// Which parts of a step run a kernel, for people.
+std::string describe_parts(const Step& step, int kernel) {
+  std::vector<size_t> parts;
+  bool long_rows = false;
+  for (size_t i = 0; i < step.parts.size(); ++i) {
+    if (step.parts[i].kernel == kernel) {
+      parts.push_back(i + 1);
+      long_rows = step.parts[i].long_rows_of >= 0;
+    }
+  }
+  std::string text = parts.size() == 1 ? "part " : "parts ";
+  text += fmt::format("{} of {}", fmt::join(parts, ", "), step.parts.size());
+  return long_rows ? text + ", where rows are too long to be kept" : text;
+}
+
+/// Every different kernel of a step once, through `show`.
+std::string show_step(const Graph& graph, int64_t number, const CompileOptions& options,
+                      const std::function<std::string(const loop::Kernel&)>& show) {
+  std::vector<PassRun> runs;
+  const Program program = schedule(optimize(graph, options, runs), {.fuse = options.fuse});
+  if (number < 1 || number > std::ssize(program.steps)) {
+    fail("there is no step {}; graph `{}` has steps 1 to {}", number, program.name, program.steps.size());
+  }
+  const Step& step = program.steps[static_cast<size_t>(number - 1)];
+  if (step.parts.empty()) {
+    fail("step {} ({}) has no kernel: the interpreter runs it", number, step.label);
+  }
+  std::string text;
+  std::vector<int> shown;
+  for (const Part& part : step.parts) {
+    if (std::ranges::find(shown, part.kernel) != shown.end()) {
+      continue;
+    }
+    shown.push_back(part.kernel);
+    text += fmt::format("{}# step {}, {}: {}\n", text.empty() ? "" : "\n", number, describe_parts(step, part.kernel),
+                        step.label);
+    text += show(program.kernels[static_cast<size_t>(part.kernel)]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string step_loops(const Graph& graph, int64_t step, const CompileOptions& options) {
+  return show_step(graph, step, options, [](const loop::Kernel& kernel) { return to_string(kernel); });
+}
+
+#ifdef TENON_WITH_LLVM
+
+std::string step_assembly(const Graph& graph, int64_t step, std::string_view target, const CompileOptions& options) {
+  const codegen::Target machine = codegen::target_named(target);
+  const auto show = [&](const loop::Kernel& kernel) {
+    return codegen::emit_assembly(codegen::kernel_request(kernel, machine), machine);
+  };
+  return fmt::format("# {}\n", describe(machine)) + show_step(graph, step, options, show);
+}
+
+BuildReport build_report() {
+  return {.code = "native code by LLVM",
+          .target = describe(codegen::host_target()),
+          .cache = codegen::ObjectCache({}).status()};
+}
+
+#else
+
+std::string step_assembly(const Graph&, int64_t, std::string_view, const CompileOptions&) {
+  fail("this build makes no machine code, so there is no assembly to show (it was configured with TENON_LLVM=OFF)");
+}
+
+BuildReport build_report() { return {.code = "loop interpreter", .target = "", .cache = "off: nothing is compiled"}; }
+
+#endif
+
+}  // namespace tenon
