@@ -1,5 +1,5 @@
 // Train a small network on two spirals: gradients and the optimiser are part of one graph, and its state is aliased
-// outputs. The batch may have any size.
+// outputs. It is compiled once; the batch may have any size.
 #include <tenon/tenon.h>
 
 #include <cmath>
@@ -43,6 +43,7 @@ int main() {
     options.parameters.push_back(parameter.name);
   }
   const Graph step = training_step(loss, adam({.learning_rate = 1e-2}), options);
+  const Executable executable = compile(step);
 
   // Weights start at random, optimiser states and the step counter at zero.
   std::vector<Array> state = initial_values(model);
@@ -55,7 +56,7 @@ int main() {
     const Batch batch = spirals(40 + i % 3, rng);
     std::vector<Array> arguments{batch.points, batch.labels};
     arguments.insert(arguments.end(), state.begin(), state.end());
-    const std::vector<Array> results = interpret(step, arguments);
+    const std::vector<Array> results = executable.run(arguments);
     for (size_t k = 0; k < results.size(); ++k) {
       if (step.outputs()[k].aliases >= 2) {
         state[static_cast<size_t>(step.outputs()[k].aliases) - 2] = results[k];
