@@ -153,6 +153,7 @@ Emission::Emission(llvm::Module& into, const loop::Kernel& what, const Target& m
       b(into.getContext()),
       scalar_context{b, math_options(machine)},
       fused(fused_products(what, machine)),
+      prefetches(plan_prefetches(what)),
       axes(what.axes.size()),
       values(what.values.size()),
       accumulators(what.accumulators.size()) {

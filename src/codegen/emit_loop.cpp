@@ -70,6 +70,10 @@ void run_widths(Emission& e, const loop::Loop& loop, const VectorPlan& plan, llv
       e.axes[static_cast<size_t>(loop.axis)] = first;
       e.vector = {.lanes = lanes, .axis = loop.axis, .mask = nullptr, .unit_strides = unit_strides};
       if (masked) e.vector.mask = lanes_below(e, e.b.CreateNSWSub(count, first));
+      if (const auto ahead = e.prefetches.find(&loop); ahead != e.prefetches.end() && !masked) {
+        for (const Prefetch& each : ahead->second)
+          prefetch(e, each);
+      }
       emit_block(e, loop.body);
       e.vector = {};
     });

@@ -1,5 +1,5 @@
 // Where elements lie in memory: pointers, strides along lanes, and positions that data decides. Internal to
-// emit_address.cpp and emit_memory.cpp.
+// emit_*.cpp.
 #pragma once
 
 #include <vector>

@@ -16,6 +16,7 @@
 #include "base/fail.h"
 #include "codegen/emit_kernel.h"
 #include "codegen/llvm_lanes.h"
+#include "codegen/prefetch_plan.h"
 #include "codegen/target.h"
 #include "kernel/loop.h"
 
@@ -59,6 +60,7 @@ struct Emission {
 
   std::unordered_map<Extent, int> size_slots;  // where KernelArgs::sizes holds an extent
   std::vector<bool> fused;                     // products that are added to a sum as they are computed
+  PrefetchPlan prefetches;
 
   llvm::Function* function = nullptr;
   llvm::Value* args = nullptr;  // of the function
@@ -117,6 +119,11 @@ llvm::Value* load(Emission& e, const loop::Load& what);
 void store(Emission& e, const loop::Store& what);
 /// Sets up Emission::alias_scopes and distinct_from.
 void name_alias_scopes(Emission& e);
+
+// emit_prefetch.cpp
+
+/// Asks for the lines that lie ahead of those that the lanes of this step meet.
+void prefetch(Emission& e, const Prefetch& what);
 
 // emit_accumulator.cpp
 

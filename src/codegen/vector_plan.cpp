@@ -188,13 +188,14 @@ class Survey {
   int clock_ = 0;
 };
 
-/// Short bodies need several independent vectors to hide the latency of their instructions; the work of long ones
-/// overlaps by itself. Never so many that values leave the registers.
+/// Bodies are chains in which each instruction waits for the one before: several independent vectors side by side hide
+/// that, and a processor does not see far enough ahead to find them by itself in the next iterations of a long body.
+/// Never so many that values leave the registers, or that the code of a very long body grows without need.
 unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lanes) {
   const int registers_per_unit = std::max(1, static_cast<int>(lanes) * 32 / target.vector_bits);
   const int live = std::max(1, survey.live * registers_per_unit + (survey.calls_functions ? 3 : 0));
   const int available = target.vector_registers - (survey.calls_functions ? 8 : 2);
-  const unsigned wanted = survey.cost <= 12 ? 4 : survey.cost <= 24 ? 2 : 1;
+  const unsigned wanted = survey.cost <= 128 ? 4 : survey.cost <= 256 ? 2 : 1;
   unsigned unroll = 1;
   while (unroll < wanted && live * static_cast<int>(unroll) * 2 <= available)
     unroll *= 2;

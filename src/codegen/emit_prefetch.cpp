@@ -1,0 +1,35 @@
+// Asks for lines of memory ahead of their use.
+#include <llvm/IR/Intrinsics.h>
+
+#include "codegen/llvm_address.h"
+
+namespace tenon::codegen {
+
+namespace {
+
+constexpr uint64_t kLine = 64;  // bytes; where lines are longer some are asked for twice
+/// Bytes ahead: far enough for the latency of memory, near enough that a row, the next one and what they become share
+/// the second cache.
+constexpr uint64_t kNearest = 4096;
+constexpr uint64_t kFarthest = 131072;
+
+}  // namespace
+
+void prefetch(Emission& e, const Prefetch& what) {
+  const uint64_t size = byte_size(e.buffer(what.buffer).dtype);
+  llvm::Value* const ahead = e.in_block(e.entry, [&] {
+    llvm::Value* const bytes = e.b.CreateNSWMul(extent(e, what.ahead), e.b.getInt64(size));
+    llvm::Value* const enough = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bytes, e.b.getInt64(kNearest));
+    return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, enough, e.b.getInt64(kFarthest));
+  });
+  llvm::Value* const first = e.b.CreateGEP(e.b.getInt8Ty(), address_of(e, what.buffer, what.at).first, ahead);
+  for (uint64_t at = 0; at < e.vector.lanes * size; at += kLine) {
+    llvm::Value* const line = e.b.CreateConstGEP1_64(e.b.getInt8Ty(), first, at);
+    llvm::Value* const write = e.b.getInt32(what.writes ? 1 : 0);
+    llvm::Value* const locality = e.b.getInt32(3);  // the first cache
+    llvm::Value* const is_data = e.b.getInt32(1);
+    e.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {e.b.getPtrTy()}, {line, write, locality, is_data});
+  }
+}
+
+}  // namespace tenon::codegen

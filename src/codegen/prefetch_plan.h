@@ -1,0 +1,32 @@
+// What a kernel asks memory for before it is needed.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/loop.h"
+
+namespace tenon::codegen {
+
+/// Fetch the lines that lie `ahead` elements past those of an access. The code keeps the distance within limits: 0 is
+/// the least that helps.
+struct Prefetch {
+  int buffer = 0;
+  loop::Affine at;
+  Extent ahead;
+  bool writes = false;
+
+  friend bool operator==(const Prefetch&, const Prefetch&) = default;
+};
+
+/// By the loop that fetches, a statement of the kernel.
+using PrefetchPlan = std::unordered_map<const loop::Loop*, std::vector<Prefetch>>;
+
+/// Several loops over one row leave memory idle while they compute, and it takes a while to get going at the next row:
+/// so the dearest of them, past the first, fetches what the next row needs. A loop on its own fetches a little ahead:
+/// processors do that too, but they stop at the end of a page.
+///   before: loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max) }
+///   after:  loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max), prefetch x[i + 1, j] }
+PrefetchPlan plan_prefetches(const loop::Kernel& kernel);
+
+}  // namespace tenon::codegen
