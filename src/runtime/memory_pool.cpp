@@ -1,5 +1,7 @@
 #include "runtime/memory_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,6 +17,8 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 constexpr uint64_t kSmallest = 64;
 constexpr size_t kClasses = 128;
+constexpr uint64_t kLarge = uint64_t{4} << 20;  // from here on, large pages are asked for
+constexpr uint64_t kPage = uint64_t{2} << 20;
 
 struct SizeClass {
   size_t index = 0;
@@ -27,6 +31,21 @@ SizeClass size_class(uint64_t bytes) {
   const uint64_t three_quarters = power / 4 * 3;
   return bytes <= three_quarters && power > kSmallest ? SizeClass{2 * log, three_quarters}
                                                       : SizeClass{2 * log + 1, power};
+}
+
+/// New memory. Kernels stream through large blocks, and do so faster where the system maps them in large pages; it does
+/// that for whole ones alone, and by itself or on request.
+std::byte* allocate(uint64_t bytes) {
+  auto* const block = static_cast<std::byte*>(::operator new(bytes, kAlignment));
+#ifdef MADV_HUGEPAGE
+  if (bytes >= kLarge) {
+    const auto address = reinterpret_cast<uintptr_t>(block);
+    const uintptr_t begin = (address + kPage - 1) / kPage * kPage;
+    const uintptr_t end = (address + bytes) / kPage * kPage;
+    ::madvise(block + (begin - address), end - begin, MADV_HUGEPAGE);  // a hint: nothing depends on its result
+  }
+#endif
+  return block;
 }
 
 }  // namespace
@@ -79,7 +98,7 @@ std::shared_ptr<std::byte[]> MemoryPool::take(int64_t bytes) {
   std::byte* block = state_->reuse(wanted);
   try {
     if (block == nullptr) {
-      block = static_cast<std::byte*>(::operator new(wanted.bytes, kAlignment));
+      block = allocate(wanted.bytes);
     }
     return {block, [state = state_, wanted](std::byte* p) { state->give_back(p, wanted); }};
   } catch (const std::bad_alloc&) {
