@@ -1,0 +1,232 @@
+// Fused chains and rows out of cache, against what bounds them: a copy of as many bytes, or the same kernel over data
+// in the first cache, whichever takes longer. All in one run, interleaved, medians.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/pool.h"
+#include "support/report.h"
+#include "tenon/compile.h"
+#include "tenon/tenon.h"
+
+namespace {
+
+using namespace tenon;  // NOLINT: the graphs read like the documentation
+
+constexpr int64_t kElements = int64_t{1} << 24;
+constexpr int kRounds = 11;
+// Two sizes that lie in any first cache with all that the kernels need: what a run costs beside its kernel is in both.
+constexpr int64_t kSmall = 1024;
+constexpr int64_t kLessSmall = 3072;
+constexpr int kSmallRepeats = 200;
+
+double seconds_of(const auto& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> times) {
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
+
+/// Numbers in [-2, 2), the same in every run.
+Array numbers(std::vector<int64_t> dims) {
+  Array array = Array::uninitialized(f32, std::move(dims));
+  uint32_t state = 1;
+  for (float& each : array.mutable_values<float>()) {
+    state = state * 1664525 + 1013904223;
+    each = static_cast<float>(state >> 8) * 0x1p-22f - 2;
+  }
+  return array;
+}
+
+Value matrix() { return input("x", shape(f32, "row", "col")); }
+
+Graph graph_of(std::vector<Value> inputs, const Value& y) { return {std::move(inputs), {{.name = "y", .value = y}}}; }
+
+/// In memory that a run gave: what lies between two steps of a program, and most of what users pass on.
+Array from_a_run(const Array& array) {
+  const Value x = input("x", shape(f32, "n"));
+  return compile(graph_of({x}, x * 0.5)).run({array})[0];
+}
+
+/// A graph and its arrays at some number of rows and columns.
+struct Case {
+  std::string name;
+  Graph graph;
+  std::vector<Array> (*inputs)(const Array& x);
+  std::optional<double> gain = {};  // at least so many times as fast as one kernel for each operation
+};
+
+std::vector<Array> x_alone(const Array& x) { return {x}; }
+
+std::vector<Array> x_scale_bias(const Array& x) { return {x, numbers({x.dims()[1]}), numbers({x.dims()[1]})}; }
+
+std::vector<Array> x_labels(const Array& x) {
+  Array labels = Array::uninitialized(i64, {x.dims()[0]});
+  for (int64_t row = 0; int64_t& label : labels.mutable_values<int64_t>()) {
+    label = row++ * 7 % x.dims()[1];
+  }
+  return {x, labels};
+}
+
+Case arithmetic_chain() {
+  const Value x = matrix();
+  const Value a = min(max((x + 0.25) * 1.5, -2.0) * 0.75 + 0.5, 1.25);
+  return {"chain", graph_of({x}, max((a * 1.25) + -0.5, -1.0)), x_alone, 4};
+}
+
+/// Computes for longer than it takes to move its bytes, fused or not.
+Case function_chain() {
+  const Value x = matrix();
+  const Value a = gelu(sigmoid(tanh(x) * 1.5) + -0.25);
+  return {"chain_functions", graph_of({x}, sigmoid(gelu(tanh(a * 2.0) + 0.5))), x_alone};
+}
+
+std::vector<Case> row_cases() {
+  const Value x = matrix();
+  const Value scale = input("scale", shape(f32, "col"));
+  const Value bias = input("bias", shape(f32, "col"));
+  const Value labels = input("labels", shape(i64, "row"));
+  return {
+      {"softmax", graph_of({x}, softmax(x)), x_alone},
+      {"layer_norm", graph_of({x, scale, bias}, layer_norm(x, scale, bias)), x_scale_bias},
+      {"variance", graph_of({x}, variance(x, {-1})), x_alone},
+      {"cross_entropy", graph_of({x, labels}, cross_entropy(x, labels)), x_labels},
+  };
+}
+
+/// A plain copy of `bytes / 2`, which reads and writes `bytes` in all.
+class Copy {
+ public:
+  explicit Copy(const Array& from) : from_(from), to_(from_a_run(from)) {}
+
+  void run(size_t bytes, int threads) {
+    std::byte* const to = to_.mutable_data();
+    const auto count = static_cast<int64_t>(std::min(bytes / 2, to_.byte_count()));
+    Pool::shared().parallel_for(
+        threads, 1,
+        [&](int64_t first, int64_t last, int) {
+          const int64_t begin = count * first / threads;
+          std::memcpy(to + begin, from_.data() + begin, static_cast<size_t>(count * last / threads - begin));
+        },
+        threads);
+  }
+
+ private:
+  Array from_;
+  Array to_;
+};
+
+size_t byte_count(const std::vector<Array>& arrays) {
+  size_t bytes = 0;
+  for (const Array& array : arrays) {
+    bytes += array.byte_count();
+  }
+  return bytes;
+}
+
+class Benchmark {
+ public:
+  explicit Benchmark(bench::Report& report) : report_(report), x_(from_a_run(numbers({kElements}))), copy_(x_) {}
+
+  /// Compile, and report how long LLVM took.
+  Executable compiled(const Case& c) {
+    CompileReport times;
+    Executable executable = compile(c.graph, {.disk_cache = false, .report = &times});
+    report_.add(c.name + ".compile", times.codegen_ms / times.kernels, "ms", 10, bench::Better::lower,
+                fmt::format("{} kernels; {}", times.kernels, times.code));
+    return executable;
+  }
+
+  /// Time over bound for rows of `columns`; beside it, where there is one, the time of `unfused` over the time.
+  void measure(const Case& c, const std::string& name, const Executable& executable, int64_t columns,
+               const Executable* unfused = nullptr) {
+    const std::vector<Array> large = c.inputs(x_.reshaped({kElements / columns, columns}));
+    const std::vector<Array> small = c.inputs(small_matrix(kSmall, columns));
+    const std::vector<Array> less_small = c.inputs(small_matrix(kLessSmall, columns));
+    const size_t bytes = byte_count(large) + byte_count(executable.run(large));
+    for (const int threads : {1, 2}) {
+      const auto run = [&](const Executable& which, const std::vector<Array>& inputs, int times, int among) {
+        return seconds_of([&] {
+          for (int i = 0; i < times; ++i) {
+            (void)which.run(inputs, {.threads = among});
+          }
+        });
+      };
+      std::vector<double> time;
+      std::vector<double> copy;
+      std::vector<double> small_time;
+      std::vector<double> less_small_time;
+      std::vector<double> apart;
+      for (int round = -1; round < kRounds; ++round) {
+        const double t = run(executable, large, 1, threads);
+        const double moved = seconds_of([&] { copy_.run(bytes, threads); });
+        const double few = run(executable, small, kSmallRepeats, 1);
+        const double more = run(executable, less_small, kSmallRepeats, 1);
+        const double u = unfused == nullptr ? 0 : run(*unfused, large, 1, threads);
+        if (round < 0) {
+          continue;  // memory is new
+        }
+        time.push_back(t);
+        copy.push_back(moved);
+        small_time.push_back(few);
+        less_small_time.push_back(more);
+        apart.push_back(u);
+      }
+      // The shortest times: whatever else the machine did must not make the bound easier to keep.
+      const double in_cache = (std::ranges::min(less_small_time) - std::ranges::min(small_time)) / kSmallRepeats /
+                              (kLessSmall - kSmall) * kElements / threads;
+      const double bound = std::max(median(copy), in_cache);
+      report_.add(fmt::format("{}.{}", name, threads), median(time) / bound, "x", 1.15, bench::Better::lower,
+                  fmt::format("{:.2f} ms; copy {:.2f} ms, in cache {:.2f} ms", 1e3 * median(time), 1e3 * median(copy),
+                              1e3 * in_cache));
+      if (unfused != nullptr) {
+        report_.add(fmt::format("{}.fused.{}", name, threads), median(apart) / median(time), "x", c.gain,
+                    bench::Better::higher, fmt::format("{} kernels otherwise", unfused->kernel_count()));
+      }
+    }
+  }
+
+ private:
+  /// As many rows of so many columns as `elements` make, or one shorter row.
+  static Array small_matrix(int64_t elements, int64_t columns) {
+    return columns < elements ? numbers({elements / columns, columns}) : numbers({1, elements});
+  }
+
+  bench::Report& report_;
+  Array x_;
+  Copy copy_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report(argc, argv);
+  CompileReport warm;
+  const Value x = matrix();
+  (void)compile(graph_of({x}, relu(x)), {.disk_cache = false, .report = &warm});
+  if (warm.code == "loop interpreter") {
+    report.add_pending("fusion", "x", 1.15, bench::Better::lower, "this build makes no native code");
+    return report.finish();
+  }
+  Benchmark benchmark(report);
+  for (const Case& chain : {arithmetic_chain(), function_chain()}) {
+    const Executable unfused = compile(chain.graph, {.fuse = false});
+    benchmark.measure(chain, chain.name, benchmark.compiled(chain), 1024, &unfused);
+  }
+  for (const Case& rows : row_cases()) {
+    const Executable executable = benchmark.compiled(rows);
+    for (const int64_t columns : {64, 256, 1024, 4096, 16384}) {
+      benchmark.measure(rows, fmt::format("{}.{}", rows.name, columns), executable, columns);
+    }
+  }
+  return report.finish();
+}
