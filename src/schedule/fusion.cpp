@@ -58,7 +58,7 @@ std::vector<Value> Fusion::outputs_of(const std::unordered_set<const Node*>& own
     const auto readers = clusters_reading(value);
     const bool is_read =
         std::ranges::any_of(readers, [&](int id) { return std::ranges::find(ignored, id) == ignored.end(); });
-    if (is_read || visible_.contains(value)) {
+    if (is_read || visible_.contains(value) || placements_.contains(value)) {
       outputs.push_back(value);
     }
   }
@@ -75,7 +75,12 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                                   !value.node().as<Constant>();
                          },
                      .keep_rows = options.keep_rows,
-                     .shared_code = options.shared_code},
+                     .shared_code = options.shared_code,
+                     .placement =
+                         [&](const Value& value) {
+                           const auto found = placements_.find(value);
+                           return found == placements_.end() ? std::nullopt : std::optional(found->second);
+                         }},
                     programs_);
 }
 
@@ -120,6 +125,9 @@ std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster
       }
       if (reads_elements_often(*node)) {
         return fmt::format("{} reads every element several times", op_name(node->op));
+      }
+      if (node->as<Concat>() && producer.nest.reduces) {
+        return "what it reduces would be computed for every part";
       }
       if (node->as<Gather>() && operand == node->inputs[0] && !operand.node().as<Map>()) {
         return "gather reads at positions that data decides";
@@ -218,6 +226,46 @@ void Fusion::fuse_siblings() {
           merged = try_merge(readers[i], readers[j], true);
         }
       }
+    }
+  }
+}
+
+/// The concat, a cluster of its own, has operands that kernels make for nobody else.
+bool Fusion::try_place(const Node& concat) {
+  const Value whole(&concat, 0);
+  const int cluster = owner_.at(&concat);
+  std::unordered_set<Value> parts;
+  for (const Value& part : concat.inputs) {
+    const bool is_made = roles_.of(part.node()) == NodeRole::loop && !part.node().as<Concat>() &&
+                         clusters_.contains(owner_.at(&part.node()));
+    const bool is_free = is_made && !visible_.contains(part) && clusters_reading(part) == std::set<int>{cluster};
+    if (!is_free || !parts.insert(part).second) {
+      return false;
+    }
+  }
+  Extent start = 0;
+  const int axis = concat.as<Concat>()->axis;
+  for (const Value& part : concat.inputs) {
+    placements_.emplace(part, Placement{.whole = whole, .axis = axis, .start = start});
+    start += part.extent(axis);
+  }
+  for (const Value& part : concat.inputs) {
+    Cluster& maker = clusters_.at(owner_.at(&part.node()));
+    auto built = build(maker.members, outputs_of(maker.owned, {}));
+    TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
+    maker.nest = std::get<Nest>(std::move(built));
+    maker.boundary = "concat: it writes its part of the result in place";
+  }
+  clusters_.erase(cluster);
+  homes_[&concat].clear();
+  return true;
+}
+
+void Fusion::place_concats() {
+  for (const Node* node : graph_.nodes()) {
+    if (node->as<Concat>() && roles_.of(*node) == NodeRole::loop && clusters_.contains(owner_.at(node)) &&
+        clusters_.at(owner_.at(node)).nodes.size() == 1) {
+      try_place(*node);
     }
   }
 }

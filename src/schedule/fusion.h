@@ -34,6 +34,8 @@ class Fusion {
   void fuse_siblings();
   /// Compute cheap values again where that moves fewer bytes than to store and load them.
   void recompute_cheap();
+  /// A concat of what kernels make is no kernel: each writes its part of the whole.
+  void place_concats();
   /// The kernels and host steps in order, independent ones of a kind side by side.
   std::vector<GroupedStep> steps(bool side_by_side) const;
 
@@ -58,6 +60,7 @@ class Fusion {
   bool try_recompute(const Value& value);
   /// Clusters that load the value.
   std::set<int> clusters_reading(const Value& value) const;
+  bool try_place(const Node& concat);
   double bytes(const Value& value) const;
   double largest_read(int cluster) const;
 
@@ -70,6 +73,7 @@ class Fusion {
   std::map<int, Cluster> clusters_;                              // by id; host nodes too, without a nest
   std::unordered_map<const Node*, int> owner_;                   // the cluster that stores a node's value
   std::unordered_map<const Node*, std::vector<int>> homes_;      // the clusters that compute it
+  std::unordered_map<Value, Placement> placements_;              // values that are parts of a concat
   int next_ = 0;
 };
 

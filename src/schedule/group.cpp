@@ -134,6 +134,11 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
             order.add_edge(i, index.at(reader));
           }
         }
+        if (const auto placed = placements_.find(Value(node, static_cast<int>(k))); placed != placements_.end()) {
+          for (const int reader : clusters_reading(placed->second.whole)) {
+            order.add_edge(i, index.at(reader));
+          }
+        }
       }
     }
   }
@@ -191,6 +196,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
     fusion.fuse_producers();
     fusion.recompute_cheap();
     fusion.fuse_siblings();
+    fusion.place_concats();
   }
   std::vector<GroupedStep> steps = fusion.steps(options.fuse);
   // Numbers that are only stored: nothing in the program waits for them but host steps, and they wait for nothing.

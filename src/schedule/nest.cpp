@@ -66,8 +66,15 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
     emitted.push_back({output, std::move(point), id});
   }
   for (const Emitted& e : emitted) {
-    const loop::Affine at = linear(e.value.shape().axes(), e.point).affine;
-    const int buffer = emitter.output_buffer(e.value);
+    const auto placement = request.placement ? request.placement(e.value) : std::nullopt;
+    Point point = e.point;
+    if (placement) {
+      Position& along = point[static_cast<size_t>(placement->axis)];
+      along = moved(along, placement->start);
+    }
+    const Value& target = placement ? placement->whole : e.value;
+    const loop::Affine at = linear(target.shape().axes(), point).affine;
+    const int buffer = emitter.output_buffer(target);
     AxisSet axes = 0;  // all of them: along an empty axis `at` has no terms
     for (const Position& position : e.point) {
       axes |= axes_of(position.affine);

@@ -11,6 +11,13 @@
 
 namespace tenon {
 
+/// Where a value lies in a larger one: from `start` along `axis`.
+struct Placement {
+  Value whole;
+  int axis = 0;
+  Extent start = 0;
+};
+
 struct NestRequest {
   std::vector<Value> outputs;                         // what is stored
   std::function<bool(const Value& value)> is_loaded;  // what is in memory
@@ -19,6 +26,8 @@ struct NestRequest {
   bool keep_rows = true;
   /// Sizes that are constants are given when the kernel is called, so that kernels that differ in them share code.
   bool shared_code = false;
+  /// Outputs that are stored as a part of another value, which has a buffer.
+  std::function<std::optional<Placement>(const Value& value)> placement = {};
 };
 
 struct Nest {

@@ -223,7 +223,7 @@ class RootPhases {
       const int buffer = new_buffer(draft_.values.dtype(result), 1);
       combined[original] = result;
       reloaded[original] = draft_.values.load({.buffer = buffer, .at = {}, .inside = {}, .lookups = {}});
-      finals_.push_back({add_store(buffer, {}, result, 0), r});
+      finals_.emplace_back(add_store(buffer, {}, result, 0), r);
       done_[r] = true;
     }
     std::erase_if(pending_, [&](size_t s) {
