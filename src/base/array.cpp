@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 
+#include "base/aligned.h"
 #include "base/checked.h"
 #include "base/convert.h"
 #include "base/element_text.h"
@@ -44,13 +45,9 @@ int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims) {
   return count;
 }
 
-/// A cache line, and the widest vector.
-constexpr std::align_val_t kAlignment{64};
-
 std::shared_ptr<std::byte[]> allocate(size_t bytes) {
   try {
-    auto* const memory = static_cast<std::byte*>(::operator new(std::max<size_t>(bytes, 1), kAlignment));
-    return {memory, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+    return {allocate_aligned(bytes), free_aligned};
   } catch (const std::bad_alloc&) {
     fail("no memory for an array of {} bytes", bytes);
   }

@@ -1,7 +1,5 @@
 #include "runtime/memory_pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,16 +7,14 @@
 #include <new>
 #include <vector>
 
+#include "base/aligned.h"
 #include "base/fail.h"
 
 namespace tenon::runtime {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 constexpr uint64_t kSmallest = 64;
 constexpr size_t kClasses = 128;
-constexpr uint64_t kLarge = uint64_t{4} << 20;  // from here on, large pages are asked for
-constexpr uint64_t kPage = uint64_t{2} << 20;
 
 struct SizeClass {
   size_t index = 0;
@@ -33,21 +29,6 @@ SizeClass size_class(uint64_t bytes) {
                                                       : SizeClass{2 * log + 1, power};
 }
 
-/// New memory. Kernels stream through large blocks, and do so faster where the system maps them in large pages; it does
-/// that for whole ones alone, and by itself or on request.
-std::byte* allocate(uint64_t bytes) {
-  auto* const block = static_cast<std::byte*>(::operator new(bytes, kAlignment));
-#ifdef MADV_HUGEPAGE
-  if (bytes >= kLarge) {
-    const auto address = reinterpret_cast<uintptr_t>(block);
-    const uintptr_t begin = (address + kPage - 1) / kPage * kPage;
-    const uintptr_t end = (address + bytes) / kPage * kPage;
-    ::madvise(block + (begin - address), end - begin, MADV_HUGEPAGE);  // a hint: nothing depends on its result
-  }
-#endif
-  return block;
-}
-
 }  // namespace
 
 struct MemoryPool::State {
@@ -59,7 +40,7 @@ struct MemoryPool::State {
   ~State() {
     for (const std::vector<std::byte*>& blocks : free) {
       for (std::byte* block : blocks) {
-        ::operator delete(block, kAlignment);
+        free_aligned(block);
       }
     }
   }
@@ -84,9 +65,9 @@ struct MemoryPool::State {
         idle += static_cast<int64_t>(from.bytes);
         return;
       }
-      ::operator delete(block, kAlignment);
+      free_aligned(block);
     } catch (const std::bad_alloc&) {  // no memory to remember it by
-      ::operator delete(block, kAlignment);
+      free_aligned(block);
     }
   }
 };
@@ -98,7 +79,7 @@ std::shared_ptr<std::byte[]> MemoryPool::take(int64_t bytes) {
   std::byte* block = state_->reuse(wanted);
   try {
     if (block == nullptr) {
-      block = allocate(wanted.bytes);
+      block = allocate_aligned(wanted.bytes);
     }
     return {block, [state = state_, wanted](std::byte* p) { state->give_back(p, wanted); }};
   } catch (const std::bad_alloc&) {
