@@ -35,7 +35,11 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   KernelCode code = make_code(program.kernels, {.native = options.native, .disk_cache = options.disk_cache});
   report.codegen_ms = codegen_watch.milliseconds();
   report.code = code.description;
-  // The constraints of the graph as it was given: a pass may prove that a node, and what it needs, is not needed.
+  // Inputs and constraints of the graph as it was given: a pass may prove that a node, and what it needs, is not
+  // needed, or a size that nobody wrote; errors speak of what was written.
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    program.inputs[i].shape = graph.inputs()[i].shape();
+  }
   return make_executable(std::move(program), std::move(code.entries), graph.constraints(), std::move(code.keep_alive));
 }
 

@@ -91,9 +91,10 @@ Simpler repeat(const Map& map, Operands x) {
   return operand_of(x[0], *map.fn) != nullptr ? Simpler(x[0]) : std::nullopt;
 }
 
-Simpler magnitude_of_negative(const Map&, Operands x) {
+/// |-x| is |x|, but for the negative of an unsigned number, which is another one.
+Simpler magnitude_of_negative(const Map& map, Operands x) {
   const Value* inner = operand_of(x[0], scalar_fn("neg"));
-  return inner != nullptr ? Simpler(abs(*inner)) : std::nullopt;
+  return inner != nullptr && !is_unsigned_integer(map.dtype) ? Simpler(abs(*inner)) : std::nullopt;
 }
 
 /// f(x, x) is x.

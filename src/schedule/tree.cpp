@@ -40,7 +40,7 @@ int TreeBuilder::value_of(const Task& task) const {
 std::vector<size_t> TreeBuilder::reductions_needed(const Task& task, AxisSet bound) const {
   std::vector<int> pending;
   const auto push_inputs = [&](const DraftReduction& reduction) {
-    const loop::Accumulator& accumulator = draft_.accumulator(reduction);
+    const loops::Accumulator& accumulator = draft_.accumulator(reduction);
     pending.push_back(accumulator.input);
     if (accumulator.position >= 0) {
       pending.push_back(accumulator.position);
@@ -136,7 +136,7 @@ std::vector<int> TreeBuilder::nesting_order(AxisSet axes) const {
     }
   }
   const auto rank = [&](int axis) {
-    const loop::Axis& a = draft_.axis(axis);
+    const loops::Axis& a = draft_.axis(axis);
     return a.vectorized ? 2 : a.tile_of >= 0 ? 1 : 0;
   };
   std::ranges::stable_sort(order, {}, rank);
@@ -151,9 +151,9 @@ void TreeBuilder::open(int axis) {
 }
 
 void TreeBuilder::close(int axis, std::vector<int> begins) {
-  loop::Block body = std::move(open_.back().block);
+  loops::Block body = std::move(open_.back().block);
   open_.pop_back();
-  open_.back().block.push_back({loop::Loop{.axis = axis, .begins = std::move(begins), .body = std::move(body)}});
+  open_.back().block.push_back({loops::Loop{.axis = axis, .begins = std::move(begins), .body = std::move(body)}});
 }
 
 bool TreeBuilder::is_defined(int value) const {
@@ -163,8 +163,9 @@ bool TreeBuilder::is_defined(int value) const {
 /// Store a value that a later loop needs.
 void TreeBuilder::keep(int value, Scope& scope) {
   if (const auto kept = keeping_.find(value); kept != keeping_.end()) {
-    scope.block.push_back(
-        {loop::Store{.buffer = kept->second.buffer, .at = kept->second.at, .inside = {}, .value = value}});
+    for (const Kept& place : kept->second) {
+      scope.block.push_back({loops::Store{.buffer = place.buffer, .at = place.at, .inside = {}, .value = value}});
+    }
     keeping_.erase(kept);
   }
 }
@@ -178,7 +179,7 @@ void TreeBuilder::define(int value) {
   for (const int operand : operands) {
     define(operand);
   }
-  TENON_CHECK(!std::holds_alternative<loop::Result>(draft_.value(value).what), "{}: v{} is used before its loop",
+  TENON_CHECK(!std::holds_alternative<loops::Result>(draft_.value(value).what), "{}: v{} is used before its loop",
               draft_.kernel.name, value);
   const AxisSet axes = draft_.values.axes(value);
   for (size_t i = 0; i < open_.size(); ++i) {
@@ -190,10 +191,10 @@ void TreeBuilder::define(int value) {
     if (!is_subset(axes, scope.bound) || !std::ranges::all_of(operands, visible)) {
       continue;
     }
-    scope.block.push_back({loop::Define{value}});
+    scope.block.push_back({loops::Define{value}});
     scope.defined.insert(value);
     keep(value, scope);
-    if (const auto* compute = std::get_if<loop::Compute>(&draft_.value(value).what);
+    if (const auto* compute = std::get_if<loops::Compute>(&draft_.value(value).what);
         compute && is_heavy(compute->prim) && i > 0 && scope.bound != axes && repeats_.empty()) {
       repeats_ = std::string(name(compute->prim));
     }
@@ -207,16 +208,16 @@ void TreeBuilder::leaf(const Task& task) {
     const DraftStore& store = draft_.stores[task.index];
     define(store.value);
     open_.back().block.push_back(
-        {loop::Store{.buffer = store.buffer, .at = store.at, .inside = {}, .value = store.value}});
+        {loops::Store{.buffer = store.buffer, .at = store.at, .inside = {}, .value = store.value}});
     return;
   }
   const DraftReduction& reduction = draft_.reductions[task.index];
-  const loop::Accumulator& accumulator = draft_.accumulator(reduction);
+  const loops::Accumulator& accumulator = draft_.accumulator(reduction);
   define(accumulator.input);
   if (accumulator.position >= 0) {
     define(accumulator.position);
   }
-  open_.back().block.push_back({loop::Accumulate{reduction.accumulator}});
+  open_.back().block.push_back({loops::Accumulate{reduction.accumulator}});
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -226,11 +227,11 @@ bool TreeBuilder::is_dear(int value, AxisSet bound, std::unordered_map<int, bool
   if (is_subset(draft_.values.axes(value), bound) || is_defined(value)) {
     return false;
   }
-  const loop::Value& what = draft_.value(value);
-  if (std::holds_alternative<loop::Result>(what.what)) {
+  const loops::Value& what = draft_.value(value);
+  if (std::holds_alternative<loops::Result>(what.what)) {
     return true;
   }
-  const auto* compute = std::get_if<loop::Compute>(&what.what);
+  const auto* compute = std::get_if<loops::Compute>(&what.what);
   if (!compute) {
     return false;
   }
@@ -303,7 +304,7 @@ std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nest
   }
   std::unordered_map<int, int> loads;
   for (const int value : find_shared(std::move(roots), computed, bound)) {
-    loop::Affine at;
+    loops::Affine at;
     Extent elements = 1;
     for (const int axis : nesting_order(draft_.values.axes(value) & ~shared)) {
       at = add(scale(at, draft_.axis(axis).extent), affine_axis(axis));
@@ -311,8 +312,8 @@ std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nest
     }
     const int buffer = static_cast<int>(draft_.kernel.buffers.size());
     const Dtype dtype = compute_dtype(draft_.values.dtype(value));
-    draft_.kernel.buffers.push_back({.dtype = dtype, .role = loop::Role::scratch, .elements = elements});
-    keeping_[value] = {buffer, at};
+    draft_.kernel.buffers.push_back({.dtype = dtype, .role = loops::Role::scratch, .elements = elements});
+    keeping_[value].push_back({buffer, at});
     loads[value] = draft_.values.load({.buffer = buffer, .at = at, .inside = {}, .lookups = {}});
   }
   return loads;
@@ -344,10 +345,18 @@ void TreeBuilder::block(AxisSet bound, std::vector<Task> tasks) {
           int& value = draft_.stores[task.index].value;
           value = replaced(draft_, value, kept);
         } else {
-          loop::Accumulator& accumulator = draft_.accumulator(draft_.reductions[task.index]);
+          loops::Accumulator& accumulator = draft_.accumulator(draft_.reductions[task.index]);
           rewritten_.try_emplace(task.index, accumulator.input);
           accumulator.input = replaced(draft_, accumulator.input, kept);
         }
+      }
+    }
+    // What loops around are waiting for is defined under another name now.
+    for (const auto& [before, now] : kept) {
+      if (const auto waiting = keeping_.find(before); waiting != keeping_.end() && before != now) {
+        const std::vector<Kept> places = std::move(waiting->second);
+        keeping_.erase(waiting);
+        keeping_[now].insert(keeping_[now].end(), places.begin(), places.end());
       }
     }
   }
@@ -394,7 +403,7 @@ void TreeBuilder::open_nest(AxisSet bound, const Nest& nest) {
 
 void TreeBuilder::add_phase(AxisSet grid, const std::vector<size_t>& stores) {
   AxisSet loops = 0;
-  loop::Phase phase;
+  loops::Phase phase;
   std::vector<int> tiles;
   for (const int axis : nesting_order(grid)) {
     if (draft_.axis(axis).vectorized || draft_.axis(axis).tile_of >= 0) {
@@ -432,7 +441,7 @@ void TreeBuilder::forget_rows() {
   std::unordered_map<int, int> fresh;
   for (size_t i = 0; i < draft_.reductions.size(); ++i) {
     DraftReduction& reduction = draft_.reductions[i];
-    loop::Accumulator accumulator = draft_.accumulator(reduction);
+    loops::Accumulator accumulator = draft_.accumulator(reduction);
     const auto original = rewritten_.find(i);
     const int input = original == rewritten_.end() ? accumulator.input : original->second;
     const int now = accumulator.input;
@@ -457,9 +466,9 @@ int replaced(Draft& draft, int value, std::unordered_map<int, int>& by) {
   if (const auto known = by.find(value); known != by.end()) {
     return known->second;
   }
-  const loop::Value what = draft.value(value);
+  const loops::Value what = draft.value(value);
   int result = value;
-  if (const auto* compute = std::get_if<loop::Compute>(&what.what); compute && !compute->operands.empty()) {
+  if (const auto* compute = std::get_if<loops::Compute>(&what.what); compute && !compute->operands.empty()) {
     std::vector<int> operands;
     for (const int operand : compute->operands) {
       operands.push_back(replaced(draft, operand, by));
@@ -467,9 +476,9 @@ int replaced(Draft& draft, int value, std::unordered_map<int, int>& by) {
     if (operands != compute->operands) {
       result = draft.values.compute(compute->prim, what.dtype, std::move(operands));
     }
-  } else if (const auto* load = std::get_if<loop::Load>(&what.what); load && !load->lookups.empty()) {
-    loop::Load copy = *load;
-    for (loop::Lookup& lookup : copy.lookups) {
+  } else if (const auto* load = std::get_if<loops::Load>(&what.what); load && !load->lookups.empty()) {
+    loops::Load copy = *load;
+    for (loops::Lookup& lookup : copy.lookups) {
       lookup.value = replaced(draft, lookup.value, by);
     }
     result = draft.values.load(std::move(copy));

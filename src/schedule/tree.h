@@ -36,7 +36,7 @@ class TreeBuilder {
  private:
   /// A block whose statements are being collected.
   struct Scope {
-    loop::Block block;
+    loops::Block block;
     AxisSet bound = 0;
     std::unordered_set<int> defined;
   };
@@ -47,7 +47,7 @@ class TreeBuilder {
   };
   struct Kept {
     int buffer = 0;
-    loop::Affine at;
+    loops::Affine at;
   };
 
   void block(AxisSet bound, std::vector<Task> tasks);
@@ -72,8 +72,8 @@ class TreeBuilder {
   Draft& draft_;
   bool keep_rows_;
   std::vector<Scope> open_;
-  std::unordered_map<int, Kept> keeping_;      // values that are stored in scratch as soon as they are defined
-  std::unordered_map<size_t, int> rewritten_;  // reductions that read scratch: their inputs before
+  std::unordered_map<int, std::vector<Kept>> keeping_;  // values that are stored in scratch as soon as they are defined
+  std::unordered_map<size_t, int> rewritten_;           // reductions that read scratch: their inputs before
   std::string repeats_;
 };
 
