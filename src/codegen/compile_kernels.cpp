@@ -15,18 +15,18 @@ JitOptions kernel_jit_options() {
   return options;
 }
 
-Jit::Request kernel_request(const loop::Kernel& kernel, const Target& target, const EmitOptions& options) {
-  return {.key = to_string(options) + '\n' + loop::to_string(kernel, /*canonical=*/true),
+Jit::Request kernel_request(const loops::Kernel& kernel, const Target& target, const EmitOptions& options) {
+  return {.key = to_string(options) + '\n' + loops::to_string(kernel, /*canonical=*/true),
           .symbol = "kernel",
-          .emit = [copy = std::make_shared<const loop::Kernel>(kernel), target, options](llvm::LLVMContext& context) {
+          .emit = [copy = std::make_shared<const loops::Kernel>(kernel), target, options](llvm::LLVMContext& context) {
             return emit_kernel(context, *copy, "kernel", target, options);
           }};
 }
 
-std::vector<KernelFunction> compile_kernels(std::span<const loop::Kernel* const> kernels, Jit& jit,
+std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
                                             const EmitOptions& options) {
   std::vector<Jit::Request> requests;
-  for (const loop::Kernel* kernel : kernels)
+  for (const loops::Kernel* kernel : kernels)
     requests.push_back(kernel_request(*kernel, jit.target(), options));
   std::vector<KernelFunction> functions;
   for (void* address : jit.compile(requests))

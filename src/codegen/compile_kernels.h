@@ -15,11 +15,11 @@ namespace tenon::codegen {
 JitOptions kernel_jit_options();
 
 /// The request that makes `kernel` for `target`. It holds a copy of the kernel.
-Jit::Request kernel_request(const loop::Kernel& kernel, const Target& target, const EmitOptions& options = {});
+Jit::Request kernel_request(const loops::Kernel& kernel, const Target& target, const EmitOptions& options = {});
 
 /// The functions of `kernels`, in order. Kernels of equal canonical text are compiled once. The code lives as long as
 /// `jit`.
-std::vector<KernelFunction> compile_kernels(std::span<const loop::Kernel* const> kernels, Jit& jit,
+std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
                                             const EmitOptions& options = {});
 
 }  // namespace tenon::codegen

@@ -12,13 +12,13 @@ namespace tenon::codegen {
 
 namespace {
 
-const loop::Accumulator& what_is(const Emission& e, int accumulator) {
+const loops::Accumulator& what_is(const Emission& e, int accumulator) {
   return e.kernel.accumulators[static_cast<size_t>(accumulator)];
 }
 
 bool seeks_largest(ReduceOp op) { return op == ReduceOp::max || op == ReduceOp::argmax; }
 
-llvm::Constant* identity(Emission& e, const loop::Accumulator& accumulator, unsigned lanes) {
+llvm::Constant* identity(Emission& e, const loops::Accumulator& accumulator, unsigned lanes) {
   llvm::Type* const type = register_type(e.context(), accumulator.dtype, lanes);
   const unsigned bits = type->getScalarSizeInBits();
   switch (accumulator.op) {
@@ -39,7 +39,7 @@ llvm::Constant* identity(Emission& e, const loop::Accumulator& accumulator, unsi
 }
 
 /// The larger or the smaller of two numbers; a NaN wins, and of two zeros either may.
-llvm::Value* extreme(Emission& e, const loop::Accumulator& accumulator, llvm::Value* held, llvm::Value* next) {
+llvm::Value* extreme(Emission& e, const loops::Accumulator& accumulator, llvm::Value* held, llvm::Value* next) {
   const bool largest = seeks_largest(accumulator.op);
   if (held->getType()->isFPOrFPVectorTy()) {
     if (e.target.triple.starts_with("aarch64")) {
@@ -58,7 +58,7 @@ llvm::Value* extreme(Emission& e, const loop::Accumulator& accumulator, llvm::Va
 }
 
 /// The more extreme of two pairs; of equals, and of two NaNs, the one that comes first.
-Partial first_extreme(Emission& e, const loop::Accumulator& accumulator, const Partial& held, const Partial& next) {
+Partial first_extreme(Emission& e, const loops::Accumulator& accumulator, const Partial& held, const Partial& next) {
   const bool largest = seeks_largest(accumulator.op);
   llvm::Value* beyond = nullptr;
   llvm::Value* equal = nullptr;
@@ -81,7 +81,7 @@ Partial first_extreme(Emission& e, const loop::Accumulator& accumulator, const P
   return {e.b.CreateSelect(take, next.value, held.value), e.b.CreateSelect(take, next.position, held.position)};
 }
 
-Partial combine(Emission& e, const loop::Accumulator& accumulator, const Partial& held, const Partial& next) {
+Partial combine(Emission& e, const loops::Accumulator& accumulator, const Partial& held, const Partial& next) {
   const bool floats = held.value->getType()->isFPOrFPVectorTy();
   switch (accumulator.op) {
     case ReduceOp::sum:
@@ -98,7 +98,7 @@ Partial combine(Emission& e, const loop::Accumulator& accumulator, const Partial
   TENON_CHECK(false, "no such reduction");
 }
 
-Partial identities(Emission& e, const loop::Accumulator& accumulator, unsigned lanes) {
+Partial identities(Emission& e, const loops::Accumulator& accumulator, unsigned lanes) {
   Partial none{identity(e, accumulator, lanes)};
   if (is_arg(accumulator.op)) {
     none.position = llvm::ConstantInt::get(register_type(e.context(), Dtype::i64, lanes),
@@ -124,7 +124,7 @@ OpenAccumulator::Slot& slot_for(Emission& e, int index, unsigned lanes) {
   OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
   const auto found = std::ranges::find(open.slots, lanes, &OpenAccumulator::Slot::lanes);
   if (found != open.slots.end()) return *found;
-  const loop::Accumulator& accumulator = what_is(e, index);
+  const loops::Accumulator& accumulator = what_is(e, index);
   const Partial none = identities(e, accumulator, lanes);
   OpenAccumulator::Slot slot{.lanes = lanes, .memory = {}};
   const auto reserve = [&](llvm::Value* like) {
@@ -140,7 +140,7 @@ OpenAccumulator::Slot& slot_for(Emission& e, int index, unsigned lanes) {
 }
 
 /// The lower half of the lanes combined with the upper half.
-Partial halve(Emission& e, const loop::Accumulator& accumulator, const Partial& partial, unsigned lanes) {
+Partial halve(Emission& e, const loops::Accumulator& accumulator, const Partial& partial, unsigned lanes) {
   std::vector<int> lower(lanes / 2);
   std::iota(lower.begin(), lower.end(), 0);
   std::vector<int> upper(lanes / 2);
@@ -154,7 +154,7 @@ Partial halve(Emission& e, const loop::Accumulator& accumulator, const Partial& 
 
 /// All slots as one scalar: widest first, each folded to the width of the next.
 Partial fold(Emission& e, int index) {
-  const loop::Accumulator& accumulator = what_is(e, index);
+  const loops::Accumulator& accumulator = what_is(e, index);
   std::vector<OpenAccumulator::Slot> slots = e.accumulators[static_cast<size_t>(index)].slots;
   if (slots.empty()) return identities(e, accumulator, 0);
   std::ranges::sort(slots, std::ranges::greater{}, &OpenAccumulator::Slot::lanes);
@@ -178,8 +178,8 @@ Partial fold(Emission& e, int index) {
 }
 
 /// What is held plus the product of the two operands of `product`, rounded once.
-llvm::Value* add_product(Emission& e, const loop::Value& product, llvm::Value* held) {
-  const auto& compute = std::get<loop::Compute>(product.what);
+llvm::Value* add_product(Emission& e, const loops::Value& product, llvm::Value* held) {
+  const auto& compute = std::get<loops::Compute>(product.what);
   std::vector<llvm::Value*> operands;
   for (const int operand : compute.operands) {
     llvm::Value* const value = e.values[static_cast<size_t>(operand)];
@@ -204,7 +204,7 @@ void begin_accumulators(Emission& e, const std::vector<int>& begins) {
 }
 
 void accumulate(Emission& e, int index) {
-  const loop::Accumulator& accumulator = what_is(e, index);
+  const loops::Accumulator& accumulator = what_is(e, index);
   const OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
   const auto input = static_cast<size_t>(accumulator.input);
   const bool fused = e.fused[input];
@@ -212,7 +212,7 @@ void accumulate(Emission& e, int index) {
   bool lanes_differ = open.lanes != e.vector.lanes;  // every lane is an element of its own
   const bool across = lanes_differ;
   if (fused) {
-    lanes_differ |= std::ranges::any_of(std::get<loop::Compute>(e.kernel.values[input].what).operands, varies);
+    lanes_differ |= std::ranges::any_of(std::get<loops::Compute>(e.kernel.values[input].what).operands, varies);
   } else {
     lanes_differ |= varies(accumulator.input);
   }
@@ -245,7 +245,7 @@ void end_accumulators(Emission& e, const std::vector<int>& begins) {
     const bool by_lane = open.lanes != 0 && !open.slots.empty();
     const Partial total = by_lane ? read(e, open.slots[0]) : fold(e, each);
     for (size_t i = 0; i < e.kernel.values.size(); ++i) {
-      const auto* const result = std::get_if<loop::Result>(&e.kernel.values[i].what);
+      const auto* const result = std::get_if<loops::Result>(&e.kernel.values[i].what);
       if (result != nullptr && result->accumulator == each) {
         e.values[i] = is_arg(what_is(e, each).op) ? total.position : total.value;
       }

@@ -18,7 +18,7 @@ llvm::Value* buffer_pointer(Emission& e, int index) {
   llvm::Value*& pointer = e.buffers[static_cast<size_t>(index)];
   if (pointer != nullptr) return pointer;
   pointer = e.in_block(e.entry, [&]() -> llvm::Value* {
-    if (e.buffer(index).role != loop::Role::scratch) {
+    if (e.buffer(index).role != loops::Role::scratch) {
       llvm::LoadInst* const table = e.b.CreateLoad(e.b.getPtrTy(), e.args);  // KernelArgs::buffers
       llvm::LoadInst* const load =
           e.b.CreateLoad(e.b.getPtrTy(), e.b.CreateConstGEP1_64(e.b.getPtrTy(), table, static_cast<uint64_t>(index)));
@@ -29,7 +29,7 @@ llvm::Value* buffer_pointer(Emission& e, int index) {
     }
     llvm::Value* offset = e.b.getInt64(0);
     for (int i = 0; i < index; ++i) {
-      if (e.buffer(i).role != loop::Role::scratch) continue;
+      if (e.buffer(i).role != loops::Role::scratch) continue;
       llvm::Value* const bytes =
           e.b.CreateNSWMul(extent(e, e.buffer(i).elements), e.b.getInt64(byte_size(e.buffer(i).dtype)));
       llvm::Value* const rounded = e.b.CreateAnd(e.b.CreateNSWAdd(bytes, e.b.getInt64(63)), ~uint64_t{63});
@@ -42,14 +42,14 @@ llvm::Value* buffer_pointer(Emission& e, int index) {
 
 /// The address of an affine position. The innermost axis comes last and alone, so that all accesses of a loop share it
 /// as an index register.
-llvm::Value* element_pointer(Emission& e, int buffer, const loop::Affine& at) {
+llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
   llvm::Type* const element = memory_type(e.context(), e.buffer(buffer).dtype, 0);
   llvm::Value* pointer = buffer_pointer(e, buffer);
-  loop::Affine outer = at;
-  loop::Affine inner;
+  loops::Affine outer = at;
+  loops::Affine inner;
   if (at.base.is_constant()) std::swap(inner.base, outer.base);
   const auto deepest = std::ranges::max_element(
-      outer.terms, {}, [&](const loop::Term& term) { return e.depths[static_cast<size_t>(term.axis)]; });
+      outer.terms, {}, [&](const loops::Term& term) { return e.depths[static_cast<size_t>(term.axis)]; });
   if (deepest != outer.terms.end()) {
     inner.terms.push_back(*deepest);
     outer.terms.erase(deepest);
@@ -63,14 +63,14 @@ llvm::Value* element_pointer(Emission& e, int buffer, const loop::Affine& at) {
 
 }  // namespace
 
-Address address_of(Emission& e, int buffer, const loop::Affine& at) {
+Address address_of(Emission& e, int buffer, const loops::Affine& at) {
   return {.first = element_pointer(e, buffer, at),
           .stride = e.vector.lanes == 0 ? Extent(0) : scale_of(at, e.vector.axis)};
 }
 
-void Lookups::move(Address& address, const loop::Load& what) {
+void Lookups::move(Address& address, const loops::Load& what) {
   llvm::Type* const element = memory_type(e_.context(), e_.buffer(what.buffer).dtype, 0);
-  for (const loop::Lookup& lookup : what.lookups) {
+  for (const loops::Lookup& lookup : what.lookups) {
     llvm::Value* const offset = checked_offset(lookup);
     if (is_vector(offset)) {
       address.offset = address.offset == nullptr ? offset : e_.b.CreateNSWAdd(address.offset, offset);
@@ -84,7 +84,7 @@ void Lookups::move(Address& address, const loop::Load& what) {
   }
 }
 
-llvm::Value* Lookups::checked_offset(const loop::Lookup& lookup) {
+llvm::Value* Lookups::checked_offset(const loops::Lookup& lookup) {
   llvm::Value* const value = e_.values[static_cast<size_t>(lookup.value)];
   const auto like_value = [&](llvm::Value* scalar) { return is_vector(value) ? spread(e_, scalar) : scalar; };
   llvm::Value* bad = e_.b.CreateICmpUGE(value, like_value(extent(e_, lookup.size)));
@@ -93,7 +93,7 @@ llvm::Value* Lookups::checked_offset(const loop::Lookup& lookup) {
   return e_.b.CreateNSWMul(value, like_value(extent(e_, lookup.stride)));
 }
 
-void Lookups::check(const loop::Lookup& lookup, llvm::Value* bad, llvm::Value* value) {
+void Lookups::check(const loops::Lookup& lookup, llvm::Value* bad, llvm::Value* value) {
   llvm::BasicBlock* const cold = failed_.emplace_back(e_.block("out_of_range"));
   llvm::BasicBlock* const next = e_.block("in_range");
   llvm::Value* const any = is_vector(bad) ? e_.b.CreateOrReduce(bad) : bad;

@@ -10,7 +10,7 @@ namespace tenon::codegen {
 
 namespace {
 
-bool depends_on_lane(const Emission& e, const loop::Affine& at) {
+bool depends_on_lane(const Emission& e, const loops::Affine& at) {
   return e.vector.lanes != 0 && scale_of(at, e.vector.axis) != Extent(0);
 }
 
@@ -42,7 +42,7 @@ llvm::Value* unsigned_size(Emission& e, const Extent& size) {
 
 /// 0 <= index < size for one bound that depends on the lane. Along a stride of 1 or -1 the bound is a range of lanes,
 /// which costs no vectors of 64-bit positions.
-llvm::Value* lane_bound(Emission& e, const loop::Bound& bound) {
+llvm::Value* lane_bound(Emission& e, const loops::Bound& bound) {
   const Extent stride = scale_of(bound.index, e.vector.axis);
   if (stride == Extent(1)) {
     llvm::Value* const start = first_lane(e, bound.index);
@@ -78,12 +78,13 @@ llvm::Value* extent(Emission& e, const Extent& size) {
   return loaded;
 }
 
-llvm::Value* first_lane(Emission& e, const loop::Affine& at) {
+llvm::Value* first_lane(Emission& e, const loops::Affine& at) {
   // Outer axes first: what an inner loop does not change stays outside of it. A constant last: addresses take it in.
-  std::vector<loop::Term> terms = at.terms;
-  std::ranges::stable_sort(terms, {}, [&](const loop::Term& term) { return e.depths[static_cast<size_t>(term.axis)]; });
+  std::vector<loops::Term> terms = at.terms;
+  std::ranges::stable_sort(terms, {},
+                           [&](const loops::Term& term) { return e.depths[static_cast<size_t>(term.axis)]; });
   llvm::Value* sum = at.base.is_constant() ? nullptr : extent(e, at.base);
-  for (const loop::Term& term : terms) {
+  for (const loops::Term& term : terms) {
     llvm::Value* const axis = e.axes[static_cast<size_t>(term.axis)];
     TENON_CHECK(axis != nullptr, "axis {} is used outside of its loop", term.axis);
     llvm::Value* const product = times(e, axis, term.scale);
@@ -93,7 +94,7 @@ llvm::Value* first_lane(Emission& e, const loop::Affine& at) {
   return at.base.is_constant() ? e.b.CreateNSWAdd(sum, extent(e, at.base)) : sum;
 }
 
-llvm::Value* position(Emission& e, const loop::Affine& at) {
+llvm::Value* position(Emission& e, const loops::Affine& at) {
   llvm::Value* const first = first_lane(e, at);
   if (!depends_on_lane(e, at)) return first;
   llvm::Value* const scale = spread(e, extent(e, scale_of(at, e.vector.axis)));
@@ -119,24 +120,24 @@ llvm::Value* both(Emission& e, llvm::Value* a, llvm::Value* b) {
   return a == nullptr ? b : b == nullptr ? a : e.b.CreateAnd(a, b);
 }
 
-llvm::Value* uniform_bounds(Emission& e, const std::vector<loop::Bound>& bounds) {
+llvm::Value* uniform_bounds(Emission& e, const std::vector<loops::Bound>& bounds) {
   llvm::Value* all = nullptr;
-  for (const loop::Bound& bound : bounds) {
+  for (const loops::Bound& bound : bounds) {
     if (depends_on_lane(e, bound.index)) continue;
     all = both(e, all, e.b.CreateICmpULT(first_lane(e, bound.index), unsigned_size(e, bound.size)));
   }
   return all;
 }
 
-llvm::Value* lane_bounds(Emission& e, const std::vector<loop::Bound>& bounds) {
+llvm::Value* lane_bounds(Emission& e, const std::vector<loops::Bound>& bounds) {
   llvm::Value* all = nullptr;
-  for (const loop::Bound& bound : bounds) {
+  for (const loops::Bound& bound : bounds) {
     if (depends_on_lane(e, bound.index)) all = both(e, all, lane_bound(e, bound));
   }
   return all;
 }
 
-llvm::Value* compare_positions(Emission& e, Prim prim, const loop::Affine& a, const loop::Affine& b) {
+llvm::Value* compare_positions(Emission& e, Prim prim, const loops::Affine& a, const loops::Affine& b) {
   const Extent stride = scale_of(a, e.vector.axis) - scale_of(b, e.vector.axis);
   if (prim == Prim::eq || (stride != Extent(1) && stride != Extent(-1))) return nullptr;
   // a - b is d + lane or d - lane; it is below a limit for the first lanes or for the last.

@@ -11,40 +11,40 @@ namespace tenon::codegen {
 namespace {
 
 /// How often each value is an operand, once for every statement.
-std::vector<int> count_uses(const loop::Kernel& kernel) {
+std::vector<int> count_uses(const loops::Kernel& kernel) {
   std::vector<int> uses(kernel.values.size());
   const auto use = [&](int value) { ++uses[static_cast<size_t>(value)]; };
-  const auto visit = [&](const loop::Statement& statement) {
-    if (const auto* define = std::get_if<loop::Define>(&statement.what)) {
-      const loop::Value& value = kernel.values[static_cast<size_t>(define->value)];
-      if (const auto* compute = std::get_if<loop::Compute>(&value.what)) {
+  const auto visit = [&](const loops::Statement& statement) {
+    if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
+      const loops::Value& value = kernel.values[static_cast<size_t>(define->value)];
+      if (const auto* compute = std::get_if<loops::Compute>(&value.what)) {
         for (const int operand : compute->operands)
           use(operand);
-      } else if (const auto* load = std::get_if<loop::Load>(&value.what)) {
-        for (const loop::Lookup& lookup : load->lookups)
+      } else if (const auto* load = std::get_if<loops::Load>(&value.what)) {
+        for (const loops::Lookup& lookup : load->lookups)
           use(lookup.value);
       }
-    } else if (const auto* store = std::get_if<loop::Store>(&statement.what)) {
+    } else if (const auto* store = std::get_if<loops::Store>(&statement.what)) {
       use(store->value);
-    } else if (const auto* accumulate = std::get_if<loop::Accumulate>(&statement.what)) {
-      const loop::Accumulator& accumulator = kernel.accumulators[static_cast<size_t>(accumulate->accumulator)];
+    } else if (const auto* accumulate = std::get_if<loops::Accumulate>(&statement.what)) {
+      const loops::Accumulator& accumulator = kernel.accumulators[static_cast<size_t>(accumulate->accumulator)];
       use(accumulator.input);
       if (accumulator.position >= 0) use(accumulator.position);
     }
   };
-  for (const loop::Phase& phase : kernel.phases)
+  for (const loops::Phase& phase : kernel.phases)
     for_each_statement(phase.body, visit);
   return uses;
 }
 
 /// The one place where a product and a sum are rounded together: a product that is only added to an accumulator.
-std::vector<bool> fused_products(const loop::Kernel& kernel, const Target& target) {
+std::vector<bool> fused_products(const loops::Kernel& kernel, const Target& target) {
   std::vector<bool> fused(kernel.values.size());
   if (!target.fma) return fused;
   const std::vector<int> uses = count_uses(kernel);
-  for (const loop::Accumulator& accumulator : kernel.accumulators) {
+  for (const loops::Accumulator& accumulator : kernel.accumulators) {
     const auto input = static_cast<size_t>(accumulator.input);
-    const auto* compute = std::get_if<loop::Compute>(&kernel.values[input].what);
+    const auto* compute = std::get_if<loops::Compute>(&kernel.values[input].what);
     fused[input] = accumulator.op == ReduceOp::sum && is_float(accumulator.dtype) && compute != nullptr &&
                    compute->prim == Prim::mul && uses[input] == 1;
   }
@@ -53,7 +53,7 @@ std::vector<bool> fused_products(const loop::Kernel& kernel, const Target& targe
 
 /// The loop over [begin, end) of the grid. Division finds the axes of the first iteration; from there they count like
 /// digits.
-void emit_grid(Emission& e, const loop::Phase& phase, llvm::Value* begin, llvm::Value* end) {
+void emit_grid(Emission& e, const loops::Phase& phase, llvm::Value* begin, llvm::Value* end) {
   llvm::BasicBlock* const start = e.block("grid");
   llvm::BasicBlock* const inside = e.block("iteration");
   llvm::BasicBlock* const done = e.block("done");
@@ -119,7 +119,7 @@ void emit_function(Emission& e, const std::string& symbol) {
   e.b.CreateRetVoid();
 
   std::vector<llvm::BasicBlock*> starts;
-  for (const loop::Phase& phase : e.kernel.phases) {
+  for (const loops::Phase& phase : e.kernel.phases) {
     e.entry = e.block("phase");
     starts.push_back(e.entry);
     e.sizes.clear();
@@ -145,7 +145,7 @@ void emit_function(Emission& e, const std::string& symbol) {
 
 }  // namespace
 
-Emission::Emission(llvm::Module& into, const loop::Kernel& what, const Target& machine, const EmitOptions& how)
+Emission::Emission(llvm::Module& into, const loops::Kernel& what, const Target& machine, const EmitOptions& how)
     : module(into),
       kernel(what),
       target(machine),
@@ -168,7 +168,7 @@ llvm::Value* Emission::in_block(llvm::BasicBlock* place, const std::function<llv
   return emit();
 }
 
-std::unique_ptr<llvm::Module> emit_kernel(llvm::LLVMContext& context, const loop::Kernel& kernel,
+std::unique_ptr<llvm::Module> emit_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,
                                           const std::string& symbol, const Target& target, const EmitOptions& options) {
   auto module = std::make_unique<llvm::Module>(symbol, context);
   Emission e(*module, kernel, target, options);

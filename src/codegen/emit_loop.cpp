@@ -13,13 +13,13 @@ namespace {
 constexpr int64_t kWriteOut = 4;
 constexpr int kWriteOutCost = 32;
 
-llvm::Value* compute(Emission& e, const loop::Value& value) {
-  const auto& what = std::get<loop::Compute>(value.what);
+llvm::Value* compute(Emission& e, const loops::Value& value) {
+  const auto& what = std::get<loops::Compute>(value.what);
   if (what.prim == Prim::constant) return emit_constant(e.context(), value.dtype, what.literal, 0);
   const auto operand = [&](size_t i) { return e.values[static_cast<size_t>(what.operands[i])]; };
   if ((what.prim == Prim::lt || what.prim == Prim::le) && (is_vector(operand(0)) || is_vector(operand(1)))) {
     const auto affine = [&](size_t i) {
-      return std::get_if<loop::Position>(&e.kernel.values[static_cast<size_t>(what.operands[i])].what);
+      return std::get_if<loops::Position>(&e.kernel.values[static_cast<size_t>(what.operands[i])].what);
     };
     if (affine(0) != nullptr && affine(1) != nullptr) {
       llvm::Value* const mask = compare_positions(e, what.prim, affine(0)->at, affine(1)->at);
@@ -42,18 +42,18 @@ llvm::Value* compute(Emission& e, const loop::Value& value) {
 
 void define(Emission& e, int index) {
   if (e.fused[static_cast<size_t>(index)]) return;
-  const loop::Value& value = e.kernel.values[static_cast<size_t>(index)];
+  const loops::Value& value = e.kernel.values[static_cast<size_t>(index)];
   llvm::Value*& result = e.values[static_cast<size_t>(index)];
-  if (const auto* what = std::get_if<loop::Load>(&value.what)) {
+  if (const auto* what = std::get_if<loops::Load>(&value.what)) {
     result = load(e, *what);
-  } else if (const auto* at = std::get_if<loop::Position>(&value.what)) {
+  } else if (const auto* at = std::get_if<loops::Position>(&value.what)) {
     result = position(e, at->at);
   } else {
     result = compute(e, value);
   }
 }
 
-llvm::Value* trip_count(Emission& e, const loop::Axis& axis) {
+llvm::Value* trip_count(Emission& e, const loops::Axis& axis) {
   llvm::Value* const whole = extent(e, axis.extent);
   if (axis.tile_of < 0) return whole;
   TENON_CHECK(axis.tile_of != e.vector.axis || e.vector.lanes == 0, "the length of a tile depends on the lane");
@@ -63,7 +63,7 @@ llvm::Value* trip_count(Emission& e, const loop::Axis& axis) {
 }
 
 /// The vectorised loop over `count` elements in the widths of `plan`.
-void run_widths(Emission& e, const loop::Loop& loop, const VectorPlan& plan, llvm::Value* count, bool unit_strides) {
+void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, llvm::Value* count, bool unit_strides) {
   llvm::Value* done = e.b.getInt64(0);
   const auto run = [&](llvm::Value* end, unsigned lanes, bool masked) {
     counted_loop(e, done, end, lanes, [&](llvm::Value* first) {
@@ -90,7 +90,7 @@ void run_widths(Emission& e, const loop::Loop& loop, const VectorPlan& plan, llv
   });
 }
 
-void vector_loop(Emission& e, const loop::Loop& loop, llvm::Value* count) {
+void vector_loop(Emission& e, const loops::Loop& loop, llvm::Value* count) {
   VectorPlan plan = plan_vector_loop(e.kernel, loop, e.target);
   if (plan.run_time_strides.empty()) return run_widths(e, loop, plan, count, false);
   llvm::Value* contiguous = nullptr;
@@ -111,8 +111,8 @@ void vector_loop(Emission& e, const loop::Loop& loop, llvm::Value* count) {
   e.b.SetInsertPoint(next);
 }
 
-void emit_loop(Emission& e, const loop::Loop& loop) {
-  const loop::Axis& axis = e.axis(loop.axis);
+void emit_loop(Emission& e, const loops::Loop& loop) {
+  const loops::Axis& axis = e.axis(loop.axis);
   begin_accumulators(e, loop.begins);
   llvm::Value* const count = trip_count(e, axis);
   const int64_t known = axis.tile_of < 0 ? axis.extent.constant().value_or(-1) : -1;  // -1: not known
@@ -140,16 +140,16 @@ void emit_loop(Emission& e, const loop::Loop& loop) {
 
 }  // namespace
 
-void emit_block(Emission& e, const loop::Block& block) {
-  for (const loop::Statement& statement : block) {
-    if (const auto* each = std::get_if<loop::Define>(&statement.what)) {
+void emit_block(Emission& e, const loops::Block& block) {
+  for (const loops::Statement& statement : block) {
+    if (const auto* each = std::get_if<loops::Define>(&statement.what)) {
       define(e, each->value);
-    } else if (const auto* written = std::get_if<loop::Store>(&statement.what)) {
+    } else if (const auto* written = std::get_if<loops::Store>(&statement.what)) {
       store(e, *written);
-    } else if (const auto* fed = std::get_if<loop::Accumulate>(&statement.what)) {
+    } else if (const auto* fed = std::get_if<loops::Accumulate>(&statement.what)) {
       accumulate(e, fed->accumulator);
     } else {
-      emit_loop(e, std::get<loop::Loop>(statement.what));
+      emit_loop(e, std::get<loops::Loop>(statement.what));
     }
   }
 }

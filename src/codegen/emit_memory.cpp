@@ -151,16 +151,16 @@ class LaneAccess {
 };
 
 /// Whether an access is the same for all lanes.
-bool is_uniform(Emission& e, const loop::Affine& at, const std::vector<loop::Bound>& inside) {
+bool is_uniform(Emission& e, const loops::Affine& at, const std::vector<loops::Bound>& inside) {
   if (e.vector.lanes == 0) return true;
-  return scale_of(at, e.vector.axis) == Extent(0) && std::ranges::none_of(inside, [&](const loop::Bound& bound) {
+  return scale_of(at, e.vector.axis) == Extent(0) && std::ranges::none_of(inside, [&](const loops::Bound& bound) {
            return scale_of(bound.index, e.vector.axis) != Extent(0);
          });
 }
 
 }  // namespace
 
-llvm::Value* load(Emission& e, const loop::Load& what) {
+llvm::Value* load(Emission& e, const loops::Load& what) {
   const Dtype dtype = e.buffer(what.buffer).dtype;
   const bool uniform = is_uniform(e, what.at, what.inside) && std::ranges::none_of(what.lookups, [&](const auto& each) {
                          return is_vector(e.values[static_cast<size_t>(each.value)]);
@@ -182,7 +182,7 @@ llvm::Value* load(Emission& e, const loop::Load& what) {
   return widen(e.scalar_context, dtype, when(e, inside, read_inside, llvm::Constant::getNullValue(type)));
 }
 
-void store(Emission& e, const loop::Store& what) {
+void store(Emission& e, const loops::Store& what) {
   const Dtype dtype = e.buffer(what.buffer).dtype;
   llvm::Value* value = e.values[static_cast<size_t>(what.value)];
   const bool uniform = is_uniform(e, what.at, what.inside) && !is_vector(value);
@@ -211,8 +211,8 @@ void name_alias_scopes(Emission& e) {
   std::vector<llvm::MDNode*> scopes;
   for (size_t i = 0; i < e.kernel.buffers.size(); ++i)
     scopes.push_back(builder.createAnonymousAliasScope(domain));
-  const auto stands_alone = [&](const loop::Buffer& buffer) {
-    return buffer.role == loop::Role::input ? e.options.inputs_stay : buffer.role != loop::Role::output;
+  const auto stands_alone = [&](const loops::Buffer& buffer) {
+    return buffer.role == loops::Role::input ? e.options.inputs_stay : buffer.role != loops::Role::output;
   };
   for (size_t i = 0; i < scopes.size(); ++i) {
     std::vector<llvm::Metadata*> others;

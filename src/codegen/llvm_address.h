@@ -16,7 +16,7 @@ struct Address {
 };
 
 /// The address of an affine position: of the first lane, and the stride of the others.
-Address address_of(Emission& e, int buffer, const loop::Affine& at);
+Address address_of(Emission& e, int buffer, const loops::Affine& at);
 
 /// Checks positions that data decides where `mask` holds (null: everywhere). A bad one is reported, and the code leaves
 /// for result(): nothing is read at all then, because a table may have no position to read instead.
@@ -25,14 +25,14 @@ class Lookups {
   Lookups(Emission& e, llvm::Value* mask) : e_(e), mask_(mask), end_(e.block("looked_up")) {}
 
   /// Moves an address by what is looked up.
-  void move(Address& address, const loop::Load& what);
+  void move(Address& address, const loops::Load& what);
   /// `loaded` where nothing failed, else 0. To be called once, after the load.
   llvm::Value* result(llvm::Value* loaded);
 
  private:
   /// The checked position times its stride, a scalar or a vector.
-  llvm::Value* checked_offset(const loop::Lookup& lookup);
-  void check(const loop::Lookup& lookup, llvm::Value* bad, llvm::Value* value);
+  llvm::Value* checked_offset(const loops::Lookup& lookup);
+  void check(const loops::Lookup& lookup, llvm::Value* bad, llvm::Value* value);
 
   Emission& e_;
   llvm::Value* mask_;

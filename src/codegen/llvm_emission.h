@@ -49,10 +49,10 @@ struct OpenAccumulator {
 };
 
 struct Emission {
-  Emission(llvm::Module& into, const loop::Kernel& what, const Target& machine, const EmitOptions& how);
+  Emission(llvm::Module& into, const loops::Kernel& what, const Target& machine, const EmitOptions& how);
 
   llvm::Module& module;
-  const loop::Kernel& kernel;
+  const loops::Kernel& kernel;
   const Target& target;
   const EmitOptions& options;
   llvm::IRBuilder<> b;
@@ -80,8 +80,8 @@ struct Emission {
   // Small things that every part needs.
   llvm::LLVMContext& context() { return module.getContext(); }
   llvm::IntegerType* i64() { return b.getInt64Ty(); }
-  const loop::Axis& axis(int index) const { return kernel.axes[static_cast<size_t>(index)]; }
-  const loop::Buffer& buffer(int index) const { return kernel.buffers[static_cast<size_t>(index)]; }
+  const loops::Axis& axis(int index) const { return kernel.axes[static_cast<size_t>(index)]; }
+  const loops::Buffer& buffer(int index) const { return kernel.buffers[static_cast<size_t>(index)]; }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context(), name, function); }
   /// Code of `emit`, placed at the end of `entry` or another block that ends in a branch.
   llvm::Value* in_block(llvm::BasicBlock* place, const std::function<llvm::Value*()>& emit);
@@ -94,9 +94,9 @@ inline bool is_vector(const llvm::Value* value) { return value->getType()->isVec
 /// The value of an extent: an immediate, or a size that was loaded once.
 llvm::Value* extent(Emission& e, const Extent& size);
 /// An affine expression at the first lane.
-llvm::Value* first_lane(Emission& e, const loop::Affine& at);
+llvm::Value* first_lane(Emission& e, const loops::Affine& at);
 /// An affine expression: a scalar, or a vector where it depends on the vectorised axis.
-llvm::Value* position(Emission& e, const loop::Affine& at);
+llvm::Value* position(Emission& e, const loops::Affine& at);
 /// 0, 1, 2 ... in every lane of an integer type of so many bits.
 llvm::Constant* lane_numbers(Emission& e, unsigned bits);
 /// A scalar in every lane; vectors stay.
@@ -106,17 +106,17 @@ llvm::Value* lanes_below(Emission& e, llvm::Value* count);
 /// Both, where null stands for always.
 llvm::Value* both(Emission& e, llvm::Value* a, llvm::Value* b);
 /// Where all bounds hold that do not depend on the lane: an i1, or null.
-llvm::Value* uniform_bounds(Emission& e, const std::vector<loop::Bound>& bounds);
+llvm::Value* uniform_bounds(Emission& e, const std::vector<loops::Bound>& bounds);
 /// Where all others hold: a vector of i1, or null.
-llvm::Value* lane_bounds(Emission& e, const std::vector<loop::Bound>& bounds);
+llvm::Value* lane_bounds(Emission& e, const std::vector<loops::Bound>& bounds);
 /// a < b, a <= b or a == b of two positions, of which at least one depends on the lane; null when that needs vectors of
 /// the positions themselves.
-llvm::Value* compare_positions(Emission& e, Prim prim, const loop::Affine& a, const loop::Affine& b);
+llvm::Value* compare_positions(Emission& e, Prim prim, const loops::Affine& a, const loops::Affine& b);
 
 // emit_memory.cpp: loads, stores, lookups.
 
-llvm::Value* load(Emission& e, const loop::Load& what);
-void store(Emission& e, const loop::Store& what);
+llvm::Value* load(Emission& e, const loops::Load& what);
+void store(Emission& e, const loops::Store& what);
 /// Sets up Emission::alias_scopes and distinct_from.
 void name_alias_scopes(Emission& e);
 
@@ -134,7 +134,7 @@ void end_accumulators(Emission& e, const std::vector<int>& begins);
 
 // emit_loop.cpp
 
-void emit_block(Emission& e, const loop::Block& block);
+void emit_block(Emission& e, const loops::Block& block);
 /// for (i = begin; i < end; i += step) body(i).
 void counted_loop(Emission& e, llvm::Value* begin, llvm::Value* end, unsigned step,
                   const std::function<void(llvm::Value*)>& body);

@@ -15,7 +15,7 @@ namespace tenon::codegen {
 
 /// A module that defines the function `symbol`, a KernelFunction (kernel/abi.h). The kernel must be well-formed. Names
 /// of axes and of the kernel leave no trace: kernels of equal canonical text give equal code.
-std::unique_ptr<llvm::Module> emit_kernel(llvm::LLVMContext& context, const loop::Kernel& kernel,
+std::unique_ptr<llvm::Module> emit_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,
                                           const std::string& symbol, const Target& target, const EmitOptions& options);
 
 }  // namespace tenon::codegen

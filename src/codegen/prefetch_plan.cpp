@@ -6,7 +6,7 @@
 
 namespace tenon::codegen {
 
-using namespace loop;
+using namespace loops;
 
 namespace {
 
@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kStreams = 4;
 
 /// What the loop reads and writes side by side and anew in every iteration of the loop `around` it.
-void add_streams(const Kernel& kernel, const loop::Loop& loop, int around, bool alone, std::vector<Prefetch>& streams) {
+void add_streams(const Kernel& kernel, const loops::Loop& loop, int around, bool alone,
+                 std::vector<Prefetch>& streams) {
   const auto add = [&](int buffer, const Affine& at, bool writes) {
     const Extent next = around < 0 ? Extent(0) : scale_of(at, around);
     if (scale_of(at, loop.axis) != Extent(1) || next == Extent(0)) return;
@@ -39,9 +40,9 @@ class Planner {
   explicit Planner(const Kernel& kernel) : kernel_(kernel) {}
 
   void visit(const Block& block, int around) {
-    std::vector<const loop::Loop*> rows;
+    std::vector<const loops::Loop*> rows;
     for (const Statement& statement : block) {
-      const auto* inner = std::get_if<loop::Loop>(&statement.what);
+      const auto* inner = std::get_if<loops::Loop>(&statement.what);
       if (inner == nullptr) continue;
       if (kernel_.axes[static_cast<size_t>(inner->axis)].vectorized) {
         rows.push_back(inner);
@@ -55,14 +56,14 @@ class Planner {
   PrefetchPlan plan;
 
  private:
-  void plan_rows(const std::vector<const loop::Loop*>& rows, int around) {
+  void plan_rows(const std::vector<const loops::Loop*>& rows, int around) {
     const bool alone = rows.size() == 1;
-    const loop::Loop* const host =
-        *std::max_element(rows.begin() + (alone ? 0 : 1), rows.end(), [&](const loop::Loop* a, const loop::Loop* b) {
+    const loops::Loop* const host =
+        *std::max_element(rows.begin() + (alone ? 0 : 1), rows.end(), [&](const loops::Loop* a, const loops::Loop* b) {
           return block_cost(kernel_, a->body) < block_cost(kernel_, b->body);
         });
     std::vector<Prefetch> streams;
-    for (const loop::Loop* each : rows) {
+    for (const loops::Loop* each : rows) {
       if (each->axis == host->axis) add_streams(kernel_, *each, around, alone, streams);
     }
     if (!streams.empty() && streams.size() <= kStreams) plan.emplace(host, std::move(streams));

@@ -12,7 +12,7 @@ namespace tenon::codegen {
 /// the least that helps.
 struct Prefetch {
   int buffer = 0;
-  loop::Affine at;
+  loops::Affine at;
   Extent ahead;
   bool writes = false;
 
@@ -20,13 +20,13 @@ struct Prefetch {
 };
 
 /// By the loop that fetches, a statement of the kernel.
-using PrefetchPlan = std::unordered_map<const loop::Loop*, std::vector<Prefetch>>;
+using PrefetchPlan = std::unordered_map<const loops::Loop*, std::vector<Prefetch>>;
 
 /// Several loops over one row leave memory idle while they compute, and it takes a while to get going at the next row:
 /// so the dearest of them, past the first, fetches what the next row needs. A loop on its own fetches a little ahead:
 /// processors do that too, but they stop at the end of a page.
 ///   before: loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max) }
 ///   after:  loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max), prefetch x[i + 1, j] }
-PrefetchPlan plan_prefetches(const loop::Kernel& kernel);
+PrefetchPlan plan_prefetches(const loops::Kernel& kernel);
 
 }  // namespace tenon::codegen

@@ -7,7 +7,7 @@
 
 namespace tenon::codegen {
 
-using namespace loop;
+using namespace loops;
 
 namespace {
 
@@ -92,7 +92,7 @@ class Survey {
         use(accumulator.input);
         if (accumulator.position >= 0) use(accumulator.position);
       } else {
-        number_uses(std::get<loop::Loop>(statement.what).body);
+        number_uses(std::get<loops::Loop>(statement.what).body);
         ++clock_;  // a value from outside of the loop lives to its end
       }
     }
@@ -154,7 +154,7 @@ class Survey {
         cost += accumulator.op == ReduceOp::sum ? 1 : is_arg(accumulator.op) ? 8 : 3;
         accumulators_ += units(accumulator.dtype) * (is_arg(accumulator.op) ? 3 : 1);
       } else {
-        const auto& inner = std::get<loop::Loop>(statement.what);
+        const auto& inner = std::get<loops::Loop>(statement.what);
         visit(inner.body);
         ++clock_;
         define_results(inner);
@@ -164,7 +164,7 @@ class Survey {
   }
 
   /// What loops inside this one accumulate is one result a lane.
-  void define_results(const loop::Loop& inner) {
+  void define_results(const loops::Loop& inner) {
     for (size_t i = 0; i < kernel_.values.size(); ++i) {
       const auto* result = std::get_if<Result>(&kernel_.values[i].what);
       if (result != nullptr && std::ranges::find(inner.begins, result->accumulator) != inner.begins.end()) {
@@ -216,7 +216,7 @@ Extent scale_of(const Affine& at, int axis) {
   return 0;
 }
 
-VectorPlan plan_vector_loop(const Kernel& kernel, const loop::Loop& loop, const Target& target) {
+VectorPlan plan_vector_loop(const Kernel& kernel, const loops::Loop& loop, const Target& target) {
   Survey survey(kernel, loop.axis);
   survey.run(loop.body);
   VectorPlan plan;
@@ -239,7 +239,7 @@ int block_cost(const Kernel& kernel, const Block& block) {
     if (const auto* define = std::get_if<Define>(&statement.what)) {
       const auto* compute = std::get_if<Compute>(&kernel.values[static_cast<size_t>(define->value)].what);
       cost += compute != nullptr ? prim_cost(compute->prim, compute->operand_dtype) : 1;
-    } else if (const auto* inner = std::get_if<loop::Loop>(&statement.what)) {
+    } else if (const auto* inner = std::get_if<loops::Loop>(&statement.what)) {
       cost += 4 * block_cost(kernel, inner->body) + 4;
     } else {
       cost += 1;

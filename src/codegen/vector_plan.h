@@ -17,12 +17,12 @@ struct VectorPlan {
   std::vector<Extent> run_time_strides;  // along the axis, other than constants, each once
 };
 
-VectorPlan plan_vector_loop(const loop::Kernel& kernel, const loop::Loop& loop, const Target& target);
+VectorPlan plan_vector_loop(const loops::Kernel& kernel, const loops::Loop& loop, const Target& target);
 
 /// The scale of `axis` in `at`; 0 where it does not occur.
-Extent scale_of(const loop::Affine& at, int axis);
+Extent scale_of(const loops::Affine& at, int axis);
 
 /// A guess at the instructions that a block costs for one vector (or scalar) of elements.
-int block_cost(const loop::Kernel& kernel, const loop::Block& block);
+int block_cost(const loops::Kernel& kernel, const loops::Block& block);
 
 }  // namespace tenon::codegen

@@ -9,10 +9,10 @@
 namespace tenon {
 namespace {
 
-KernelCode interpret_kernels(std::span<const loop::Kernel> kernels) {
+KernelCode interpret_kernels(std::span<const loops::Kernel> kernels) {
   KernelCode code{.entries = {}, .keep_alive = nullptr, .description = "loop interpreter"};
-  for (const loop::Kernel& kernel : kernels) {
-    code.entries.push_back(loop::interpreted(kernel));
+  for (const loops::Kernel& kernel : kernels) {
+    code.entries.push_back(loops::interpreted(kernel));
   }
   return code;
 }
@@ -31,10 +31,10 @@ std::shared_ptr<codegen::Jit> shared_jit(bool disk_cache) {
   return disk_cache ? with_cache : without;
 }
 
-KernelCode compile_natively(std::span<const loop::Kernel> kernels, bool disk_cache) {
+KernelCode compile_natively(std::span<const loops::Kernel> kernels, bool disk_cache) {
   const std::shared_ptr<codegen::Jit> jit = shared_jit(disk_cache);
-  std::vector<const loop::Kernel*> pointers;
-  for (const loop::Kernel& kernel : kernels) {
+  std::vector<const loops::Kernel*> pointers;
+  for (const loops::Kernel& kernel : kernels) {
     pointers.push_back(&kernel);
   }
   KernelCode code{.entries = {}, .keep_alive = jit, .description = codegen::describe(jit->target())};
@@ -52,7 +52,7 @@ KernelCode compile_natively(std::span<const loop::Kernel> kernels, bool disk_cac
 
 bool has_native_code() { return true; }
 
-KernelCode make_code(std::span<const loop::Kernel> kernels, const BackendOptions& options) {
+KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions& options) {
   return options.native ? compile_natively(kernels, options.disk_cache) : interpret_kernels(kernels);
 }
 
@@ -60,7 +60,7 @@ KernelCode make_code(std::span<const loop::Kernel> kernels, const BackendOptions
 
 bool has_native_code() { return false; }
 
-KernelCode make_code(std::span<const loop::Kernel> kernels, const BackendOptions&) {
+KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions&) {
   return interpret_kernels(kernels);
 }
 

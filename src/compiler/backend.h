@@ -22,7 +22,7 @@ struct KernelCode {
   std::string description;
 };
 
-KernelCode make_code(std::span<const loop::Kernel> kernels, const BackendOptions& options);
+KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions& options);
 
 /// Whether this build makes machine code.
 bool has_native_code();

@@ -31,7 +31,7 @@ std::string describe_parts(const Step& step, int kernel) {
 
 /// Every different kernel of a step once, through `show`.
 std::string show_step(const Graph& graph, int64_t number, const CompileOptions& options,
-                      const std::function<std::string(const loop::Kernel&)>& show) {
+                      const std::function<std::string(const loops::Kernel&)>& show) {
   std::vector<PassRun> runs;
   const Program program = schedule(optimize(graph, options, runs), {.fuse = options.fuse});
   if (number < 1 || number > std::ssize(program.steps)) {
@@ -58,14 +58,14 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
 }  // namespace
 
 std::string step_loops(const Graph& graph, int64_t step, const CompileOptions& options) {
-  return show_step(graph, step, options, [](const loop::Kernel& kernel) { return to_string(kernel); });
+  return show_step(graph, step, options, [](const loops::Kernel& kernel) { return to_string(kernel); });
 }
 
 #ifdef TENON_WITH_LLVM
 
 std::string step_assembly(const Graph& graph, int64_t step, std::string_view target, const CompileOptions& options) {
   const codegen::Target machine = codegen::target_named(target);
-  const auto show = [&](const loop::Kernel& kernel) {
+  const auto show = [&](const loops::Kernel& kernel) {
     return codegen::emit_assembly(codegen::kernel_request(kernel, machine), machine);
   };
   return fmt::format("# {}\n", describe(machine)) + show_step(graph, step, options, show);

@@ -14,8 +14,8 @@ struct KernelStatus {
 };
 
 struct KernelArgs {
-  void* const* buffers = nullptr;  // in the order of loop::Kernel::buffers; scratch buffers are null here
-  const int64_t* sizes = nullptr;  // loop::runtime_sizes
+  void* const* buffers = nullptr;  // in the order of loops::Kernel::buffers; scratch buffers are null here
+  const int64_t* sizes = nullptr;  // loops::runtime_sizes
   KernelStatus* status = nullptr;
 };
 

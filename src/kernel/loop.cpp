@@ -4,7 +4,7 @@
 
 #include "kernel/loop_walk.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 
 std::vector<Extent> runtime_sizes(const Kernel& kernel) {
   std::vector<Extent> sizes;
@@ -35,4 +35,4 @@ Extent scratch_bytes(const Kernel& kernel) {
   return bytes;
 }
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

@@ -13,7 +13,7 @@
 #include "tenon/dtype.h"
 #include "tenon/extent.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 
 /// A loop variable, counting from 0.
 struct Axis {
@@ -200,4 +200,4 @@ std::string to_string(const Kernel& kernel, bool canonical = false);
 /// tiles name axes bound outside; vectorised loops do not nest; addresses hold no division.
 void verify(const Kernel& kernel);
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

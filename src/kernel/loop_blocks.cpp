@@ -7,7 +7,7 @@
 #include "base/convert.h"
 #include "kernel/scalar_ops.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 namespace {
 
 /// visit_dtype for what registers hold.
@@ -196,4 +196,4 @@ void finish(const Accumulator& accumulator, AccumulatorState state, int64_t stat
   });
 }
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

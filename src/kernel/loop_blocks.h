@@ -6,7 +6,7 @@
 
 #include "kernel/loop.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 
 /// Elements start, start + stride, ... of a buffer.
 struct Strided {
@@ -39,4 +39,4 @@ void accumulate(const Accumulator& accumulator, AccumulatorState state, bool per
                 const int64_t* positions, int64_t lanes);
 void finish(const Accumulator& accumulator, AccumulatorState state, int64_t states, std::byte* target);
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

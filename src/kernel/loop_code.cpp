@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace tenon::loop {
+namespace tenon::loops {
 namespace {
 
 class Preparer {
@@ -199,4 +199,4 @@ class Preparer {
 
 Code prepare(const Kernel& kernel) { return Preparer(kernel).run(); }
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

@@ -11,7 +11,7 @@
 #include "kernel/loop.h"
 #include "kernel/scalar_program.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 
 /// Iterations of a vectorised loop that run side by side.
 inline constexpr int64_t kLanes = 256;
@@ -113,4 +113,4 @@ struct Code {
 /// The kernel must be well-formed.
 Code prepare(const Kernel& kernel);
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 namespace {
 
 std::string_view name(Role role) {
@@ -237,4 +237,4 @@ std::string describe(const Kernel& kernel, const Statement& statement) {
   return Printer(kernel, false).statement(statement);
 }
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

@@ -5,9 +5,9 @@
 
 #include "kernel/loop.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 
 /// The first line of a statement as to_string() writes it. Takes malformed kernels too.
 std::string describe(const Kernel& kernel, const Statement& statement);
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

@@ -11,7 +11,7 @@
 #include "kernel/loop_code.h"
 #include "kernel/scalar_eval.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 namespace {
 
 /// Several threads may report at once: the first one writes the rest.
@@ -255,4 +255,4 @@ KernelEntry interpreted(const Kernel& kernel) {
   };
 }
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

@@ -6,7 +6,7 @@
 #include "kernel/abi.h"
 #include "kernel/loop.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 
 /// Runs iterations [begin, end) of the grid of a phase, as a KernelFunction. Floats accumulate in f64 and round once,
 /// at the end of the loop that begins them; functions are the exact ones of scalar_eval.h. argmax and argmin of nothing
@@ -16,4 +16,4 @@ void run(const Kernel& kernel, const KernelArgs* args, int64_t phase, int64_t be
 /// The kernel, verified and prepared, to be called any number of times by any number of threads.
 KernelEntry interpreted(const Kernel& kernel);
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

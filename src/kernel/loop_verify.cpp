@@ -4,7 +4,7 @@
 #include "kernel/loop.h"
 #include "kernel/loop_print.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 namespace {
 
 template <class T>
@@ -236,4 +236,4 @@ class Verifier {
 
 void verify(const Kernel& kernel) { Verifier(kernel).run(); }
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

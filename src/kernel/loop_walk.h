@@ -6,7 +6,7 @@
 
 #include "kernel/loop.h"
 
-namespace tenon::loop {
+namespace tenon::loops {
 
 /// f(statement) for every statement, in the order of the text: a loop before its body.
 template <class F>
@@ -76,4 +76,4 @@ void for_each_extent(const Kernel& kernel, const F& f) {
   }
 }
 
-}  // namespace tenon::loop
+}  // namespace tenon::loops

@@ -44,7 +44,7 @@ struct ProgramOutput {
   int aliases = -1;  // the input whose memory it takes over when that is donated
 };
 
-/// One kernel over one list of buffers, in the order of loop::Kernel::buffers; -1 for scratch and partial ones, which
+/// One kernel over one list of buffers, in the order of loops::Kernel::buffers; -1 for scratch and partial ones, which
 /// the runtime provides.
 struct Part {
   int kernel = -1;
@@ -76,7 +76,7 @@ struct Program {
   std::vector<ProgramOutput> outputs;
   std::vector<ProgramBuffer> buffers;
   std::vector<Array> constants;
-  std::vector<loop::Kernel> kernels;  // each different one once
+  std::vector<loops::Kernel> kernels;  // each different one once
   std::vector<Step> steps;
 };
 

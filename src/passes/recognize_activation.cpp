@@ -12,6 +12,7 @@ using namespace match;
 
 constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 constexpr double kGeluCubic = 0.044715;
+constexpr double kGeluSigmoid = 1.702;
 
 bool holds(const Factors& product, double number, std::vector<Value> values, Dtype dtype) {
   return is_near(product.number, number, dtype) && std::ranges::is_permutation(product.values, values);
@@ -94,6 +95,9 @@ std::optional<Found> find_activation(const Value& result) {
     const auto* sigmoid = map_of(gate, "sigmoid");
     if (sigmoid != nullptr && (*sigmoid)[0] == x) {
       return row(x, "silu");
+    }
+    if (sigmoid != nullptr && times((*sigmoid)[0], kGeluSigmoid) == x) {
+      return row(x, "gelu_sigmoid");
     }
   }
   return is_float(result.dtype()) ? find_gelu(result) : std::nullopt;

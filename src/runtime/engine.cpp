@@ -28,7 +28,7 @@ StepReport report(const Program& program, const Step& step) {
                     .parts = static_cast<int>(std::ranges::count(step.parts, -1, &Part::long_rows_of)),
                     .phases = 1};
   for (const Part& part : step.parts) {
-    const loop::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];
+    const loops::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];
     result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
     result.kind = is_copy(kernel) ? result.kind : StepKind::kernel;
   }

@@ -28,7 +28,7 @@ void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
 /// What failed first in the order of chunks, whichever thread came to it first.
 class Failure {
  public:
-  void report(int64_t chunk, const loop::Kernel& kernel, const KernelStatus& status) {
+  void report(int64_t chunk, const loops::Kernel& kernel, const KernelStatus& status) {
     const std::lock_guard lock(mutex_);
     if (!kernel_ || chunk < chunk_) {
       kernel_ = &kernel;
@@ -46,7 +46,7 @@ class Failure {
 
  private:
   std::mutex mutex_;
-  const loop::Kernel* kernel_ = nullptr;
+  const loops::Kernel* kernel_ = nullptr;
   int64_t chunk_ = 0;
   KernelStatus status_;
 };

@@ -20,7 +20,7 @@ class Planner {
     for (const ProgramOutput& output : program_.outputs) {
       add_output(output);
     }
-    for (const loop::Kernel& kernel : program_.kernels) {
+    for (const loops::Kernel& kernel : program_.kernels) {
       add_kernel(kernel);
     }
     for (size_t i = 0; i < program_.steps.size(); ++i) {
@@ -28,7 +28,7 @@ class Planner {
     }
     // Last, so that a size out of range is reported of a buffer or an output.
     for (size_t i = 0; i < program_.kernels.size(); ++i) {
-      for (const loop::Phase& phase : program_.kernels[i].phases) {
+      for (const loops::Phase& phase : program_.kernels[i].phases) {
         plan_.kernels[i].work.push_back(id(work(program_.kernels[i], phase).substitute(program_.kernels[i].arguments)));
       }
     }
@@ -82,15 +82,15 @@ class Planner {
                              .strides = ids(output.strides)});
   }
 
-  void add_kernel(const loop::Kernel& kernel) {
+  void add_kernel(const loops::Kernel& kernel) {
     KernelPlan plan;
-    for (const Extent& size : loop::runtime_sizes(kernel)) {
+    for (const Extent& size : loops::runtime_sizes(kernel)) {
       plan.sizes.push_back(id(size.substitute(kernel.arguments)));
     }
-    for (const loop::Phase& phase : kernel.phases) {
-      plan.grids.push_back(id(loop::grid_size(kernel, phase).substitute(kernel.arguments)));
+    for (const loops::Phase& phase : kernel.phases) {
+      plan.grids.push_back(id(loops::grid_size(kernel, phase).substitute(kernel.arguments)));
     }
-    plan.scratch = id(loop::scratch_bytes(kernel).substitute(kernel.arguments));
+    plan.scratch = id(loops::scratch_bytes(kernel).substitute(kernel.arguments));
     plan_.kernels.push_back(std::move(plan));
   }
 
@@ -128,18 +128,18 @@ class Planner {
 
   PartPlan add_part(const Part& part, const Step& step, int at) {
     TENON_CHECK(part.kernel >= 0 && part.kernel < std::ssize(program_.kernels), "kernel {}", part.kernel);
-    const loop::Kernel& kernel = program_.kernels[index(part.kernel)];
+    const loops::Kernel& kernel = program_.kernels[index(part.kernel)];
     TENON_CHECK(part.buffers.size() == kernel.buffers.size(), "kernel `{}`: {} buffers for {}", kernel.name,
                 part.buffers.size(), kernel.buffers.size());
     const PartPlan plan{
         .kernel = part.kernel, .long_rows_of = part.long_rows_of, .first_argument = plan_.arguments.size()};
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
-      const loop::Buffer& buffer = kernel.buffers[i];
+      const loops::Buffer& buffer = kernel.buffers[i];
       switch (buffer.role) {
-        case loop::Role::input: require(step.reads, part.buffers[i], step); break;
-        case loop::Role::output: require(step.writes, part.buffers[i], step); break;
-        case loop::Role::scratch: plan_.arguments.push_back(-1); continue;
-        case loop::Role::partial:
+        case loops::Role::input: require(step.reads, part.buffers[i], step); break;
+        case loops::Role::output: require(step.writes, part.buffers[i], step); break;
+        case loops::Role::scratch: plan_.arguments.push_back(-1); continue;
+        case loops::Role::partial:
           plan_.arguments.push_back(static_cast<int>(plan_.slots.size()));
           plan_.slots.push_back({.dtype = buffer.dtype,
                                  .elements = id(buffer.elements.substitute(kernel.arguments)),

@@ -25,7 +25,7 @@ struct Slot {
 };
 
 struct KernelPlan {
-  std::vector<ExtentId> sizes;  // loop::runtime_sizes
+  std::vector<ExtentId> sizes;  // loops::runtime_sizes
   std::vector<ExtentId> grids;  // of each phase: iterations
   std::vector<ExtentId> work;   // of each phase: work of one iteration
   ExtentId scratch = 0;

@@ -6,8 +6,8 @@ namespace tenon::runtime {
 namespace {
 
 /// Rough, in additions: functions are polynomials, divisions stall.
-int64_t cost(const loop::Value& value) {
-  const auto* compute = std::get_if<loop::Compute>(&value.what);
+int64_t cost(const loops::Value& value) {
+  const auto* compute = std::get_if<loops::Compute>(&value.what);
   if (compute == nullptr) {
     return 1;
   }
@@ -30,13 +30,13 @@ int64_t cost(const loop::Value& value) {
   }
 }
 
-Extent work_of(const loop::Kernel& kernel, const loop::Block& block) {
+Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
   int64_t here = 0;
   Extent inside = 0;
-  for (const loop::Statement& statement : block) {
-    if (const auto* loop = std::get_if<loop::Loop>(&statement.what)) {
+  for (const loops::Statement& statement : block) {
+    if (const auto* loop = std::get_if<loops::Loop>(&statement.what)) {
       inside += kernel.axes.at(static_cast<size_t>(loop->axis)).extent * work_of(kernel, loop->body);
-    } else if (const auto* define = std::get_if<loop::Define>(&statement.what)) {
+    } else if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
       here += cost(kernel.values.at(static_cast<size_t>(define->value)));
     } else {
       here += 1;
@@ -47,11 +47,11 @@ Extent work_of(const loop::Kernel& kernel, const loop::Block& block) {
 
 }  // namespace
 
-Extent work(const loop::Kernel& kernel, const loop::Phase& phase) { return work_of(kernel, phase.body); }
+Extent work(const loops::Kernel& kernel, const loops::Phase& phase) { return work_of(kernel, phase.body); }
 
-bool is_copy(const loop::Kernel& kernel) {
+bool is_copy(const loops::Kernel& kernel) {
   return kernel.accumulators.empty() && std::all_of(kernel.values.begin(), kernel.values.end(), [](const auto& value) {
-           const auto* load = std::get_if<loop::Load>(&value.what);
+           const auto* load = std::get_if<loops::Load>(&value.what);
            return load != nullptr && load->lookups.empty();
          });
 }

@@ -6,9 +6,9 @@
 namespace tenon::runtime {
 
 /// One grid iteration of a phase, in units of about one cheap operation on one element.
-Extent work(const loop::Kernel& kernel, const loop::Phase& phase);
+Extent work(const loops::Kernel& kernel, const loops::Phase& phase);
 
 /// It computes nothing: every value is an element of a buffer, at a position that no data decides.
-bool is_copy(const loop::Kernel& kernel);
+bool is_copy(const loops::Kernel& kernel);
 
 }  // namespace tenon::runtime

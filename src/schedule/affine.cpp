@@ -4,12 +4,12 @@
 
 namespace tenon {
 
-loop::Affine affine_axis(int axis) { return {.base = 0, .terms = {{axis, 1}}}; }
+loops::Affine affine_axis(int axis) { return {.base = 0, .terms = {{axis, 1}}}; }
 
-loop::Affine affine_constant(Extent value) { return {.base = std::move(value), .terms = {}}; }
+loops::Affine affine_constant(Extent value) { return {.base = std::move(value), .terms = {}}; }
 
-loop::Affine add(const loop::Affine& a, const loop::Affine& b) {
-  loop::Affine sum{.base = a.base + b.base, .terms = {}};
+loops::Affine add(const loops::Affine& a, const loops::Affine& b) {
+  loops::Affine sum{.base = a.base + b.base, .terms = {}};
   size_t i = 0;
   size_t j = 0;
   while (i < a.terms.size() || j < b.terms.size()) {
@@ -29,27 +29,27 @@ loop::Affine add(const loop::Affine& a, const loop::Affine& b) {
   return sum;
 }
 
-loop::Affine scale(const loop::Affine& a, const Extent& by) {
+loops::Affine scale(const loops::Affine& a, const Extent& by) {
   if (by == Extent(0)) {
     return {};
   }
-  loop::Affine scaled{.base = a.base * by, .terms = a.terms};
-  for (loop::Term& term : scaled.terms) {
+  loops::Affine scaled{.base = a.base * by, .terms = a.terms};
+  for (loops::Term& term : scaled.terms) {
     term.scale *= by;
   }
   return scaled;
 }
 
-AxisSet axes_of(const loop::Affine& a) {
+AxisSet axes_of(const loops::Affine& a) {
   AxisSet set = 0;
-  for (const loop::Term& term : a.terms) {
+  for (const loops::Term& term : a.terms) {
     set |= axis_bit(term.axis);
   }
   return set;
 }
 
-Extent scale_along(const loop::Affine& a, int axis) {
-  for (const loop::Term& term : a.terms) {
+Extent scale_along(const loops::Affine& a, int axis) {
+  for (const loops::Term& term : a.terms) {
     if (term.axis == axis) {
       return term.scale;
     }
@@ -57,13 +57,13 @@ Extent scale_along(const loop::Affine& a, int axis) {
   return 0;
 }
 
-loop::Affine substitute(const loop::Affine& a, int axis, const loop::Affine& by) {
+loops::Affine substitute(const loops::Affine& a, int axis, const loops::Affine& by) {
   const Extent moved = scale_along(a, axis);
   if (moved == Extent(0)) {
     return a;
   }
-  loop::Affine rest{.base = a.base, .terms = {}};
-  for (const loop::Term& term : a.terms) {
+  loops::Affine rest{.base = a.base, .terms = {}};
+  for (const loops::Term& term : a.terms) {
     if (term.axis != axis) {
       rest.terms.push_back(term);
     }
@@ -71,9 +71,9 @@ loop::Affine substitute(const loop::Affine& a, int axis, const loop::Affine& by)
   return add(rest, scale(by, moved));
 }
 
-uint64_t hash(const loop::Affine& a) {
+uint64_t hash(const loops::Affine& a) {
   uint64_t h = a.base.hash();
-  for (const loop::Term& term : a.terms) {
+  for (const loops::Term& term : a.terms) {
     h = combine_hash(h, static_cast<uint64_t>(term.axis));
     h = combine_hash(h, term.scale.hash());
   }

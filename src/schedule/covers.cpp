@@ -62,7 +62,7 @@ const Cover& LoopAxes::cover(const Value& value, int axis, AxisSet taken) {
   return cover;
 }
 
-const Cover* LoopAxes::find(const loop::Affine& position) const {
+const Cover* LoopAxes::find(const loops::Affine& position) const {
   for (const auto& cover : covers_) {
     if (!cover->axes.empty() && cover->affine == position) {
       return cover.get();
@@ -71,7 +71,7 @@ const Cover* LoopAxes::find(const loop::Affine& position) const {
   return nullptr;
 }
 
-void LoopAxes::remember(const Value& value, int axis, const loop::Affine& position) {
+void LoopAxes::remember(const Value& value, int axis, const loops::Affine& position) {
   if (position.terms.empty() || seen_.contains({value, axis})) {
     return;
   }

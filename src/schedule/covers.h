@@ -22,7 +22,7 @@ struct SplitNeeded {
 
 /// Loops that together run over one axis.
 struct Cover {
-  loop::Affine affine;    // the position along the axis
+  loops::Affine affine;   // the position along the axis
   Extent extent;          // of the axis
   std::vector<int> axes;  // outermost first; none for an axis of extent 1
   AxisSet set = 0;
@@ -30,7 +30,7 @@ struct Cover {
 
 class LoopAxes {
  public:
-  LoopAxes(loop::Kernel& kernel, const AxisSplits& splits) : kernel_(kernel), splits_(splits) {}
+  LoopAxes(loops::Kernel& kernel, const AxisSplits& splits) : kernel_(kernel), splits_(splits) {}
 
   /// Loops over an axis of a value, disjoint from `taken`: those seen at this axis before, else any over the same
   /// extent, else new ones.
@@ -38,9 +38,9 @@ class LoopAxes {
   /// Loops over a range that is no axis of a value, such as a window.
   const Cover& cover(const Extent& extent, AxisSet taken);
   /// The loops that make up this position alone, or null.
-  const Cover* find(const loop::Affine& position) const;
+  const Cover* find(const loops::Affine& position) const;
   /// Loops of `position` that run over an axis of `value`.
-  void remember(const Value& value, int axis, const loop::Affine& position);
+  void remember(const Value& value, int axis, const loops::Affine& position);
 
   /// Ask for loop `axis` to be split into one of extent/inner and one of `inner` iterations.
   [[noreturn]] void split(int axis, const Extent& inner) const;
@@ -54,7 +54,7 @@ class LoopAxes {
   const Cover* find_free(const Extent& extent, AxisSet taken) const;
   const Cover& make(const std::vector<Extent>& parts, const std::string& label, const Node* node, int axis);
 
-  loop::Kernel& kernel_;
+  loops::Kernel& kernel_;
   const AxisSplits& splits_;
   std::vector<std::unique_ptr<Cover>> covers_;
   std::vector<Origin> origins_;  // of each loop

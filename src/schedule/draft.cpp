@@ -7,7 +7,7 @@
 namespace tenon {
 
 const DraftReduction* Draft::reduction_of(int value) const {
-  const auto* result = std::get_if<loop::Result>(&this->value(value).what);
+  const auto* result = std::get_if<loops::Result>(&this->value(value).what);
   if (!result) {
     return nullptr;
   }
@@ -15,13 +15,13 @@ const DraftReduction* Draft::reduction_of(int value) const {
   return found == reductions.end() ? nullptr : &*found;
 }
 
-std::vector<int> operands_of(const loop::Value& value) {
-  if (const auto* compute = std::get_if<loop::Compute>(&value.what)) {
+std::vector<int> operands_of(const loops::Value& value) {
+  if (const auto* compute = std::get_if<loops::Compute>(&value.what)) {
     return compute->operands;
   }
   std::vector<int> operands;
-  if (const auto* load = std::get_if<loop::Load>(&value.what)) {
-    for (const loop::Lookup& lookup : load->lookups) {
+  if (const auto* load = std::get_if<loops::Load>(&value.what)) {
+    for (const loops::Lookup& lookup : load->lookups) {
       operands.push_back(lookup.value);
     }
   }
@@ -33,15 +33,15 @@ namespace {
 /// Every affine position in the draft.
 template <class F>
 bool all_positions(const Draft& draft, F&& holds) {
-  const auto bounds_hold = [&](const std::vector<loop::Bound>& bounds) {
-    return std::ranges::all_of(bounds, [&](const loop::Bound& bound) { return holds(bound.index); });
+  const auto bounds_hold = [&](const std::vector<loops::Bound>& bounds) {
+    return std::ranges::all_of(bounds, [&](const loops::Bound& bound) { return holds(bound.index); });
   };
-  for (const loop::Value& value : draft.kernel.values) {
-    if (const auto* load = std::get_if<loop::Load>(&value.what)) {
+  for (const loops::Value& value : draft.kernel.values) {
+    if (const auto* load = std::get_if<loops::Load>(&value.what)) {
       if (!holds(load->at) || !bounds_hold(load->inside)) {
         return false;
       }
-    } else if (const auto* position = std::get_if<loop::Position>(&value.what)) {
+    } else if (const auto* position = std::get_if<loops::Position>(&value.what)) {
       if (!holds(position->at)) {
         return false;
       }
@@ -64,7 +64,7 @@ bool is_used(const Draft& draft, int axis) {
 }
 
 /// `by` in place of `axis` everywhere; in sets, its axes.
-void substitute_axis(Draft& draft, int axis, const loop::Affine& by) {
+void substitute_axis(Draft& draft, int axis, const loops::Affine& by) {
   const auto replace = [&](AxisSet& set) {
     if (contains(set, axis)) {
       set = (set & ~axis_bit(axis)) | axes_of(by);
@@ -87,7 +87,7 @@ bool try_join(Draft& draft, int outer, int inner) {
     return false;
   }
   const Extent& size = draft.axis(inner).extent;
-  const auto consecutive = [&](const loop::Affine& at) {
+  const auto consecutive = [&](const loops::Affine& at) {
     return scale_along(at, outer) == scale_along(at, inner) * size;
   };
   if (!all_positions(draft, consecutive)) {
@@ -129,7 +129,7 @@ int tile_axis(Draft& draft, int axis, const Extent& size) {
   const int tiles = static_cast<int>(draft.kernel.axes.size());
   const Extent total = draft.axis(axis).extent;
   draft.kernel.axes.push_back({.extent = ceildiv(total, size), .name = draft.axis(axis).name + "_tile"});
-  loop::Axis& inner = draft.axis(axis);
+  loops::Axis& inner = draft.axis(axis);
   inner.extent = size;
   inner.tile_of = tiles;
   inner.total = total;

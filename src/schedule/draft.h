@@ -9,7 +9,7 @@ namespace tenon {
 
 struct DraftStore {
   int buffer = 0;
-  loop::Affine at;
+  loops::Affine at;
   int value = 0;
   AxisSet axes = 0;  // the loops it runs in
 };
@@ -23,7 +23,7 @@ struct DraftReduction {
 };
 
 struct Draft {
-  loop::Kernel kernel;
+  loops::Kernel kernel;
   KernelValues values{kernel};
   std::vector<DraftStore> stores;
   std::vector<DraftReduction> reductions;
@@ -32,9 +32,9 @@ struct Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  loop::Axis& axis(int id) { return kernel.axes[static_cast<size_t>(id)]; }
-  const loop::Value& value(int id) const { return kernel.values[static_cast<size_t>(id)]; }
-  loop::Accumulator& accumulator(const DraftReduction& r) {
+  loops::Axis& axis(int id) { return kernel.axes[static_cast<size_t>(id)]; }
+  const loops::Value& value(int id) const { return kernel.values[static_cast<size_t>(id)]; }
+  loops::Accumulator& accumulator(const DraftReduction& r) {
     return kernel.accumulators[static_cast<size_t>(r.accumulator)];
   }
   /// The reduction that a value is the result of, or null.
@@ -42,7 +42,7 @@ struct Draft {
 };
 
 /// The operands of a value, lookups included.
-std::vector<int> operands_of(const loop::Value& value);
+std::vector<int> operands_of(const loops::Value& value);
 
 /// Join loops that always run together over consecutive elements: [batch, seq, 768] of whole arrays is one loop.
 void join_axes(Draft& draft);

@@ -61,13 +61,13 @@ Point ElementEmitter::iterate(const Value& value) {
   return point;
 }
 
-int ElementEmitter::add_buffer(const Value& value, loop::Role role) {
+int ElementEmitter::add_buffer(const Value& value, loops::Role role) {
   buffers_.push_back(value);
   kernel_.buffers.push_back({.dtype = value.dtype(), .role = role, .elements = value.shape().element_count()});
   return static_cast<int>(buffers_.size()) - 1;
 }
 
-int ElementEmitter::output_buffer(const Value& value) { return add_buffer(value, loop::Role::output); }
+int ElementEmitter::output_buffer(const Value& value) { return add_buffer(value, loops::Role::output); }
 
 AxisSet ElementEmitter::axes_of_point(const Point& point) const {
   AxisSet set = 0;
@@ -100,9 +100,9 @@ int ElementEmitter::emit(const Value& value, const Point& point, const Mask& mas
 int ElementEmitter::load(const Value& value, const Position& at, const Mask& mask) {
   const auto [buffer, is_new] = buffer_of_.try_emplace(value, 0);
   if (is_new) {
-    buffer->second = add_buffer(value, loop::Role::input);
+    buffer->second = add_buffer(value, loops::Role::input);
   }
-  loop::Load load{.buffer = buffer->second, .at = at.affine, .inside = mask, .lookups = {}};
+  loops::Load load{.buffer = buffer->second, .at = at.affine, .inside = mask, .lookups = {}};
   for (const Dynamic& part : at.dynamic) {
     load.lookups.push_back({.value = part.value, .stride = part.scale, .size = part.size, .site = part.site});
   }
@@ -214,7 +214,7 @@ int ElementEmitter::element(const Concat& op, const Value& value, const Point& p
     Point at = point;
     at[axis] = moved(at[axis], -start);
     const Extent& size = operand.extent(op.axis);
-    const loop::Bound bound{.index = at[axis].affine, .size = size};
+    const loops::Bound bound{.index = at[axis].affine, .size = size};
     Mask inside = mask;
     inside.push_back(bound);
     const int here = emit(operand, at, inside);
@@ -271,9 +271,9 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
 /// Positions are checked where something is loaded by them: of what is counted or repeated, nothing is.
 bool ElementEmitter::is_looked_up(size_t site, size_t first_value) const {
   return std::any_of(kernel_.values.begin() + static_cast<std::ptrdiff_t>(first_value), kernel_.values.end(),
-                     [&](const loop::Value& value) {
-                       const auto* load = std::get_if<loop::Load>(&value.what);
-                       return load && std::ranges::any_of(load->lookups, [&](const loop::Lookup& lookup) {
+                     [&](const loops::Value& value) {
+                       const auto* load = std::get_if<loops::Load>(&value.what);
+                       return load && std::ranges::any_of(load->lookups, [&](const loops::Lookup& lookup) {
                                 return static_cast<size_t>(lookup.site) == site;
                               });
                      });

@@ -14,7 +14,7 @@
 
 namespace tenon {
 
-/// A part of a position that data decides: loop::Lookup without the stride of a buffer.
+/// A part of a position that data decides: loops::Lookup without the stride of a buffer.
 struct Dynamic {
   int value = 0;
   Extent scale = 1;
@@ -26,7 +26,7 @@ struct Dynamic {
 
 /// Where along one axis of a value an element lies.
 struct Position {
-  loop::Affine affine;
+  loops::Affine affine;
   std::vector<Dynamic> dynamic;
 
   friend bool operator==(const Position&, const Position&) = default;
@@ -35,7 +35,7 @@ struct Position {
 /// An element of a value: a position along each axis.
 using Point = std::vector<Position>;
 /// Where an element is needed at all; elsewhere nothing may be read for it.
-using Mask = std::vector<loop::Bound>;
+using Mask = std::vector<loops::Bound>;
 
 Position scaled(const Position& p, const Extent& by);
 Position moved(const Position& p, const Extent& by);
@@ -76,7 +76,7 @@ class ElementEmitter {
  private:
   /// The element of a value in memory at a position in row-major order.
   int load(const Value& value, const Position& at, const Mask& mask);
-  int add_buffer(const Value& value, loop::Role role);
+  int add_buffer(const Value& value, loops::Role role);
   /// `op` over `axes` of what `input` (with `position`, for argmax) is.
   int reduce(ReduceOp op, Dtype dtype, int input, int position, const std::vector<int>& axes);
   int position_value(const Position& at);
@@ -122,7 +122,7 @@ class ElementEmitter {
   };
 
   Draft& draft_;
-  loop::Kernel& kernel_;
+  loops::Kernel& kernel_;
   KernelValues& values_;
   LoopAxes axes_;
   std::function<bool(const Value&)> is_loaded_;

@@ -31,7 +31,7 @@ int ElementEmitter::reduce(ReduceOp op, Dtype dtype, int input, int position, co
   }
   // What the input does not depend on need not be looped over.
   const AxisSet level = (values_.axes(input) | (position < 0 ? 0 : values_.axes(position))) & ~loops;
-  const loop::Accumulator accumulator{.op = op, .dtype = dtype, .input = input, .position = position};
+  const loops::Accumulator accumulator{.op = op, .dtype = dtype, .input = input, .position = position};
   for (const DraftReduction& before : draft_.reductions) {
     if (before.axes == loops && kernel_.accumulators[static_cast<size_t>(before.accumulator)] == accumulator) {
       return before.result;
@@ -176,7 +176,7 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
     }
     size_t end = channel->axes.size();
     split_digits(value, channel->axes, *outputs, end);
-    loop::Affine group;
+    loops::Affine group;
     for (size_t k = 0; k < end; ++k) {
       group =
           add(scale(group, kernel_.axes[static_cast<size_t>(channel->axes[k])].extent), affine_axis(channel->axes[k]));

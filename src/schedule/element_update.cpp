@@ -48,7 +48,7 @@ int ElementEmitter::element(const Update& op, const Value& value, const Point& p
     std::visit([&](const auto& kind) { walk.step(kind); }, view);
   }
   // A slice of a whole axis sees all of it.
-  std::erase_if(walk.inside, [&](const loop::Bound& bound) {
+  std::erase_if(walk.inside, [&](const loops::Bound& bound) {
     for (int i = 0; i < base.rank(); ++i) {
       if (bound.index == point[static_cast<size_t>(i)].affine && bound.size == base.extent(i)) {
         return true;

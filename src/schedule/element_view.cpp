@@ -117,13 +117,13 @@ Point ElementEmitter::before_reshape(const Value& value, const Point& point) {
     }
     size_t end = digits.size();
     for (size_t t = targets.size(); t-- > 1;) {
-      loop::Affine position;
+      loops::Affine position;
       for (const int digit : split_digits(value, digits, from[targets[t]].extent(), end)) {
         position = add(scale(position, kernel_.axes[static_cast<size_t>(digit)].extent), affine_axis(digit));
       }
       at[targets[t]] = {.affine = position, .dynamic = {}};
     }
-    loop::Affine rest;
+    loops::Affine rest;
     for (size_t k = 0; k < end; ++k) {
       rest = add(scale(rest, kernel_.axes[static_cast<size_t>(digits[k])].extent), affine_axis(digits[k]));
     }

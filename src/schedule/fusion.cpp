@@ -13,6 +13,8 @@ constexpr double kNominalSize = 64;   // of a named axis, to weigh bytes before 
 constexpr double kWorthIt = 1.05;
 constexpr size_t kMostRecomputed = 16;  // operations
 
+constexpr const char* kBetween = "another kernel stands between";
+
 bool is_product(const Node& node) { return node.as<Contract>() || node.as<Conv>(); }
 bool reads_elements_often(const Node& node) { return is_product(node) || node.as<Window>(); }
 
@@ -144,7 +146,8 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   Cluster& p = clusters_.at(producer);
   Cluster& c = clusters_.at(consumer);
   const auto end = [&](const std::string& why) {
-    if (!must_save_loads) {
+    // That a third kernel stands between says less than why that one is there.
+    if (!must_save_loads && (p.boundary.empty() || why != kBetween)) {
       p.boundary = join_reason(op_name(c.nodes.front()->op), why);
     }
     return false;
@@ -154,7 +157,7 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   }
   if (must_save_loads ? has_path(producer, consumer, true) || has_path(consumer, producer, true)
                       : has_path(producer, consumer, false)) {
-    return end("another kernel stands between");
+    return end(kBetween);
   }
   Cluster merged{.id = consumer, .nodes = p.nodes, .members = p.members, .owned = p.owned, .nest = {}, .boundary = {}};
   for (const Node* node : c.nodes) {

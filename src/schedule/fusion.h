@@ -54,6 +54,7 @@ class Fusion {
   }
   std::optional<Nest> long_rows(const Cluster& cluster) const;
   std::string boundary(const Cluster& cluster) const;
+  std::vector<const Node*> computed(const Cluster& cluster, const std::vector<Value>& outputs) const;
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
   bool try_merge(int producer, int consumer, bool must_save_loads);
   bool has_path(int from, int to, bool direct_counts) const;

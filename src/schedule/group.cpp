@@ -89,7 +89,7 @@ std::string signature(const Cluster& cluster) {
 
 /// The kernel for rows that do not fit into scratch, where there may be some.
 std::optional<Nest> Fusion::long_rows(const Cluster& cluster) const {
-  const auto scratch = loop::scratch_bytes(cluster.nest.kernel).constant();
+  const auto scratch = loops::scratch_bytes(cluster.nest.kernel).constant();
   if (scratch && *scratch <= kMostScratch) {
     return std::nullopt;
   }
@@ -98,21 +98,48 @@ std::optional<Nest> Fusion::long_rows(const Cluster& cluster) const {
   return std::get<Nest>(std::move(built));
 }
 
+/// The nodes that the outputs need: others may have been left to the clusters that read them.
+std::vector<const Node*> Fusion::computed(const Cluster& cluster, const std::vector<Value>& outputs) const {
+  std::unordered_set<const Node*> needed;
+  std::vector<const Node*> pending;
+  for (const Value& output : outputs) {
+    pending.push_back(&output.node());
+  }
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    if (!cluster.members.contains(node) || !needed.insert(node).second) {
+      continue;
+    }
+    for (const Value& operand : roles_.operands(*node)) {
+      pending.push_back(&operand.node());
+    }
+  }
+  std::vector<const Node*> nodes(needed.begin(), needed.end());
+  std::ranges::sort(nodes, {}, [&](const Node* node) { return order_.at(node); });
+  return nodes;
+}
+
 /// Why a cluster ends where it does.
 std::string Fusion::boundary(const Cluster& cluster) const {
   if (!cluster.boundary.empty()) {
     return cluster.boundary;
   }
+  bool is_read = false;
   for (const Node* node : cluster.owned) {
     for (const int id : clusters_reading(Value(node, 0))) {
       const Node& reader = *clusters_.at(id).nodes[0];
+      is_read = true;
       if (roles_.of(reader) == NodeRole::host) {
         return fmt::format("{} has no loop form", op_name(reader.op));
       }
     }
   }
   const Node& last = *cluster.nodes.back();
-  return roles_.reason(last).empty() ? "its results are outputs of the graph" : roles_.reason(last);
+  if (!roles_.reason(last).empty()) {
+    return roles_.reason(last);
+  }
+  return is_read ? "fusion is switched off" : "its results are outputs of the graph";
 }
 
 std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
@@ -174,8 +201,9 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
       leader = order.leader(i);
       steps.push_back({.groups = {}, .host = nullptr, .boundary = boundary(cluster)});
     }
-    Group group{.nodes = cluster.nodes,
-                .outputs = outputs_of(cluster.owned, {}),
+    std::vector<Value> outputs = outputs_of(cluster.owned, {});
+    Group group{.nodes = computed(cluster, outputs),
+                .outputs = outputs,
                 .boundary = boundary(cluster),
                 .nest = cluster.nest,
                 .long_rows = long_rows(cluster)};

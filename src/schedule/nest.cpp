@@ -73,7 +73,7 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
       along = moved(along, placement->start);
     }
     const Value& target = placement ? placement->whole : e.value;
-    const loop::Affine at = linear(target.shape().axes(), point).affine;
+    const loops::Affine at = linear(target.shape().axes(), point).affine;
     const int buffer = emitter.output_buffer(target);
     AxisSet axes = 0;  // all of them: along an empty axis `at` has no terms
     for (const Position& position : e.point) {
@@ -85,7 +85,7 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
   nest.buffers = emitter.buffers();
   nest.reduces = !draft.reductions.empty();
   nest.loads = static_cast<size_t>(std::ranges::count_if(
-      draft.kernel.values, [](const loop::Value& v) { return std::holds_alternative<loop::Load>(v.what); }));
+      draft.kernel.values, [](const loops::Value& v) { return std::holds_alternative<loops::Load>(v.what); }));
   join_axes(draft);
   if (request.shared_code) {
     name_sizes(draft);

@@ -31,7 +31,7 @@ struct NestRequest {
 };
 
 struct Nest {
-  loop::Kernel kernel;
+  loops::Kernel kernel;
   std::vector<Value> buffers;  // what each input and output buffer of the kernel holds, in order; scratch comes last
   size_t loads = 0;            // different loads
   bool reduces = false;

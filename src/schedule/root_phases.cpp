@@ -140,16 +140,16 @@ class RootPhases {
   }
 
   int new_buffer(Dtype dtype, const Extent& elements) {
-    draft_.kernel.buffers.push_back({.dtype = dtype, .role = loop::Role::partial, .elements = elements});
+    draft_.kernel.buffers.push_back({.dtype = dtype, .role = loops::Role::partial, .elements = elements});
     return static_cast<int>(draft_.kernel.buffers.size()) - 1;
   }
 
-  size_t add_store(int buffer, const loop::Affine& at, int value, AxisSet axes) {
+  size_t add_store(int buffer, const loops::Affine& at, int value, AxisSet axes) {
     draft_.stores.push_back({.buffer = buffer, .at = at, .value = value, .axes = axes});
     return draft_.stores.size() - 1;
   }
 
-  int add_reduction(const loop::Accumulator& accumulator, AxisSet axes, AxisSet level) {
+  int add_reduction(const loops::Accumulator& accumulator, AxisSet axes, AxisSet level) {
     const int id = static_cast<int>(draft_.kernel.accumulators.size());
     draft_.kernel.accumulators.push_back(accumulator);
     const int result = draft_.values.result(id, is_arg(accumulator.op) ? Dtype::i64 : accumulator.dtype, level);
@@ -171,16 +171,16 @@ class RootPhases {
     const Extent tiles = draft_.axis(counter).extent;
     std::vector<size_t> stores;
     for (const size_t r : reductions) {
-      const loop::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
+      const loops::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
       Partial partial{.counter = counter};
-      const auto keep = [&](loop::Accumulator part) {
+      const auto keep = [&](loops::Accumulator part) {
         const int result = add_reduction(part, axes & ~tile, tile);
         const int buffer = new_buffer(draft_.values.dtype(result), tiles);
         stores.push_back(add_store(buffer, affine_axis(counter), result, tile));
         return buffer;
       };
       if (is_arg(accumulator.op)) {
-        loop::Accumulator extreme = accumulator;
+        loops::Accumulator extreme = accumulator;
         extreme.op = accumulator.op == ReduceOp::argmax ? ReduceOp::max : ReduceOp::min;
         extreme.position = -1;
         partial.values = keep(extreme);
@@ -212,7 +212,7 @@ class RootPhases {
     std::vector<size_t> stores;
     for (const size_t r : reductions) {
       const Partial& partial = partials_.at(r);
-      loop::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
+      loops::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
       const auto load = [&](int buffer) {
         return draft_.values.load({.buffer = buffer, .at = affine_axis(partial.counter), .inside = {}, .lookups = {}});
       };
@@ -247,7 +247,7 @@ class RootPhases {
     const size_t count = draft_.reductions.size();
     for (size_t i = 0; i < count; ++i) {
       if (!is_combination(draft_.reductions[i], reductions)) {
-        loop::Accumulator& accumulator = draft_.accumulator(draft_.reductions[i]);
+        loops::Accumulator& accumulator = draft_.accumulator(draft_.reductions[i]);
         accumulator.input = replaced(draft_, accumulator.input, reloaded);
       }
     }

@@ -100,14 +100,14 @@ class Assembler {
 
   void add_part(Step& step, Nest& nest, const std::string& label, int long_rows_of) {
     Part part{.kernel = static_cast<int>(program_.kernels.size()), .buffers = {}, .long_rows_of = long_rows_of};
-    loop::Kernel& kernel = program_.kernels.emplace_back(std::move(nest.kernel));
+    loops::Kernel& kernel = program_.kernels.emplace_back(std::move(nest.kernel));
     kernel.name = label;
-    loop::verify(kernel);
+    loops::verify(kernel);
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Value& value = nest.buffers[i];
       part.buffers.push_back(value ? buffer(value) : -1);
       if (value) {
-        add_unique(kernel.buffers[i].role == loop::Role::output ? step.writes : step.reads, part.buffers.back());
+        add_unique(kernel.buffers[i].role == loops::Role::output ? step.writes : step.reads, part.buffers.back());
       }
     }
     step.parts.push_back(std::move(part));

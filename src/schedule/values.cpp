@@ -8,35 +8,35 @@
 namespace tenon {
 namespace {
 
-uint64_t hash_of(const loop::Load& load) {
+uint64_t hash_of(const loops::Load& load) {
   uint64_t h = combine_hash(static_cast<uint64_t>(load.buffer), hash(load.at));
-  for (const loop::Bound& bound : load.inside) {
+  for (const loops::Bound& bound : load.inside) {
     h = combine_hash(h, hash(bound.index));
   }
-  for (const loop::Lookup& lookup : load.lookups) {
+  for (const loops::Lookup& lookup : load.lookups) {
     h = combine_hash(h, static_cast<uint64_t>(lookup.value));
   }
   return h;
 }
-uint64_t hash_of(const loop::Position& position) { return hash(position.at); }
-uint64_t hash_of(const loop::Compute& compute) {
+uint64_t hash_of(const loops::Position& position) { return hash(position.at); }
+uint64_t hash_of(const loops::Compute& compute) {
   uint64_t h = combine_hash(static_cast<uint64_t>(compute.prim), std::bit_cast<uint64_t>(compute.literal));
   for (const int operand : compute.operands) {
     h = combine_hash(h, static_cast<uint64_t>(operand));
   }
   return h;
 }
-uint64_t hash_of(const loop::Result& result) { return static_cast<uint64_t>(result.accumulator); }
+uint64_t hash_of(const loops::Result& result) { return static_cast<uint64_t>(result.accumulator); }
 
-uint64_t hash_of(const loop::Value& value) {
+uint64_t hash_of(const loops::Value& value) {
   const uint64_t seed = value.what.index() * 64 + static_cast<uint64_t>(value.dtype);
   return combine_hash(seed, std::visit([](const auto& what) { return hash_of(what); }, value.what));
 }
 
 /// Equal, and constants of equal bits: -0 is not 0, and a NaN is itself.
-bool same(const loop::Value& a, const loop::Value& b) {
-  const auto* x = std::get_if<loop::Compute>(&a.what);
-  const auto* y = std::get_if<loop::Compute>(&b.what);
+bool same(const loops::Value& a, const loops::Value& b) {
+  const auto* x = std::get_if<loops::Compute>(&a.what);
+  const auto* y = std::get_if<loops::Compute>(&b.what);
   if (x && y && x->prim == Prim::constant && y->prim == Prim::constant) {
     return a.dtype == b.dtype && std::bit_cast<uint64_t>(x->literal) == std::bit_cast<uint64_t>(y->literal);
   }
@@ -45,7 +45,7 @@ bool same(const loop::Value& a, const loop::Value& b) {
 
 }  // namespace
 
-int KernelValues::add(loop::Value value, AxisSet depends) {
+int KernelValues::add(loops::Value value, AxisSet depends) {
   std::vector<int>& candidates = by_hash_[hash_of(value)];
   for (const int candidate : candidates) {
     if (same(kernel_.values[static_cast<size_t>(candidate)], value)) {
@@ -59,31 +59,32 @@ int KernelValues::add(loop::Value value, AxisSet depends) {
   return id;
 }
 
-AxisSet KernelValues::axes(const std::vector<loop::Bound>& bounds) const {
+AxisSet KernelValues::axes(const std::vector<loops::Bound>& bounds) const {
   AxisSet set = 0;
-  for (const loop::Bound& bound : bounds) {
+  for (const loops::Bound& bound : bounds) {
     set |= axes_of(bound.index);
   }
   return set;
 }
 
-int KernelValues::load(loop::Load load) {
+int KernelValues::load(loops::Load load) {
   AxisSet depends = axes_of(load.at) | axes(load.inside);
-  for (const loop::Lookup& lookup : load.lookups) {
+  for (const loops::Lookup& lookup : load.lookups) {
     depends |= axes(lookup.value);
   }
   const Dtype stored = kernel_.buffers[static_cast<size_t>(load.buffer)].dtype;
   return add({.what = std::move(load), .dtype = compute_dtype(stored)}, depends);
 }
 
-int KernelValues::position(const loop::Affine& at) {
-  return add({.what = loop::Position{at}, .dtype = Dtype::i64}, axes_of(at));
+int KernelValues::position(const loops::Affine& at) {
+  return add({.what = loops::Position{at}, .dtype = Dtype::i64}, axes_of(at));
 }
 
 int KernelValues::constant(Dtype dtype, double literal) {
-  return add({.what = loop::Compute{.prim = Prim::constant, .operand_dtype = dtype, .operands = {}, .literal = literal},
-              .dtype = dtype},
-             0);
+  return add(
+      {.what = loops::Compute{.prim = Prim::constant, .operand_dtype = dtype, .operands = {}, .literal = literal},
+       .dtype = dtype},
+      0);
 }
 
 int KernelValues::compute(Prim prim, Dtype dtype, std::vector<int> operands) {
@@ -92,10 +93,10 @@ int KernelValues::compute(Prim prim, Dtype dtype, std::vector<int> operands) {
     depends |= axes(operand);
   }
   const Dtype operand_dtype = this->dtype(operands.back());
-  return add({.what = loop::Compute{.prim = prim,
-                                    .operand_dtype = compute_dtype(operand_dtype),
-                                    .operands = std::move(operands),
-                                    .literal = 0},
+  return add({.what = loops::Compute{.prim = prim,
+                                     .operand_dtype = compute_dtype(operand_dtype),
+                                     .operands = std::move(operands),
+                                     .literal = 0},
               .dtype = dtype},
              depends);
 }
@@ -106,9 +107,9 @@ int KernelValues::select(int condition, int yes, int no) {
   return compute(Prim::select, compute_dtype(dtype(yes)), {condition, yes, no});
 }
 
-int KernelValues::condition(const std::vector<loop::Bound>& bounds) {
+int KernelValues::condition(const std::vector<loops::Bound>& bounds) {
   int all = -1;
-  for (const loop::Bound& bound : bounds) {
+  for (const loops::Bound& bound : bounds) {
     const int at = position(bound.index);
     const int low = compute(Prim::le, Dtype::boolean, {constant(Dtype::i64, 0), at});
     const int high = compute(Prim::lt, Dtype::boolean, {at, position(affine_constant(bound.size))});
@@ -141,20 +142,20 @@ int KernelValues::run(const ScalarProgram& program, const std::vector<int>& argu
 }
 
 int KernelValues::result(int accumulator, Dtype dtype, AxisSet depends) {
-  return add({.what = loop::Result{accumulator}, .dtype = dtype}, depends);
+  return add({.what = loops::Result{accumulator}, .dtype = dtype}, depends);
 }
 
-void KernelValues::substitute(int axis, const loop::Affine& by) {
-  const auto replace = [&](loop::Affine& at) { at = tenon::substitute(at, axis, by); };
+void KernelValues::substitute(int axis, const loops::Affine& by) {
+  const auto replace = [&](loops::Affine& at) { at = tenon::substitute(at, axis, by); };
   by_hash_.clear();
   for (size_t i = 0; i < kernel_.values.size(); ++i) {
-    loop::Value& value = kernel_.values[i];
-    if (auto* load = std::get_if<loop::Load>(&value.what)) {
+    loops::Value& value = kernel_.values[i];
+    if (auto* load = std::get_if<loops::Load>(&value.what)) {
       replace(load->at);
-      for (loop::Bound& bound : load->inside) {
+      for (loops::Bound& bound : load->inside) {
         replace(bound.index);
       }
-    } else if (auto* position = std::get_if<loop::Position>(&value.what)) {
+    } else if (auto* position = std::get_if<loops::Position>(&value.what)) {
       replace(position->at);
     }
     if (contains(depends_[i], axis)) {

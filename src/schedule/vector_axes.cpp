@@ -13,14 +13,14 @@ constexpr int64_t kLaneTile = 64;
 constexpr int64_t kFewLanes = 8;
 
 struct Access {
-  loop::Affine at;
+  loops::Affine at;
   AxisSet axes = 0;
 };
 
 std::vector<Access> accesses(const Draft& draft) {
   std::vector<Access> result;
   for (size_t i = 0; i < draft.kernel.values.size(); ++i) {
-    if (const auto* load = std::get_if<loop::Load>(&draft.kernel.values[i].what)) {
+    if (const auto* load = std::get_if<loops::Load>(&draft.kernel.values[i].what)) {
       result.push_back({load->at, draft.values.axes(static_cast<int>(i))});
     }
   }

@@ -12,13 +12,13 @@ namespace tenon::codegen {
 namespace {
 
 /// Specials among the floats; positions of which a few are out of range when `failing`.
-void prepare(std::vector<Array>& buffers, const RandomKernel& kernel, const loop::Kernel& what,
+void prepare(std::vector<Array>& buffers, const RandomKernel& kernel, const loops::Kernel& what,
              const Bindings& bindings, bool failing, std::mt19937_64& rng) {
   const std::vector<double> specials = {
       std::numeric_limits<double>::quiet_NaN(), -0.0, std::numeric_limits<double>::infinity(),
       -std::numeric_limits<double>::infinity(), 1e30, 1e-40};
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (what.buffers[i].role != loop::Role::input || !is_float(buffers[i].dtype())) continue;
+    if (what.buffers[i].role != loops::Role::input || !is_float(buffers[i].dtype())) continue;
     std::vector<double> values;
     for (int64_t k = 0; k < buffers[i].size(); ++k) {
       values.push_back(rng() % 37 == 0 ? specials[rng() % specials.size()] : buffers[i].at(k));
@@ -37,7 +37,7 @@ void prepare(std::vector<Array>& buffers, const RandomKernel& kernel, const loop
 struct Case {
   uint64_t seed = 0;
   RandomKernel random;
-  loop::Kernel kernel;
+  loops::Kernel kernel;
 };
 
 std::vector<Case> make_cases(uint64_t first, int count) {
@@ -52,14 +52,14 @@ std::vector<Case> make_cases(uint64_t first, int count) {
 
 /// Outputs and status of both; bits may differ in the sign of a zero, of which either may be an extreme.
 void expect_agreement(const Case& each, KernelFunction native, const Bindings& bindings) {
-  SCOPED_TRACE(fmt::format("seed {} at {}\n{}", each.seed, bindings.to_string(), loop::to_string(each.kernel)));
+  SCOPED_TRACE(fmt::format("seed {} at {}\n{}", each.seed, bindings.to_string(), loops::to_string(each.kernel)));
   std::mt19937_64 rng(each.seed);
   const bool failing = each.seed % 4 == 0;
   std::vector<Array> expected = make_buffers(each.kernel, bindings, each.seed);
   prepare(expected, each.random, each.kernel, bindings, failing, rng);
   std::vector<Array> actual = guarded(expected);
   std::vector<Array> split = guarded(expected);
-  const KernelStatus wanted = launch(each.kernel, loop::interpreted(each.kernel), bindings, expected);
+  const KernelStatus wanted = launch(each.kernel, loops::interpreted(each.kernel), bindings, expected);
   const KernelStatus status = launch(each.kernel, native, bindings, actual);
   EXPECT_EQ(status.failed != 0, wanted.failed != 0);
   if (status.failed != 0) return;
@@ -72,7 +72,7 @@ void expect_agreement(const Case& each, KernelFunction native, const Bindings& b
 
 void run_seeds(uint64_t first, int count, Jit& jit) {
   const std::vector<Case> cases = make_cases(first, count);
-  std::vector<loop::Kernel> kernels;
+  std::vector<loops::Kernel> kernels;
   for (const Case& each : cases)
     kernels.push_back(each.kernel);
   const std::vector<KernelFunction> functions = compile_all(kernels, jit);

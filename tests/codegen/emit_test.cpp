@@ -13,8 +13,8 @@ namespace {
 
 const std::vector<int64_t> kSizes = {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 1000, 1003};
 
-std::vector<loop::Kernel> kernels_of(const std::vector<LoopCase>& cases) {
-  std::vector<loop::Kernel> kernels;
+std::vector<loops::Kernel> kernels_of(const std::vector<LoopCase>& cases) {
+  std::vector<loops::Kernel> kernels;
   for (const LoopCase& each : cases)
     kernels.push_back(each.kernel);
   return kernels;
@@ -41,11 +41,11 @@ void expect_equal_status(const KernelStatus& actual, const KernelStatus& expecte
 
 void expect_outputs(const LoopCase& each, const std::vector<Array>& actual, const std::vector<Array>& expected) {
   for (size_t i = 0; i < actual.size(); ++i) {
-    const loop::Buffer& buffer = each.kernel.buffers[i];
-    if (buffer.role == loop::Role::input) {
+    const loops::Buffer& buffer = each.kernel.buffers[i];
+    if (buffer.role == loops::Role::input) {
       EXPECT_TRUE(same(actual[i], expected[i])) << "input " << i << " has changed";
     }
-    if (buffer.role != loop::Role::output) continue;
+    if (buffer.role != loops::Role::output) continue;
     EXPECT_TRUE(close(actual[i], expected[i], is_float(buffer.dtype) ? each.relative : 0,
                       is_float(buffer.dtype) ? each.absolute : 0))
         << "output " << i;
@@ -97,7 +97,7 @@ TEST(EmitKernel, MakesCodeForOtherMachines) {
 }
 
 TEST(EmitKernel, UsesTheWidestRegisters) {
-  const loop::Kernel kernel = elementwise_case().kernel;
+  const loops::Kernel kernel = elementwise_case().kernel;
   const auto assembly = [&](const char* name) {
     const Target target = target_named(name);
     return emit_assembly(kernel_request(kernel, target), target);
@@ -110,19 +110,19 @@ TEST(EmitKernel, UsesTheWidestRegisters) {
 
 TEST(CompileKernels, CompilesKernelsThatDifferInNamesOnce) {
   Jit jit(native_options());
-  loop::Kernel a = elementwise_case().kernel;
-  loop::Kernel b = a;
+  loops::Kernel a = elementwise_case().kernel;
+  loops::Kernel b = a;
   b.name = "another";
-  for (loop::Axis& axis : b.axes)
+  for (loops::Axis& axis : b.axes)
     axis.name += "_too";
-  const std::vector<const loop::Kernel*> both = {&a, &b};
+  const std::vector<const loops::Kernel*> both = {&a, &b};
   const std::vector<KernelFunction> functions = compile_kernels(both, jit);
   EXPECT_EQ(functions[0], functions[1]);
   EXPECT_EQ(jit.counters().compiled, 1);
 }
 
 TEST(CompileKernels, OptionsAreOtherCode) {
-  const loop::Kernel kernel = elementwise_case().kernel;
+  const loops::Kernel kernel = elementwise_case().kernel;
   EXPECT_NE(kernel_request(kernel, host_target(), {.inputs_stay = true}).key,
             kernel_request(kernel, host_target(), {.inputs_stay = false}).key);
 }

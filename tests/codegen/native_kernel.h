@@ -22,9 +22,9 @@ inline Jit& native_jit() {
   return jit;
 }
 
-inline std::vector<KernelFunction> compile_all(const std::vector<loop::Kernel>& kernels, Jit& jit = native_jit()) {
-  std::vector<const loop::Kernel*> pointers;
-  for (const loop::Kernel& kernel : kernels)
+inline std::vector<KernelFunction> compile_all(const std::vector<loops::Kernel>& kernels, Jit& jit = native_jit()) {
+  std::vector<const loops::Kernel*> pointers;
+  for (const loops::Kernel& kernel : kernels)
     pointers.push_back(&kernel);
   return compile_kernels(pointers, jit);
 }

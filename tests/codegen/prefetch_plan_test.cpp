@@ -13,31 +13,31 @@ namespace tenon::codegen {
 namespace {
 
 /// The loop that `n` others come before in a block.
-const loop::Loop& nth_loop(const loop::Block& block, int n) {
-  for (const loop::Statement& statement : block) {
-    const auto* const found = std::get_if<loop::Loop>(&statement.what);
+const loops::Loop& nth_loop(const loops::Block& block, int n) {
+  for (const loops::Statement& statement : block) {
+    const auto* const found = std::get_if<loops::Loop>(&statement.what);
     if (found != nullptr && n-- == 0) return *found;
   }
   throw std::out_of_range("no such loop");
 }
 
 TEST(PrefetchPlan, TheDearestOfSeveralLoopsFetchesTheNextRow) {
-  const loop::Kernel kernel = softmax_case().kernel;
+  const loops::Kernel kernel = softmax_case().kernel;
   const PrefetchPlan plan = plan_prefetches(kernel);
   ASSERT_EQ(plan.size(), 1u);
-  const loop::Loop& exponentials = nth_loop(kernel.phases[0].body, 1);
+  const loops::Loop& exponentials = nth_loop(kernel.phases[0].body, 1);
   ASSERT_TRUE(plan.contains(&exponentials));
   const std::vector<Prefetch>& fetched = plan.at(&exponentials);
   ASSERT_EQ(fetched.size(), 2u);
-  EXPECT_EQ(kernel.buffers[static_cast<size_t>(fetched[0].buffer)].role, loop::Role::input);
+  EXPECT_EQ(kernel.buffers[static_cast<size_t>(fetched[0].buffer)].role, loops::Role::input);
   EXPECT_EQ(fetched[0].ahead, Extent::name("cols"));
   EXPECT_FALSE(fetched[0].writes);
-  EXPECT_EQ(kernel.buffers[static_cast<size_t>(fetched[1].buffer)].role, loop::Role::output);
+  EXPECT_EQ(kernel.buffers[static_cast<size_t>(fetched[1].buffer)].role, loops::Role::output);
   EXPECT_TRUE(fetched[1].writes);
 }
 
 TEST(PrefetchPlan, ALoopOnItsOwnFetchesAsNearAsHelps) {
-  const loop::Kernel kernel = elementwise_case().kernel;
+  const loops::Kernel kernel = elementwise_case().kernel;
   const PrefetchPlan plan = plan_prefetches(kernel);
   ASSERT_EQ(plan.size(), 1u);
   for (const Prefetch& each : plan.begin()->second)

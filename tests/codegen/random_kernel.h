@@ -19,7 +19,7 @@ class RandomKernel {
  public:
   explicit RandomKernel(uint64_t seed) : rng_(seed), b_("random") {}
 
-  loop::Kernel make() {
+  loops::Kernel make() {
     switch (pick(6)) {
       case 0: elementwise_in_tiles(); break;
       case 1: elementwise_by_rows(); break;
@@ -79,7 +79,7 @@ class RandomKernel {
     row_ = r;
     b_.phase({r}, [&] {
       std::vector<Operand> results;
-      const int scratch = chance(50) ? b_.buffer(memory_dtype(), loop::Role::scratch, cols_) : -1;
+      const int scratch = chance(50) ? b_.buffer(memory_dtype(), loops::Role::scratch, cols_) : -1;
       for (int pass = 1 + pick(2); pass > 0; --pass) {
         const int c = column_axis();
         column_ = affine({{c, 1}});
@@ -143,9 +143,9 @@ class RandomKernel {
       b_.loop(c, [&] {
         const std::vector<Operand> results = reduce(k, [&] {
           const int buffer = b_.input(memory_dtype(), rows_ * cols_);
-          const loop::Affine across = affine({{c, 1 + pick(2)}, {k, 1}}, -2);
-          const loop::Affine down = affine({{r, 1}, {k, 1}}, -1);
-          loop::Affine at = affine({{c, across.terms[0].scale}, {k, cols_ + 1}, {r, cols_}}, -2 - cols_);
+          const loops::Affine across = affine({{c, 1 + pick(2)}, {k, 1}}, -2);
+          const loops::Affine down = affine({{r, 1}, {k, 1}}, -1);
+          loops::Affine at = affine({{c, across.terms[0].scale}, {k, cols_ + 1}, {r, cols_}}, -2 - cols_);
           const int loaded = b_.load(buffer, at, {{across, cols_}, {down, rows_}});
           std::vector<Operand> values = expressions(pick(3), {{loaded, compute_dtype(dtype_of_buffer(buffer))}});
           return values;
@@ -164,29 +164,29 @@ class RandomKernel {
 
   Dtype dtype_of_buffer(int buffer) { return b_.kernel().buffers[static_cast<size_t>(buffer)].dtype; }
 
-  loop::Affine scaled(const loop::Affine& at, const Extent& by) {
-    std::vector<loop::Term> terms = at.terms;
-    for (loop::Term& term : terms)
+  loops::Affine scaled(const loops::Affine& at, const Extent& by) {
+    std::vector<loops::Term> terms = at.terms;
+    for (loops::Term& term : terms)
       term.scale *= by;
     return affine(terms, at.base * by);
   }
-  loop::Affine sum(const loop::Affine& a, const loop::Affine& b) {
-    std::vector<loop::Term> terms = a.terms;
+  loops::Affine sum(const loops::Affine& a, const loops::Affine& b) {
+    std::vector<loops::Term> terms = a.terms;
     terms.insert(terms.end(), b.terms.begin(), b.terms.end());
     return affine(terms, a.base + b.base);
   }
-  loop::Affine row_position() { return row_ < 0 ? affine({}) : affine({{row_, 1}}); }
+  loops::Affine row_position() { return row_ < 0 ? affine({}) : affine({{row_, 1}}); }
 
   /// row * cols + column.
-  loop::Affine element() { return sum(scaled(row_position(), cols_), column_); }
+  loops::Affine element() { return sum(scaled(row_position(), cols_), column_); }
 
   Operand load() {
     const Dtype dtype = memory_dtype();
     const Extent all = rows_ * cols_ + cols_;  // no row axis: as if there were one row
-    loop::Affine at = element();
+    loops::Affine at = element();
     Extent elements = all;
-    std::vector<loop::Bound> inside;
-    std::vector<loop::Lookup> lookups;
+    std::vector<loops::Bound> inside;
+    std::vector<loops::Lookup> lookups;
     switch (pick(12)) {
       case 0:  // transposed
         at = sum(scaled(column_, rows_ + 1), row_position());
@@ -206,20 +206,20 @@ class RandomKernel {
         break;
       }
       case 6: {  // shifted, with zeros around
-        const loop::Affine shifted = sum(column_, affine({}, pick(7) - 3));
+        const loops::Affine shifted = sum(column_, affine({}, pick(7) - 3));
         at = sum(scaled(row_position(), cols_), shifted);
         inside.push_back({shifted, cols_});
         break;
       }
       case 7: {  // mirrored, with zeros around
-        const loop::Affine mirrored = sum(scaled(column_, -1), affine({}, pick(9)));
+        const loops::Affine mirrored = sum(scaled(column_, -1), affine({}, pick(9)));
         at = sum(scaled(row_position(), cols_), mirrored);
         inside.push_back({mirrored, cols_});
         break;
       }
       case 8: {  // every second one, with zeros after, and rows shifted
-        const loop::Affine twice = scaled(column_, 2);
-        const loop::Affine down = sum(row_position(), affine({}, pick(3) - 1));
+        const loops::Affine twice = scaled(column_, 2);
+        const loops::Affine down = sum(row_position(), affine({}, pick(3) - 1));
         at = sum(scaled(down, cols_), twice);
         inside = {{twice, cols_}, {down, row_ < 0 ? Extent(1) : rows_}};
         break;
@@ -308,10 +308,11 @@ class RandomKernel {
     }
   }
 
-  void store_as(int buffer, const loop::Affine& at, Operand value, std::vector<loop::Bound> inside = {}) {
+  void store_as(int buffer, const loops::Affine& at, Operand value, std::vector<loops::Bound> inside = {}) {
     b_.store(buffer, at, as(value, compute_dtype(dtype_of_buffer(buffer))).value, std::move(inside));
   }
-  void store_new(const loop::Affine& at, const Extent& elements, Operand value, std::vector<loop::Bound> inside = {}) {
+  void store_new(const loops::Affine& at, const Extent& elements, Operand value,
+                 std::vector<loops::Bound> inside = {}) {
     store_as(b_.output(memory_dtype(), elements), at, value, std::move(inside));
   }
 
@@ -376,8 +377,8 @@ class RandomKernel {
   LoopBuilder b_;
   Extent rows_ = Extent::name("rows");
   Extent cols_ = Extent::name("cols");
-  int row_ = -1;         // the axis that counts rows; -1: none
-  loop::Affine column_;  // the column
+  int row_ = -1;          // the axis that counts rows; -1: none
+  loops::Affine column_;  // the column
   std::vector<int> position_buffers_;
 };
 

@@ -68,7 +68,7 @@ TEST(LoopPrint, TilesLookupsAndPositions) {
 }
 
 /// One store of a constant.
-loop::Kernel constant_kernel(const std::string& kernel, const std::string& axis, const Extent& size, double literal) {
+loops::Kernel constant_kernel(const std::string& kernel, const std::string& axis, const Extent& size, double literal) {
   LoopBuilder k(kernel);
   const int c = k.vector_axis(axis, size);
   const int y = k.output(f32, size);
@@ -77,7 +77,7 @@ loop::Kernel constant_kernel(const std::string& kernel, const std::string& axis,
 }
 
 TEST(LoopPrint, CanonicalTextIsTheSameForTheSameCode) {
-  const auto text = [](const loop::Kernel& kernel) { return to_string(kernel, true); };
+  const auto text = [](const loops::Kernel& kernel) { return to_string(kernel, true); };
   const std::string one = text(constant_kernel("one", "i", Extent::name("batch") * 3, 0.1));
   EXPECT_EQ(one, text(constant_kernel("two", "j", Extent::name("seq"), 0.1)));
   EXPECT_NE(one, text(constant_kernel("one", "i", 3, 0.1)));
@@ -113,7 +113,7 @@ TEST(LoopSizes, InTheOrderOfTheText) {
 }
 
 TEST(LoopSizes, GridAndScratch) {
-  const loop::Kernel softmax = softmax_case().kernel;
+  const loops::Kernel softmax = softmax_case().kernel;
   EXPECT_EQ(grid_size(softmax, softmax.phases[0]), Extent::name("rows"));
   EXPECT_EQ(grid_size(softmax, {}), Extent(1));
   const auto all_17 = [](std::string_view) { return 17; };

@@ -16,7 +16,7 @@ class LoopRunCase : public testing::TestWithParam<LoopCase> {};
 
 TEST_P(LoopRunCase, MatchesPlainLoops) {
   const LoopCase& each = GetParam();
-  const KernelEntry entry = loop::interpreted(each.kernel);
+  const KernelEntry entry = loops::interpreted(each.kernel);
   for (const Bindings& bindings : loop_bindings(kSizes)) {
     SCOPED_TRACE(bindings.to_string());
     std::vector<Array> expected = make_buffers(each.kernel, bindings, 7);
@@ -31,7 +31,7 @@ TEST_P(LoopRunCase, MatchesPlainLoops) {
       continue;
     }
     for (size_t i = 0; i < actual.size(); ++i) {
-      if (each.kernel.buffers[i].role == loop::Role::output) {
+      if (each.kernel.buffers[i].role == loops::Role::output) {
         ASSERT_TRUE(close(actual[i], expected[i], each.relative, each.absolute)) << "buffer " << i;
       }
     }
@@ -40,7 +40,7 @@ TEST_P(LoopRunCase, MatchesPlainLoops) {
 
 TEST_P(LoopRunCase, AnySplitOfTheGridGivesTheSameBits) {
   const LoopCase& each = GetParam();
-  const KernelEntry entry = loop::interpreted(each.kernel);
+  const KernelEntry entry = loops::interpreted(each.kernel);
   const Bindings bindings = {{"rows", 5}, {"cols", 700}};
   std::vector<Array> whole = make_buffers(each.kernel, bindings, 7);
   each.prepare(bindings, whole);
@@ -61,7 +61,7 @@ TEST(LoopRun, FailingCasesFail) {  // so that the references above do test the r
     const Bindings bindings = {{"rows", 5}, {"cols", 9}};
     std::vector<Array> buffers = make_buffers(each.kernel, bindings, 7);
     each.prepare(bindings, buffers);
-    EXPECT_NE(launch(each.kernel, loop::interpreted(each.kernel), bindings, buffers).failed, 0) << each.name;
+    EXPECT_NE(launch(each.kernel, loops::interpreted(each.kernel), bindings, buffers).failed, 0) << each.name;
   }
 }
 
@@ -70,9 +70,9 @@ TEST(LoopRun, WithoutPreparation) {
   const Bindings bindings = {{"rows", 2}, {"cols", 300}};
   std::vector<Array> prepared = make_buffers(each.kernel, bindings, 7);
   std::vector<Array> direct = prepared;
-  launch(each.kernel, loop::interpreted(each.kernel), bindings, prepared);
+  launch(each.kernel, loops::interpreted(each.kernel), bindings, prepared);
   const auto run = [&](const KernelArgs* args, int64_t phase, int64_t begin, int64_t end, void* scratch) {
-    loop::run(each.kernel, args, phase, begin, end, scratch);
+    loops::run(each.kernel, args, phase, begin, end, scratch);
   };
   launch(each.kernel, run, bindings, direct);
   EXPECT_TRUE(same(direct[1], prepared[1]));
@@ -90,7 +90,7 @@ TEST(LoopRun, GridAxesInOrder) {
     k.store(count, affine({}), k.constant(i32, 1));
   });
   std::vector<Array> buffers = make_buffers(k.kernel(), {{"rows", 2}, {"cols", 3}}, 1);
-  launch(k.kernel(), loop::interpreted(k.kernel()), {{"rows", 2}, {"cols", 3}}, buffers, 1);
+  launch(k.kernel(), loops::interpreted(k.kernel()), {{"rows", 2}, {"cols", 3}}, buffers, 1);
   EXPECT_TRUE(same(buffers[0], Array::from<int64_t>({6}, {0, 1, 2, 100, 101, 102})));
 }
 
@@ -103,7 +103,7 @@ TEST(LoopRun, SumsRoundOnce) {
     x = 1;
   }
   buffers[0].mutable_values<float>()[0] = 0x1p25F;
-  launch(each.kernel, loop::interpreted(each.kernel), bindings, buffers);
+  launch(each.kernel, loops::interpreted(each.kernel), bindings, buffers);
   EXPECT_EQ(buffers[1].values<float>()[0], 0x1p25F + 1000);
 }
 
@@ -113,7 +113,7 @@ TEST(LoopRun, ExtremesKeepNan) {
     const Bindings bindings = {{"rows", 1}, {"cols", 9}};
     std::vector<Array> buffers = make_buffers(each.kernel, bindings, 1);
     buffers[0].mutable_values<float>()[4] = std::numeric_limits<float>::quiet_NaN();
-    launch(each.kernel, loop::interpreted(each.kernel), bindings, buffers);
+    launch(each.kernel, loops::interpreted(each.kernel), bindings, buffers);
     EXPECT_TRUE(std::isnan(buffers[1].values<float>()[0])) << name(op);
   }
 }
@@ -127,7 +127,7 @@ TEST(LoopRun, CastToHalfRounds) {
     const int y = k.output(f32, 2);
     k.phase({}, [&] { k.loop(c, [&] { k.store(y, affine({{c, 1}}), k.cast(k.load(x, affine({{c, 1}})), half)); }); });
     std::vector<Array> buffers = {Array::from<float>({2}, {1.00001F, -3.3333F}), Array(f32, {2})};
-    launch(k.kernel(), loop::interpreted(k.kernel()), {}, buffers);
+    launch(k.kernel(), loops::interpreted(k.kernel()), {}, buffers);
     EXPECT_TRUE(same(buffers[1], buffers[0].cast(half).cast(f32))) << name(half);
     EXPECT_FALSE(same(buffers[1], buffers[0])) << name(half);
   }

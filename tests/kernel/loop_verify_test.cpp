@@ -8,9 +8,9 @@
 namespace tenon {
 namespace {
 
-using loop::Role;
+using loops::Role;
 
-std::string complaint(const loop::Kernel& kernel) {
+std::string complaint(const loops::Kernel& kernel) {
   try {
     verify(kernel);
   } catch (const InternalError& error) {
@@ -32,7 +32,7 @@ struct Broken {
   int c = k.vector_axis("c", 8);
   int x = k.input(f32, 32);
   int y = k.output(f32, 32);
-  loop::Affine at = affine({{r, 8}, {c, 1}});
+  loops::Affine at = affine({{r, 8}, {c, 1}});
 
   /// A phase over r whose body runs in a loop over c.
   Broken& inside(const std::function<void()>& body) {
@@ -81,8 +81,8 @@ TEST(LoopVerify, ValuesAreDefinedOnceInABlock) {
     const int one = twice.k.constant(f32, 1);
     twice.k.store(twice.y, twice.at, one);
   });
-  loop::Block& block = std::get<loop::Loop>(twice.k.kernel().phases[0].body[0].what).body;
-  block.insert(block.begin(), loop::Statement{loop::Define{0}});
+  loops::Block& block = std::get<loops::Loop>(twice.k.kernel().phases[0].body[0].what).body;
+  block.insert(block.begin(), loops::Statement{loops::Define{0}});
   EXPECT_COMPLAINT(twice.complaint(), "the value is defined already");
 }
 
@@ -97,7 +97,7 @@ TEST(LoopVerify, ReferencesExist) {
 
   Broken load;
   load.inside([&] { load.k.load(load.x, load.at); });
-  std::get<loop::Load>(load.k.kernel().values[0].what).buffer = -1;
+  std::get<loops::Load>(load.k.kernel().values[0].what).buffer = -1;
   EXPECT_COMPLAINT(load.complaint(), "there is no such buffer");
 
   Broken loop;
@@ -122,7 +122,7 @@ TEST(LoopVerify, ReferencesExist) {
 
   Broken accumulate;
   accumulate.inside([&] { accumulate.k.load(accumulate.x, accumulate.at); });
-  std::get<loop::Loop>(accumulate.k.kernel().phases[0].body[0].what).body.push_back({loop::Accumulate{3}});
+  std::get<loops::Loop>(accumulate.k.kernel().phases[0].body[0].what).body.push_back({loops::Accumulate{3}});
   EXPECT_COMPLAINT(accumulate.complaint(), "there is no such accumulator");
 
   Broken begins;
@@ -217,10 +217,9 @@ TEST(LoopVerify, AccumulatorsBelongToOneLoop) {
 
   Broken twice;
   const int a = twice.k.accumulator(ReduceOp::sum, f32);
-  twice.k.phase({twice.r}, [&] {
-    twice.k.loop(twice.c, {a}, [&] { twice.k.accumulate(a, twice.k.constant(f32, 1)); });
-  });
-  auto& nest = std::get<loop::Loop>(twice.k.kernel().phases[0].body[0].what);
+  twice.k.phase({twice.r},
+                [&] { twice.k.loop(twice.c, {a}, [&] { twice.k.accumulate(a, twice.k.constant(f32, 1)); }); });
+  auto& nest = std::get<loops::Loop>(twice.k.kernel().phases[0].body[0].what);
   nest.begins = {a, a};
   EXPECT_COMPLAINT(twice.complaint(), "accumulator a0 begins twice");
 
@@ -242,7 +241,7 @@ TEST(LoopVerify, AccumulatorsBelongToOneLoop) {
   Broken defined;
   defined.inside([&] { defined.k.constant(f32, 1); });
   defined.k.kernel().accumulators.emplace_back();
-  defined.k.kernel().values[0].what = loop::Result{0};
+  defined.k.kernel().values[0].what = loops::Result{0};
   EXPECT_COMPLAINT(defined.complaint(), "the loop of a0 defines its result");
 }
 
@@ -271,7 +270,7 @@ TEST(LoopVerify, AccumulatorsMatchTheirInput) {
 
 /// A body of one value, changed after it was built.
 std::string changed(const std::function<void(LoopBuilder&, const Broken&)>& build,
-                    const std::function<void(loop::Value&)>& change) {
+                    const std::function<void(loops::Value&)>& change) {
   Broken b;
   b.inside([&] { build(b.k, b); });
   change(b.k.kernel().values.back());
@@ -279,7 +278,7 @@ std::string changed(const std::function<void(LoopBuilder&, const Broken&)>& buil
 }
 
 TEST(LoopVerify, DtypesAgree) {
-  const auto to_f64 = [](loop::Value& value) { value.dtype = f64; };
+  const auto to_f64 = [](loops::Value& value) { value.dtype = f64; };
   EXPECT_COMPLAINT(changed([](auto& k, auto& b) { k.load(b.x, b.at); }, to_f64), "a load of f32 gives f64");
   EXPECT_COMPLAINT(changed([](auto& k, auto& b) { k.position(b.at); }, to_f64), "a position is i64, not f64");
   const auto compare = [](auto& k, auto&) {
@@ -291,11 +290,11 @@ TEST(LoopVerify, DtypesAgree) {
   EXPECT_COMPLAINT(changed(negate, to_f64), "neg of f32 gives f64");
   const auto constant = [](auto& k, auto&) { k.constant(f32, 1); };
   EXPECT_COMPLAINT(changed(constant, [](auto& value) { value.dtype = f16; }), "a constant of f16");
-  EXPECT_COMPLAINT(changed(negate, [](auto& value) { std::get<loop::Compute>(value.what).operand_dtype = i32; }),
+  EXPECT_COMPLAINT(changed(negate, [](auto& value) { std::get<loops::Compute>(value.what).operand_dtype = i32; }),
                    "operand v0 is f32, not i32");
-  EXPECT_COMPLAINT(changed(negate, [](auto& value) { std::get<loop::Compute>(value.what).operands.clear(); }),
+  EXPECT_COMPLAINT(changed(negate, [](auto& value) { std::get<loops::Compute>(value.what).operands.clear(); }),
                    "neg takes 1 operands");
-  EXPECT_COMPLAINT(changed(constant, [](auto& value) { std::get<loop::Compute>(value.what).prim = Prim::argument; }),
+  EXPECT_COMPLAINT(changed(constant, [](auto& value) { std::get<loops::Compute>(value.what).prim = Prim::argument; }),
                    "an argument is no value of a kernel");
   const auto select = [](auto& k, auto&) {
     const int v = k.constant(f32, 1);

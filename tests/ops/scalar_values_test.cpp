@@ -114,6 +114,7 @@ const std::map<std::string_view, Closed>& closed_forms() {
        [](const Point& x) {
          return 0.5 * x[0] * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x[0] + 0.044715 * std::pow(x[0], 3))));
        }},
+      {"gelu_sigmoid", [](const Point& x) { return x[0] * sigmoid_of(1.702 * x[0]); }},
       {"mish", [](const Point& x) { return x[0] * std::tanh(softplus_of(x[0])); }},
       {"shrink", [](const Point& x) { return x[0] < -x[1]  ? x[0] + x[2]
                                              : x[0] > x[1] ? x[0] - x[2]

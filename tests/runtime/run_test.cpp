@@ -95,7 +95,7 @@ TEST(Run, PhasesPartialsAndScratch) {
       each.prepare(sizes, buffers);
       std::vector<Array> inputs;
       for (size_t i = 0; i < buffers.size(); ++i) {
-        if (each.kernel.buffers[i].role == loop::Role::input) {
+        if (each.kernel.buffers[i].role == loops::Role::input) {
           inputs.push_back(buffers[i].reshaped({buffers[i].size()}));
         }
       }
@@ -103,7 +103,7 @@ TEST(Run, PhasesPartialsAndScratch) {
       each.reference(sizes, buffers);
       size_t output = 0;
       for (size_t i = 0; i < buffers.size(); ++i) {
-        if (each.kernel.buffers[i].role == loop::Role::output) {
+        if (each.kernel.buffers[i].role == loops::Role::output) {
           EXPECT_TRUE(close(results.at(output++), buffers[i].reshaped({buffers[i].size()}), each.relative, 1e-4))
               << each.name << " at " << sizes.to_string();
         }

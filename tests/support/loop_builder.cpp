@@ -23,17 +23,17 @@ Dtype result_dtype(Prim prim, Dtype operands) {
 
 }  // namespace
 
-loop::Affine affine(std::vector<loop::Term> terms, const Extent& base) {
-  std::ranges::sort(terms, {}, &loop::Term::axis);
-  loop::Affine result{.base = base, .terms = {}};
-  for (loop::Term& term : terms) {
+loops::Affine affine(std::vector<loops::Term> terms, const Extent& base) {
+  std::ranges::sort(terms, {}, &loops::Term::axis);
+  loops::Affine result{.base = base, .terms = {}};
+  for (loops::Term& term : terms) {
     if (!result.terms.empty() && result.terms.back().axis == term.axis) {
       result.terms.back().scale += term.scale;
     } else {
       result.terms.push_back(std::move(term));
     }
   }
-  std::erase_if(result.terms, [](const loop::Term& term) { return term.scale == Extent(0); });
+  std::erase_if(result.terms, [](const loops::Term& term) { return term.scale == Extent(0); });
   return result;
 }
 
@@ -53,7 +53,7 @@ int LoopBuilder::tile(std::string name, Extent extent, int tile_of, Extent total
                                .vectorized = vectorized});
 }
 
-int LoopBuilder::buffer(Dtype dtype, loop::Role role, Extent elements) {
+int LoopBuilder::buffer(Dtype dtype, loops::Role role, Extent elements) {
   return append(kernel_.buffers, {.dtype = dtype, .role = role, .elements = std::move(elements)});
 }
 
@@ -69,46 +69,46 @@ void LoopBuilder::phase(std::vector<int> grid, const Body& body) {
 void LoopBuilder::loop(int axis, std::vector<int> begins, const Body& body) {
   open_.emplace_back();
   body();
-  loop::Loop loop{.axis = axis, .begins = std::move(begins), .body = std::move(open_.back())};
+  loops::Loop loop{.axis = axis, .begins = std::move(begins), .body = std::move(open_.back())};
   open_.pop_back();
   add({std::move(loop)});
 }
 
-int LoopBuilder::load(int buffer, loop::Affine at_position, std::vector<loop::Bound> inside,
-                      std::vector<loop::Lookup> lookups) {
-  return define({.what = loop::Load{.buffer = buffer,
-                                    .at = std::move(at_position),
-                                    .inside = std::move(inside),
-                                    .lookups = std::move(lookups)},
+int LoopBuilder::load(int buffer, loops::Affine at_position, std::vector<loops::Bound> inside,
+                      std::vector<loops::Lookup> lookups) {
+  return define({.what = loops::Load{.buffer = buffer,
+                                     .at = std::move(at_position),
+                                     .inside = std::move(inside),
+                                     .lookups = std::move(lookups)},
                  .dtype = compute_dtype(at(kernel_.buffers, buffer).dtype)});
 }
 
-int LoopBuilder::position(loop::Affine at_position) {
-  return define({.what = loop::Position{std::move(at_position)}, .dtype = Dtype::i64});
+int LoopBuilder::position(loops::Affine at_position) {
+  return define({.what = loops::Position{std::move(at_position)}, .dtype = Dtype::i64});
 }
 
 int LoopBuilder::constant(Dtype dtype, double literal) {
   return define(
-      {.what = loop::Compute{.prim = Prim::constant, .operand_dtype = dtype, .operands = {}, .literal = literal},
+      {.what = loops::Compute{.prim = Prim::constant, .operand_dtype = dtype, .operands = {}, .literal = literal},
        .dtype = dtype});
 }
 
 int LoopBuilder::cast(int value, Dtype to) {
-  return define({.what = loop::Compute{.prim = Prim::cast,
-                                       .operand_dtype = compute_dtype(at(kernel_.values, value).dtype),
-                                       .operands = {value}},
+  return define({.what = loops::Compute{.prim = Prim::cast,
+                                        .operand_dtype = compute_dtype(at(kernel_.values, value).dtype),
+                                        .operands = {value}},
                  .dtype = to});
 }
 
 int LoopBuilder::compute(Prim prim, std::vector<int> operands) {
   const int typical = operands.at(prim == Prim::select ? 1 : 0);
   const Dtype dtype = compute_dtype(at(kernel_.values, typical).dtype);
-  return define({.what = loop::Compute{.prim = prim, .operand_dtype = dtype, .operands = std::move(operands)},
+  return define({.what = loops::Compute{.prim = prim, .operand_dtype = dtype, .operands = std::move(operands)},
                  .dtype = result_dtype(prim, dtype)});
 }
 
-void LoopBuilder::store(int buffer, loop::Affine at_position, int value, std::vector<loop::Bound> inside) {
-  add({loop::Store{.buffer = buffer, .at = std::move(at_position), .inside = std::move(inside), .value = value}});
+void LoopBuilder::store(int buffer, loops::Affine at_position, int value, std::vector<loops::Bound> inside) {
+  add({loops::Store{.buffer = buffer, .at = std::move(at_position), .inside = std::move(inside), .value = value}});
 }
 
 int LoopBuilder::accumulator(ReduceOp op, Dtype dtype) {
@@ -118,13 +118,13 @@ int LoopBuilder::accumulator(ReduceOp op, Dtype dtype) {
 void LoopBuilder::accumulate(int accumulator, int value, int position) {
   at(kernel_.accumulators, accumulator).input = value;
   at(kernel_.accumulators, accumulator).position = position;
-  add({loop::Accumulate{accumulator}});
+  add({loops::Accumulate{accumulator}});
 }
 
 int LoopBuilder::result(int accumulator) {
-  const loop::Accumulator& from = at(kernel_.accumulators, accumulator);
+  const loops::Accumulator& from = at(kernel_.accumulators, accumulator);
   return append(kernel_.values,
-                {.what = loop::Result{accumulator}, .dtype = is_arg(from.op) ? Dtype::i64 : from.dtype});
+                {.what = loops::Result{accumulator}, .dtype = is_arg(from.op) ? Dtype::i64 : from.dtype});
 }
 
 int LoopBuilder::reduce(int axis, ReduceOp op, Dtype dtype, const std::function<int()>& body) {
@@ -133,12 +133,12 @@ int LoopBuilder::reduce(int axis, ReduceOp op, Dtype dtype, const std::function<
   return result(into);
 }
 
-int LoopBuilder::define(loop::Value value) {
+int LoopBuilder::define(loops::Value value) {
   const int result = append(kernel_.values, std::move(value));
-  add({loop::Define{result}});
+  add({loops::Define{result}});
   return result;
 }
 
-void LoopBuilder::add(loop::Statement statement) { open_.back().push_back(std::move(statement)); }
+void LoopBuilder::add(loops::Statement statement) { open_.back().push_back(std::move(statement)); }
 
 }  // namespace tenon

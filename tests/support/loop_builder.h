@@ -10,7 +10,7 @@
 namespace tenon {
 
 /// The canonical affine of any terms: sorted, an axis once, no scale 0.
-loop::Affine affine(std::vector<loop::Term> terms, const Extent& base = 0);
+loops::Affine affine(std::vector<loops::Term> terms, const Extent& base = 0);
 
 /// Adds to one kernel. Loops and phases take their body as a function; statements go to the innermost open body.
 /// Values, axes, buffers and accumulators are their positions in the kernel.
@@ -23,21 +23,22 @@ class LoopBuilder {
   int axis(std::string name, Extent extent);
   int vector_axis(std::string name, Extent extent);
   int tile(std::string name, Extent extent, int tile_of, Extent total, bool vectorized);
-  int buffer(Dtype dtype, loop::Role role, Extent elements);
-  int input(Dtype dtype, Extent elements) { return buffer(dtype, loop::Role::input, std::move(elements)); }
-  int output(Dtype dtype, Extent elements) { return buffer(dtype, loop::Role::output, std::move(elements)); }
+  int buffer(Dtype dtype, loops::Role role, Extent elements);
+  int input(Dtype dtype, Extent elements) { return buffer(dtype, loops::Role::input, std::move(elements)); }
+  int output(Dtype dtype, Extent elements) { return buffer(dtype, loops::Role::output, std::move(elements)); }
   int site(std::string text);
 
   void phase(std::vector<int> grid, const Body& body);
   void loop(int axis, std::vector<int> begins, const Body& body);
   void loop(int axis, const Body& body) { loop(axis, {}, body); }
 
-  int load(int buffer, loop::Affine at, std::vector<loop::Bound> inside = {}, std::vector<loop::Lookup> lookups = {});
-  int position(loop::Affine at);
+  int load(int buffer, loops::Affine at, std::vector<loops::Bound> inside = {},
+           std::vector<loops::Lookup> lookups = {});
+  int position(loops::Affine at);
   int constant(Dtype dtype, double literal);
   int cast(int value, Dtype to);
   int compute(Prim prim, std::vector<int> operands);
-  void store(int buffer, loop::Affine at, int value, std::vector<loop::Bound> inside = {});
+  void store(int buffer, loops::Affine at, int value, std::vector<loops::Bound> inside = {});
 
   /// An accumulator is fed by accumulate() alone, which decides its input; result() is used after its loop.
   int accumulator(ReduceOp op, Dtype dtype);
@@ -46,14 +47,14 @@ class LoopBuilder {
   /// A loop with one accumulator: `body` gives what is combined. Not for argmax and argmin.
   int reduce(int axis, ReduceOp op, Dtype dtype, const std::function<int()>& body);
 
-  loop::Kernel& kernel() { return kernel_; }
+  loops::Kernel& kernel() { return kernel_; }
 
  private:
-  int define(loop::Value value);
-  void add(loop::Statement statement);
+  int define(loops::Value value);
+  void add(loops::Statement statement);
 
-  loop::Kernel kernel_;
-  std::vector<loop::Block> open_;
+  loops::Kernel kernel_;
+  std::vector<loops::Block> open_;
 };
 
 }  // namespace tenon

@@ -16,7 +16,7 @@ namespace tenon {
 /// Sizes are named `rows` and `cols`; what is vectorised runs over `cols`.
 struct LoopCase {
   std::string name;
-  loop::Kernel kernel;
+  loops::Kernel kernel;
   /// Computes the outputs from the inputs, in buffers as make_buffers() gives them. Outputs mean nothing where the
   /// status is a failure.
   std::function<KernelStatus(const Bindings& bindings, std::vector<Array>& buffers)> reference;

@@ -14,7 +14,7 @@ LoopCase elementwise_case() {
   const int a = k.input(f32, n);
   const int b = k.input(f32, n);
   const int y = k.output(f32, n);
-  const loop::Affine at = affine({{t, 100}, {i, 1}});
+  const loops::Affine at = affine({{t, 100}, {i, 1}});
   k.phase({t}, [&] {
     k.loop(i, [&] {
       const int product = k.compute(Prim::mul, {k.compute(Prim::exp, {k.load(a, at)}), k.load(b, at)});
@@ -42,7 +42,7 @@ LoopCase mixed_dtypes_case() {
   const int y = k.output(f64, rows * cols);
   const int z = k.output(i8, rows * cols);
   const int less = k.output(boolean, rows * cols);
-  const loop::Affine at = affine({{r, cols}, {c, 1}});
+  const loops::Affine at = affine({{r, cols}, {c, 1}});
   k.phase({r}, [&] {
     const int scale = k.load(column, affine({{r, 1}}));
     k.loop(c, [&] {

@@ -13,9 +13,9 @@ LoopCase softmax_case() {
   const int c = k.vector_axis("c", cols);
   const int x = k.input(f32, rows * cols);
   const int y = k.output(f32, rows * cols);
-  const int unused = k.buffer(f64, loop::Role::scratch, 3);  // so that the next one does not begin at 0
-  const int e = k.buffer(f32, loop::Role::scratch, cols);
-  const loop::Affine at = affine({{r, cols}, {c, 1}});
+  const int unused = k.buffer(f64, loops::Role::scratch, 3);  // so that the next one does not begin at 0
+  const int e = k.buffer(f32, loops::Role::scratch, cols);
+  const loops::Affine at = affine({{r, cols}, {c, 1}});
   k.phase({r}, [&] {
     const int max = k.reduce(c, ReduceOp::max, f32, [&] { return k.load(x, at); });
     k.store(unused, affine({}, 2), k.constant(f64, 1));
@@ -50,7 +50,7 @@ LoopCase layer_norm_case() {
   const int x = k.input(f16, rows * cols);
   const int gain = k.input(bf16, cols);
   const int y = k.output(f16, rows * cols);
-  const loop::Affine at = affine({{r, cols}, {c, 1}});
+  const loops::Affine at = affine({{r, cols}, {c, 1}});
   k.phase({r}, [&] {
     const int sum = k.accumulator(ReduceOp::sum, f32);
     const int squares = k.accumulator(ReduceOp::sum, f32);

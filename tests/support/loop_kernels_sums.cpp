@@ -182,7 +182,7 @@ LoopCase split_sum_case() {
   const int i = k.tile("i", 64, t, n, true);
   const int x = k.input(f32, n);
   const int y = k.output(f32, 1);
-  const int partial = k.buffer(f32, loop::Role::partial, ceildiv(n, 64));
+  const int partial = k.buffer(f32, loops::Role::partial, ceildiv(n, 64));
   k.phase({t}, [&] {
     const int sum = k.reduce(i, ReduceOp::sum, f32, [&] { return k.load(x, affine({{t, 64}, {i, 1}})); });
     k.store(partial, affine({{t, 1}}), sum);

@@ -19,16 +19,16 @@ using Scratch = std::unique_ptr<std::byte[], Release>;
 
 }  // namespace
 
-std::vector<Array> make_buffers(const loop::Kernel& kernel, const Bindings& bindings, uint64_t seed) {
+std::vector<Array> make_buffers(const loops::Kernel& kernel, const Bindings& bindings, uint64_t seed) {
   std::mt19937_64 rng(seed);
   std::vector<Array> result;
-  for (const loop::Buffer& buffer : kernel.buffers) {
-    if (buffer.role == loop::Role::scratch) {
+  for (const loops::Buffer& buffer : kernel.buffers) {
+    if (buffer.role == loops::Role::scratch) {
       result.emplace_back(buffer.dtype, std::vector<int64_t>{0});
       continue;
     }
     const std::vector<int64_t> dims = {resolve(buffer.elements, bindings)};
-    if (buffer.role == loop::Role::input) {
+    if (buffer.role == loops::Role::input) {
       result.push_back(random_array(buffer.dtype, dims, rng));
     } else {
       Array array(buffer.dtype, dims);
@@ -39,11 +39,11 @@ std::vector<Array> make_buffers(const loop::Kernel& kernel, const Bindings& bind
   return result;
 }
 
-KernelStatus launch(const loop::Kernel& kernel, const KernelEntry& entry, const Bindings& bindings,
+KernelStatus launch(const loops::Kernel& kernel, const KernelEntry& entry, const Bindings& bindings,
                     std::vector<Array>& buffers, int64_t chunk) {
   std::vector<void*> pointers;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    pointers.push_back(kernel.buffers[i].role == loop::Role::scratch ? nullptr : buffers[i].mutable_data());
+    pointers.push_back(kernel.buffers[i].role == loops::Role::scratch ? nullptr : buffers[i].mutable_data());
   }
   std::vector<int64_t> sizes;
   for (const Extent& extent : runtime_sizes(kernel)) {

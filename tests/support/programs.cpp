@@ -45,7 +45,7 @@ void ProgramBuilder::view(const std::string& name, const Shape& shape, int buffe
       {.name = name, .shape = shape, .buffer = buffer, .offset = offset, .strides = std::move(strides)});
 }
 
-Part ProgramBuilder::part(const loop::Kernel& kernel, std::vector<int> buffers) {
+Part ProgramBuilder::part(const loops::Kernel& kernel, std::vector<int> buffers) {
   program_.kernels.push_back(kernel);
   return {.kernel = static_cast<int>(program_.kernels.size()) - 1, .buffers = std::move(buffers)};
 }
@@ -55,11 +55,11 @@ void ProgramBuilder::step(const std::string& label, std::vector<Part> parts, con
   step.label = label;
   step.boundary = boundary;
   for (const Part& part : parts) {
-    const std::vector<loop::Buffer>& buffers = program_.kernels.at(static_cast<size_t>(part.kernel)).buffers;
+    const std::vector<loops::Buffer>& buffers = program_.kernels.at(static_cast<size_t>(part.kernel)).buffers;
     for (size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i].role == loop::Role::input) {
+      if (buffers[i].role == loops::Role::input) {
         step.reads.push_back(part.buffers.at(i));
-      } else if (buffers[i].role == loop::Role::output) {
+      } else if (buffers[i].role == loops::Role::output) {
         step.writes.push_back(part.buffers.at(i));
       }
     }
@@ -81,27 +81,27 @@ void ProgramBuilder::host(const std::string& label, HostFunction function, std::
 
 Executable ProgramBuilder::executable(const ConstraintSet& constraints, const RuntimeOptions& options) const {
   std::vector<KernelEntry> code;
-  for (const loop::Kernel& kernel : program_.kernels) {
-    code.push_back(loop::interpreted(kernel));
+  for (const loops::Kernel& kernel : program_.kernels) {
+    code.push_back(loops::interpreted(kernel));
   }
   return make_executable(program_, std::move(code), constraints, nullptr, options);
 }
 
-ProgramBuilder program_of(const loop::Kernel& kernel) {
+ProgramBuilder program_of(const loops::Kernel& kernel) {
   ProgramBuilder program(kernel.name);
   std::vector<int> buffers;
-  for (const loop::Buffer& buffer : kernel.buffers) {
+  for (const loops::Buffer& buffer : kernel.buffers) {
     const std::string name = fmt::format("b{}", buffers.size());
     const Shape flat(buffer.dtype, {Axis(buffer.elements)});
-    buffers.push_back(buffer.role == loop::Role::input    ? program.input(name, flat)
-                      : buffer.role == loop::Role::output ? program.output(name, flat)
-                                                          : -1);
+    buffers.push_back(buffer.role == loops::Role::input    ? program.input(name, flat)
+                      : buffer.role == loops::Role::output ? program.output(name, flat)
+                                                           : -1);
   }
   program.step(kernel, buffers);
   return program;
 }
 
-loop::Kernel scale_kernel(const Extent& elements, double factor, double offset) {
+loops::Kernel scale_kernel(const Extent& elements, double factor, double offset) {
   LoopBuilder k("scale");
   const int t = k.axis("t", ceildiv(elements, 64));
   const int i = k.tile("i", 64, t, elements, true);

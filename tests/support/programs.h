@@ -22,10 +22,10 @@ class ProgramBuilder {
   void view(const std::string& name, const Shape& shape, int buffer, const Extent& offset, std::vector<Extent> strides);
 
   /// `buffers` in the order of the kernel's; -1 for scratch and partial ones.
-  Part part(const loop::Kernel& kernel, std::vector<int> buffers);
+  Part part(const loops::Kernel& kernel, std::vector<int> buffers);
   /// What it reads and writes follows from the roles of its kernels' buffers.
   void step(const std::string& label, std::vector<Part> parts, const std::string& boundary = "");
-  void step(const loop::Kernel& kernel, std::vector<int> buffers) {
+  void step(const loops::Kernel& kernel, std::vector<int> buffers) {
     step(kernel.name, {part(kernel, std::move(buffers))});
   }
   void host(const std::string& label, HostFunction function, std::vector<int> reads, std::vector<int> writes,
@@ -42,9 +42,9 @@ class ProgramBuilder {
 };
 
 /// A program of the one kernel. Its inputs and outputs are flat and called b0, b1, ... by the kernel's buffers.
-ProgramBuilder program_of(const loop::Kernel& kernel);
+ProgramBuilder program_of(const loops::Kernel& kernel);
 
 /// y = x * factor + offset over `elements`, in tiles of 64.
-loop::Kernel scale_kernel(const Extent& elements, double factor, double offset);
+loops::Kernel scale_kernel(const Extent& elements, double factor, double offset);
 
 }  // namespace tenon

@@ -12,6 +12,7 @@ using Grads = std::vector<Expr>;
 constexpr double kSeluAlpha = 1.67326319217681884765625;
 constexpr double kSeluGamma = 1.05070102214813232421875;
 constexpr double kGeluCubic = 0.044715;
+constexpr double kGeluSigmoid = 1.702;
 constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 
 Expr sigmoid(const Expr& x) { return 1 / (1 + exp(-x)); }
@@ -107,6 +108,12 @@ constexpr ScalarFn kRows[] = {
        // Factors are ordered so that the vanishing one comes before the cubic one can overflow.
        const Expr slope = (1 - t) * (1 + t) * x[0] * (kSqrt2OverPi * (1 + 3 * kGeluCubic * square));
        return {g * 0.5 * ((1 + t) + slope)};
+     }},
+    {.name = "gelu_sigmoid", .doc = "gelu by the sigmoid approximation: x * sigmoid(1.702 * x)",
+     .value = [](Args x) { return x[0] * sigmoid(kGeluSigmoid * x[0]); },
+     .gradient = [](Args x, Expr, Expr g) -> Grads {
+       const Expr s = smooth_sigmoid(kGeluSigmoid * x[0]);
+       return {g * (s * (1 + kGeluSigmoid * x[0] * (1 - s)))};
      }},
     {.name = "mish", .doc = "x * tanh(softplus(x))",
      .value = [](Args x) { return x[0] * tanh(softplus(x[0])); },
