@@ -77,6 +77,9 @@ class TreeBuilder {
   std::string repeats_;
 };
 
+/// Dear enough that a store and a load of a row in cache are cheaper than to compute it again.
+bool is_heavy(Prim prim);
+
 /// The value with others in the place of some of its operands; `by` remembers.
 int replaced(Draft& draft, int value, std::unordered_map<int, int>& by);
 

@@ -1,0 +1,151 @@
+// Values of a row that later loops need again: kept in scratch where they are dear to compute.
+#include <algorithm>
+
+#include "schedule/tree.h"
+
+namespace tenon {
+
+bool is_heavy(Prim prim) {
+  switch (prim) {
+    case Prim::exp:
+    case Prim::expm1:
+    case Prim::log:
+    case Prim::log1p:
+    case Prim::sin:
+    case Prim::cos:
+    case Prim::atan2:
+    case Prim::tanh:
+    case Prim::erf:
+    case Prim::pow:
+    case Prim::rem: return true;
+    default: return false;
+  }
+}
+
+bool TreeBuilder::is_dear(int value, AxisSet bound, std::unordered_map<int, bool>& known) const {
+  if (is_subset(draft_.values.axes(value), bound) || is_defined(value)) {
+    return false;
+  }
+  const loops::Value& what = draft_.value(value);
+  if (std::holds_alternative<loops::Result>(what.what)) {
+    return true;
+  }
+  const auto* compute = std::get_if<loops::Compute>(&what.what);
+  if (!compute) {
+    return false;
+  }
+  const auto [at, is_new] = known.emplace(value, is_heavy(compute->prim));
+  if (is_new && !at->second) {
+    for (const int operand : compute->operands) {
+      if (is_dear(operand, bound, known)) {
+        known[value] = true;
+        break;
+      }
+    }
+  }
+  return known[value];
+}
+
+/// The topmost values under `roots` that are computed already and dear.
+std::vector<int> TreeBuilder::find_shared(std::vector<int> roots, const std::unordered_set<int>& computed,
+                                          AxisSet bound) const {
+  std::vector<int> shared;
+  std::unordered_set<int> seen;
+  std::unordered_map<int, bool> dear;
+  while (!roots.empty()) {
+    const int value = roots.back();
+    roots.pop_back();
+    if (is_subset(draft_.values.axes(value), bound) || is_defined(value) || !seen.insert(value).second) {
+      continue;
+    }
+    if (computed.contains(value) && is_dear(value, bound, dear)) {
+      shared.push_back(value);
+      continue;
+    }
+    for (const int operand : operands_of(draft_.value(value))) {
+      roots.push_back(operand);
+    }
+  }
+  std::ranges::sort(shared);
+  return shared;
+}
+
+/// Scratch for the values that nest `now` computes and later nests need: value -> the load that takes its place there.
+std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nests, size_t now, AxisSet bound) {
+  std::unordered_set<int> computed;
+  std::vector<int> pending;
+  for (const Task& task : nests[now].tasks) {
+    pending.push_back(value_of(task));
+  }
+  while (!pending.empty()) {
+    const int value = pending.back();
+    pending.pop_back();
+    if (computed.insert(value).second) {
+      for (const int operand : operands_of(draft_.value(value))) {
+        pending.push_back(operand);
+      }
+    }
+  }
+  std::vector<int> roots;
+  for (size_t i = now + 1; i < nests.size(); ++i) {
+    for (const Task& task : nests[i].tasks) {
+      if (nests[i].loops == nests[now].loops) {
+        roots.push_back(value_of(task));
+      }
+    }
+  }
+  // Iterations of the loops around follow each other and take the same scratch; lanes run at once.
+  AxisSet shared = bound;
+  for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+    if (draft_.axis(axis).vectorized) {
+      shared &= ~axis_bit(axis);
+    }
+  }
+  std::unordered_map<int, int> loads;
+  for (const int value : find_shared(std::move(roots), computed, bound)) {
+    loops::Affine at;
+    Extent elements = 1;
+    for (const int axis : nesting_order(draft_.values.axes(value) & ~shared)) {
+      at = add(scale(at, draft_.axis(axis).extent), affine_axis(axis));
+      elements *= draft_.axis(axis).extent;
+    }
+    const int buffer = static_cast<int>(draft_.kernel.buffers.size());
+    const Dtype dtype = compute_dtype(draft_.values.dtype(value));
+    draft_.kernel.buffers.push_back({.dtype = dtype, .role = loops::Role::scratch, .elements = elements});
+    keeping_[value].push_back({buffer, at});
+    loads[value] = draft_.values.load({.buffer = buffer, .at = at, .inside = {}, .lookups = {}});
+  }
+  return loads;
+}
+
+void TreeBuilder::forget_rows() {
+  if (rewritten_.empty()) {
+    return;
+  }
+  // Those that read scratch are taken by the phases that are written, so fresh ones take their places; the same for all
+  // that depend on them, which come later in the list.
+  std::unordered_map<int, int> fresh;
+  for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+    DraftReduction& reduction = draft_.reductions[i];
+    loops::Accumulator accumulator = draft_.accumulator(reduction);
+    const auto original = rewritten_.find(i);
+    const int input = original == rewritten_.end() ? accumulator.input : original->second;
+    const int now = accumulator.input;
+    accumulator.input = replaced(draft_, input, fresh);
+    if (accumulator.input == now) {
+      continue;
+    }
+    reduction.accumulator = static_cast<int>(draft_.kernel.accumulators.size());
+    const int result =
+        draft_.values.result(reduction.accumulator, draft_.values.dtype(reduction.result), reduction.level);
+    draft_.kernel.accumulators.push_back(accumulator);
+    fresh[reduction.result] = result;
+    reduction.result = result;
+  }
+  for (DraftStore& store : draft_.stores) {
+    store.value = replaced(draft_, store.value, fresh);
+  }
+  rewritten_.clear();
+}
+
+}  // namespace tenon
