@@ -13,6 +13,10 @@ constexpr double kNominalSize = 64;   // of a named axis, to weigh bytes before 
 constexpr double kWorthIt = 1.05;
 constexpr size_t kMostRecomputed = 16;  // operations
 
+bool same_sizes(const Node& a, const Node& b) {
+  return std::ranges::equal(a.shapes[0].axes(), b.shapes[0].axes(), {}, &Axis::extent, &Axis::extent);
+}
+
 constexpr const char* kBetween = "another kernel stands between";
 
 bool is_product(const Node& node) { return node.as<Contract>() || node.as<Conv>(); }
@@ -142,6 +146,42 @@ std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster
   return std::nullopt;
 }
 
+/// One operation on elements that the producer, all maps too, has at hand: it fits whatever the loops are. Building the
+/// kernel for every such operation would take time that grows with the square of a chain's length.
+bool Fusion::is_plain_map(const Cluster& producer, const Cluster& consumer) const {
+  const Node& node = *consumer.nodes[0];
+  if (consumer.nodes.size() != 1 || !node.as<Map>() || producer.nest.reduces || !producer.has_one_shape ||
+      !same_sizes(node, *producer.nodes[0])) {
+    return false;
+  }
+  const auto is_number = [](const Value& operand) {
+    const auto* broadcast = operand.node().as<Broadcast>();
+    const Value& source = broadcast ? operand.node().inputs[0] : operand;
+    return source.node().as<Constant>() && source.shape().element_count() == Extent(1);
+  };
+  return std::ranges::all_of(node.inputs, [&](const Value& operand) {
+    return is_number(operand) || roles_.of(operand.node()) == NodeRole::leaf ||
+           producer.members.contains(&operand.node());
+  });
+}
+
+/// `merged` in the place of both.
+void Fusion::take(Cluster merged, int producer, int consumer) {
+  const Cluster& p = clusters_.at(producer);
+  const Cluster& c = clusters_.at(consumer);
+  for (const Node* node : merged.owned) {
+    owner_[node] = consumer;
+  }
+  for (const Node* node : merged.members) {
+    std::vector<int>& homes = homes_[node];
+    std::erase_if(homes, [&](int id) { return id == producer || id == consumer; });
+    homes.push_back(consumer);
+  }
+  merged.boundary = c.boundary.empty() ? p.boundary : c.boundary;
+  clusters_.erase(producer);
+  clusters_[consumer] = std::move(merged);
+}
+
 bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   Cluster& p = clusters_.at(producer);
   Cluster& c = clusters_.at(consumer);
@@ -166,7 +206,15 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
     }
   }
   merged.owned.insert(c.owned.begin(), c.owned.end());
+  merged.has_one_shape = p.has_one_shape && c.has_one_shape && same_sizes(*p.nodes[0], *c.nodes[0]);
   std::ranges::sort(merged.nodes, {}, [&](const Node* node) { return order_.at(node); });
+  if (!must_save_loads && is_plain_map(p, c)) {
+    merged.nest = p.nest;
+    merged.nest.loads += c.nest.loads;
+    merged.is_stale = true;
+    take(std::move(merged), producer, consumer);
+    return true;
+  }
   auto built = build(merged.members, outputs_of(merged.owned, {producer, consumer}));
   if (const auto* refusal = std::get_if<Refusal>(&built)) {
     return end(refusal->why);
@@ -181,17 +229,7 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   if (must_save_loads && merged.nest.loads >= p.nest.loads + c.nest.loads) {
     return false;
   }
-  for (const Node* node : merged.owned) {
-    owner_[node] = consumer;
-  }
-  for (const Node* node : merged.members) {
-    std::vector<int>& homes = homes_[node];
-    std::erase_if(homes, [&](int id) { return id == producer || id == consumer; });
-    homes.push_back(consumer);
-  }
-  merged.boundary = c.boundary.empty() ? p.boundary : c.boundary;
-  clusters_.erase(producer);
-  clusters_[consumer] = std::move(merged);
+  take(std::move(merged), producer, consumer);
   return true;
 }
 
@@ -205,6 +243,14 @@ void Fusion::fuse_producers() {
       if (owner != owner_.end() && roles_.of(operand.node()) == NodeRole::loop && owner->second != owner_.at(node)) {
         try_merge(owner->second, owner_.at(node), false);
       }
+    }
+  }
+  for (auto& [id, cluster] : clusters_) {
+    if (cluster.is_stale) {
+      auto built = build(cluster.members, outputs_of(cluster.owned, {}));
+      TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
+      cluster.nest = std::get<Nest>(std::move(built));
+      cluster.is_stale = false;
     }
   }
 }

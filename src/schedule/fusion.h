@@ -20,6 +20,8 @@ struct Cluster {
   std::unordered_set<const Node*> members;
   std::unordered_set<const Node*> owned;  // those whose values this cluster stores when somebody else needs them
   Nest nest;
+  bool has_one_shape = true;  // all of its nodes have the same sizes
+  bool is_stale = false;      // the nest is to be built again: maps joined that cannot be in the way of anything
   std::string boundary;
 };
 
@@ -56,6 +58,8 @@ class Fusion {
   std::string boundary(const Cluster& cluster) const;
   std::vector<const Node*> computed(const Cluster& cluster, const std::vector<Value>& outputs) const;
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
+  bool is_plain_map(const Cluster& producer, const Cluster& consumer) const;
+  void take(Cluster merged, int producer, int consumer);
   bool try_merge(int producer, int consumer, bool must_save_loads);
   bool has_path(int from, int to, bool direct_counts) const;
   bool try_recompute(const Value& value);
