@@ -1,0 +1,36 @@
+// Code for other machines can be made on any: every kernel of the table, for each target.
+#include <gtest/gtest.h>
+
+#include "compiler/backend.h"
+#include "compiler/inspect.h"
+#include "support/count_graphs.h"
+
+namespace bench {
+namespace {
+
+class Targets : public testing::TestWithParam<const char*> {};
+
+TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
+  if (!tenon::has_native_code()) {
+    GTEST_SKIP() << "this build makes no machine code";
+  }
+  const std::string target = GetParam();
+  const std::string register_name = target == "armv8.2" ? ".4s" : target == "x86-64-v4" ? "%zmm" : "%ymm";
+  for (const CountGraph& each : count_graphs()) {
+    const size_t steps = tenon::compile(each.graph, {.native = false}).steps().size();
+    for (size_t step = 1; step <= steps; ++step) {
+      const std::string code = tenon::step_assembly(each.graph, static_cast<int64_t>(step), target);
+      EXPECT_NE(code.find(register_name), std::string::npos) << each.name;
+      EXPECT_EQ(target == "x86-64-v3" && code.find("%zmm") != std::string::npos, false) << each.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Targets, testing::Values("x86-64-v3", "x86-64-v4", "armv8.2"), [](const auto& info) {
+  std::string name = info.param;
+  std::erase_if(name, [](char c) { return c == '-' || c == '.'; });
+  return name;
+});
+
+}  // namespace
+}  // namespace bench
