@@ -242,6 +242,7 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
   for (const int i : other_axes(x.rank(), used)) {
     at[static_cast<size_t>(i)] = point[axis++];
   }
+  std::vector<int> sites;
   for (size_t k = 0; k < op.axes.size(); ++k) {
     const Extent& size = x.extent(op.axes[k]);
     const int given = values_.cast(emit(value.node().inputs[1 + k], index_at, mask), Dtype::i64);
@@ -254,27 +255,34 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
       text += fmt::format("\n  at node \"{}\"", value.node().place);
     }
     kernel_.sites.push_back(std::move(text));
+    sites.push_back(site);
     at[static_cast<size_t>(op.axes[k])] = {
         .affine = {},
         .dynamic = {{.value = values_.select(negative, from_end, given), .scale = 1, .size = size, .site = site}}};
   }
-  const size_t first_value = kernel_.values.size();
-  const int result = emit(x, at, mask);
-  for (size_t k = 0; k < op.axes.size(); ++k) {
-    if (!is_looked_up(kernel_.sites.size() - 1 - k, first_value)) {
-      throw Refusal{"gather would not see positions that are out of range", x};
+  // Where positions do not change along an axis of the result they are looked up outside of its loop, which may be
+  // empty.
+  Mask inside = mask;
+  for (size_t i = 0; i < point.size(); ++i) {
+    if (!is_subset(axes_of(point[i].affine), axes_of_point(at))) {
+      inside.push_back({.index = {}, .size = value.extent(static_cast<int>(i))});
     }
+  }
+  const size_t first_value = kernel_.values.size();
+  const int result = emit(x, at, inside);
+  if (!std::ranges::all_of(sites, [&](int site) { return is_looked_up(site, first_value); })) {
+    throw Refusal{"gather would not see positions that are out of range", x};
   }
   return result;
 }
 
 /// Positions are checked where something is loaded by them: of what is counted or repeated, nothing is.
-bool ElementEmitter::is_looked_up(size_t site, size_t first_value) const {
+bool ElementEmitter::is_looked_up(int site, size_t first_value) const {
   return std::any_of(kernel_.values.begin() + static_cast<std::ptrdiff_t>(first_value), kernel_.values.end(),
                      [&](const loops::Value& value) {
                        const auto* load = std::get_if<loops::Load>(&value.what);
                        return load && std::ranges::any_of(load->lookups, [&](const loops::Lookup& lookup) {
-                                return static_cast<size_t>(lookup.site) == site;
+                                return lookup.site == site;
                               });
                      });
 }

@@ -81,7 +81,7 @@ class ElementEmitter {
   int reduce(ReduceOp op, Dtype dtype, int input, int position, const std::vector<int>& axes);
   int position_value(const Position& at);
   /// A value from `first_value` on is loaded at the positions of `site`.
-  bool is_looked_up(size_t site, size_t first_value) const;
+  bool is_looked_up(int site, size_t first_value) const;
   AxisSet axes_of_point(const Point& point) const;
 
   // One overload for each kind that has a scalar form.

@@ -117,6 +117,15 @@ TEST(Views, PositionsOutOfRangeAreSeenWhateverIsPicked) {
   EXPECT_EQ(error_at(broadcast(one, {"seq"}, {}), {one}, {Array::scalar(f32, 1)}), said) << "repeated";
 }
 
+TEST(Views, PositionsOfNothingAreNotLookedAt) {
+  const Value x = input("x", shape(f32, "batch", "col"));
+  const Value nowhere = broadcast(scalar(i64, 0), {"batch"}, {});
+  EXPECT_TRUE(compiled_matches(graph_of({x}, take(exp(x), nowhere)), {.compile = {.native = false}}));
+  const Value index = input("index", shape(i64, "seq"));
+  const Graph twice = graph_of({x, index}, take(take(exp(x), nowhere), index, 1));
+  EXPECT_TRUE(compiled_matches(twice, {.compile = {.native = false}}));
+}
+
 TEST(Rows, ReductionsOverLeadingAxesKeepWhatLanesComputed) {
   const Value x = input("x", shape(f32, "batch", "col"));
   const Value y = selu(x);

@@ -202,7 +202,7 @@ void GraphMaker::add_step() {
 const std::vector<GraphMaker::Step>& GraphMaker::steps() {
   static const std::vector<Step> all = {
       {14, &GraphMaker::unary},         {22, &GraphMaker::binary},        {4, &GraphMaker::conditional},
-      {7, &GraphMaker::cast_step},      {10, &GraphMaker::any_row},       {8, &GraphMaker::reshape_step},
+      {7, &GraphMaker::cast_step},      {18, &GraphMaker::any_row},       {8, &GraphMaker::reshape_step},
       {6, &GraphMaker::transpose_step}, {5, &GraphMaker::broadcast_step}, {7, &GraphMaker::slice_step},
       {6, &GraphMaker::pad_step},       {3, &GraphMaker::flip_step},      {6, &GraphMaker::concat_step},
       {5, &GraphMaker::gather_step},    {5, &GraphMaker::arrange},        {3, &GraphMaker::iota_step},

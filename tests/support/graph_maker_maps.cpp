@@ -1,6 +1,7 @@
 // Elementwise steps of random graphs.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "ops/scalar/scalar_table.h"
@@ -119,10 +120,14 @@ GraphMaker::Result GraphMaker::any_row() {
   }
   const Traced x = *found;
   static const std::vector<const ScalarFn*> rows = scalar_table();
-  const ScalarFn& row = *one_of(rows);
-  if (!contains(row.domain, x.value.dtype()) || row.result == ResultRule::given || row.name == "select") {
+  std::vector<const ScalarFn*> fitting;
+  std::ranges::copy_if(rows, std::back_inserter(fitting), [&](const ScalarFn* row) {
+    return contains(row->domain, x.value.dtype()) && row->result != ResultRule::given && row->name != "select";
+  });
+  if (fitting.empty()) {
     return {};
   }
+  const ScalarFn& row = *one_of(fitting);
   std::vector<Operand> operands{x.value};
   for (int i = 1; i < row.arity; ++i) {
     const Traced y = partner(x);

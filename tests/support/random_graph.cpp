@@ -64,7 +64,7 @@ bool is_small(const Graph& graph, const Bindings& bindings) {
 RandomGraph random_graph(uint64_t seed) {
   GraphMaker maker(seed);
   maker.add_inputs();
-  const int64_t steps = maker.pick(2, 12);
+  const int64_t steps = maker.pick(3, 18);
   for (int64_t i = 0; i < steps; ++i) {
     maker.add_step();
   }
