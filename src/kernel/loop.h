@@ -177,7 +177,8 @@ struct Kernel {
   std::vector<Phase> phases;
   /// What names that mean something in this kernel alone stand for: sizes in which kernels of equal code differ.
   std::map<std::string, Extent, std::less<>> arguments;
-  std::vector<std::string> sites;  // what a failed lookup says; {position} and {size} stand for the numbers
+  std::vector<std::string> sites;  // what a failed lookup says; {position}, {size}, and {given}: the position as it
+                                   // was before those below 0 were counted from the end
 };
 
 /// The extents that are not constants, each once, in the order of a walk over the kernel: the run-time `sizes`. How

@@ -65,7 +65,9 @@ std::unordered_map<const Node*, Found> find_all(const Graph& graph, Recognizer f
   NodeSet taken;
   std::unordered_map<const Node*, Found> results;
   for (const Node* node : std::views::reverse(graph.nodes())) {
-    if (taken.contains(node) || node->shapes.size() != 1) {
+    // Of half types every step rounds, and a composite rounds less: not the same result.
+    const Dtype dtype = node->shapes[0].dtype();
+    if (taken.contains(node) || node->shapes.size() != 1 || compute_dtype(dtype) != dtype) {
       continue;
     }
     std::optional<Found> found = find(Value(node, 0));

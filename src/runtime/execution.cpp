@@ -40,7 +40,10 @@ class Failure {
   void raise() const {
     if (kernel_ != nullptr) {
       const std::string& site = kernel_->sites.at(static_cast<size_t>(status_.failed - 1));
-      throw Error(replace_all(replace_all(site, "{position}", status_.position), "{size}", status_.size));
+      const int64_t given = status_.position < 0 ? status_.position - status_.size : status_.position;
+      std::string text = replace_all(site, "{position}", status_.position);
+      text = replace_all(std::move(text), "{given}", given);
+      throw Error(replace_all(std::move(text), "{size}", status_.size));
     }
   }
 

@@ -110,10 +110,11 @@ class Specializer {
     std::vector<int64_t> offsets(blocks.size());
     try {
       s_.memory.arena_bytes = place(blocks, offsets);
-      Array::require_memory(Dtype::u8, {s_.memory.arena_bytes});
+      Array::require_memory(Dtype::u8,
+                            {checked_add(s_.memory.arena_bytes, s_.memory.output_bytes).value_or(INT64_MAX)});
     } catch (Error& error) {
-      throw std::move(
-          error.note(fmt::format("for the intermediates of `{}` at {}", program_.name, s_.bindings.to_string())));
+      throw std::move(error.note(
+          fmt::format("for the intermediates and outputs of `{}` at {}", program_.name, s_.bindings.to_string())));
     }
     for (size_t i = 0; i < placed.size(); ++i) {
       s_.offsets[placed[i]] = offsets[i];

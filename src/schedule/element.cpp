@@ -245,12 +245,16 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
   std::vector<int> sites;
   for (size_t k = 0; k < op.axes.size(); ++k) {
     const Extent& size = x.extent(op.axes[k]);
-    const int given = values_.cast(emit(value.node().inputs[1 + k], index_at, mask), Dtype::i64);
+    int index = emit(value.node().inputs[1 + k], index_at, mask);
+    if (values_.dtype(index) == Dtype::u64) {  // beyond i64 a position would wrap to one from the end
+      index = values_.compute(Prim::min, Dtype::u64, {index, values_.constant(Dtype::u64, 0x1p62)});
+    }
+    const int given = values_.cast(index, Dtype::i64);
     const int from_end = values_.compute(Prim::add, Dtype::i64, {given, values_.position(affine_constant(size))});
     const int negative = values_.compute(Prim::lt, Dtype::boolean, {given, values_.constant(Dtype::i64, 0)});
     const int site = static_cast<int>(kernel_.sites.size());
     std::string text =
-        fmt::format("gather: position {{position}} is out of range for axis {} of size {{size}}", op.axes[k]);
+        fmt::format("gather: position {{given}} is out of range for axis {} of size {{size}}", op.axes[k]);
     if (!value.node().place.empty()) {
       text += fmt::format("\n  at node \"{}\"", value.node().place);
     }

@@ -7,9 +7,9 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kMostNodes = 256;    // of a kernel
-constexpr size_t kMostValues = 4000;  // scalar values of a kernel: beyond, compiling takes longer than it saves
-constexpr double kNominalSize = 64;   // of a named axis, to weigh bytes before anything is bound
+constexpr size_t kMostNodes = 128;   // of a kernel
+constexpr size_t kMostCost = 1500;   // of the values of a kernel: beyond, compiling takes longer than it saves
+constexpr double kNominalSize = 64;  // of a named axis, to weigh bytes before anything is bound
 constexpr double kWorthIt = 1.05;
 constexpr size_t kMostRecomputed = 16;  // operations
 
@@ -120,7 +120,8 @@ bool Fusion::has_path(int from, int to, bool direct_counts) const {
 
 /// Rules that hold whatever the loops are.
 std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster& consumer) const {
-  if (producer.nodes.size() + consumer.nodes.size() > kMostNodes) {
+  if (producer.nodes.size() + consumer.nodes.size() > kMostNodes ||
+      producer.nest.cost + consumer.nest.cost > kMostCost) {
     return "the kernel is large enough";
   }
   const bool has_product = std::ranges::any_of(producer.nodes, [](const Node* n) { return is_product(*n); });
@@ -211,6 +212,7 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   if (!must_save_loads && is_plain_map(p, c)) {
     merged.nest = p.nest;
     merged.nest.loads += c.nest.loads;
+    merged.nest.cost += c.nest.cost;
     merged.is_stale = true;
     take(std::move(merged), producer, consumer);
     return true;
@@ -222,9 +224,6 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   merged.nest = std::move(std::get<Nest>(built));
   if (!merged.nest.repeats.empty() && p.nest.repeats.empty() && c.nest.repeats.empty()) {
     return end(fmt::format("{} would be computed again and again", merged.nest.repeats));
-  }
-  if (merged.nest.kernel.values.size() > kMostValues) {
-    return end("the kernel is large enough");
   }
   if (must_save_loads && merged.nest.loads >= p.nest.loads + c.nest.loads) {
     return false;
@@ -320,9 +319,12 @@ void Fusion::place_concats() {
 }
 
 double Fusion::bytes(const Value& value) const {
-  const double elements = static_cast<double>(
-      value.shape().element_count().evaluate([](std::string_view) { return static_cast<int64_t>(kNominalSize); }));
-  return elements * static_cast<double>(byte_size(value.dtype()));
+  double total = static_cast<double>(byte_size(value.dtype()));
+  for (const Axis& axis : value.shape().axes()) {  // a product of all might leave 64 bits
+    total *= static_cast<double>(
+        axis.extent().evaluate([](std::string_view) { return static_cast<int64_t>(kNominalSize); }));
+  }
+  return total;
 }
 
 std::set<int> Fusion::clusters_reading(const Value& value) const {

@@ -48,6 +48,17 @@ void write_phases(Draft& draft, bool keep_rows, Nest& nest) {
   nest.repeats = tree.repeats();
 }
 
+/// Values, with the functions that become a page of instructions counted as such.
+size_t compile_cost(const loops::Kernel& kernel) {
+  constexpr size_t kFunction = 15;
+  size_t cost = 0;
+  for (const loops::Value& value : kernel.values) {
+    const auto* compute = std::get_if<loops::Compute>(&value.what);
+    cost += compute && is_heavy(compute->prim) ? kFunction : 1;
+  }
+  return cost;
+}
+
 Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& programs) {
   Draft draft;
   ElementEmitter emitter(draft, request.is_loaded, splits, programs);
@@ -84,6 +95,7 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
   Nest nest;
   nest.buffers = emitter.buffers();
   nest.reduces = !draft.reductions.empty();
+  nest.cost = compile_cost(draft.kernel);
   nest.loads = static_cast<size_t>(std::ranges::count_if(
       draft.kernel.values, [](const loops::Value& v) { return std::holds_alternative<loops::Load>(v.what); }));
   join_axes(draft);

@@ -34,6 +34,7 @@ struct Nest {
   loops::Kernel kernel;
   std::vector<Value> buffers;  // what each input and output buffer of the kernel holds, in order; scratch comes last
   size_t loads = 0;            // different loads
+  size_t cost = 0;             // of compiling it: values, with functions counted several times
   bool reduces = false;
   std::string repeats;  // a value that is dear and computed more often than it has elements; or empty
 };

@@ -216,10 +216,17 @@ class RootPhases {
       const auto load = [&](int buffer) {
         return draft_.values.load({.buffer = buffer, .at = affine_axis(partial.counter), .inside = {}, .lookups = {}});
       };
-      accumulator.input = load(partial.values);
+      const Dtype dtype = accumulator.dtype;
+      const bool sums_floats = accumulator.op == ReduceOp::sum && dtype == Dtype::f32;
+      if (sums_floats) {
+        accumulator.dtype =
+            Dtype::f64;  // there may be a million tiles; adding them up costs nothing beside making them
+      }
+      accumulator.input = draft_.values.cast(load(partial.values), accumulator.dtype);
       accumulator.position = partial.positions < 0 ? -1 : load(partial.positions);
       const int original = draft_.reductions[r].result;
-      const int result = add_reduction(accumulator, axis_bit(partial.counter), 0);
+      const int result = draft_.values.cast(add_reduction(accumulator, axis_bit(partial.counter), 0),
+                                            is_arg(accumulator.op) ? Dtype::i64 : dtype);
       const int buffer = new_buffer(draft_.values.dtype(result), 1);
       combined[original] = result;
       reloaded[original] = draft_.values.load({.buffer = buffer, .at = {}, .inside = {}, .lookups = {}});

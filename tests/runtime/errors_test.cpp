@@ -102,7 +102,7 @@ TEST(RunErrors, IntermediatesThatFitAloneButNotTogether) {
   program.step("all at once", parts);
   program.view("y", shape(f32, "n"), x, 0, {1});
   const std::string text = error_text([&] { program.executable().run({Array(f32, {1 << 14})}); });
-  EXPECT_NE(text.find("for the intermediates of `together` at n=16384"), std::string::npos) << text;
+  EXPECT_NE(text.find("for the intermediates and outputs of `together` at n=16384"), std::string::npos) << text;
 }
 
 /// y[i] = table[ids[i]], rows of the grid one by one.

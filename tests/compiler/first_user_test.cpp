@@ -1,0 +1,71 @@
+// What a first user found: each once wrong, refused or slow.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/arrays.h"
+#include "support/error_text.h"
+#include "tenon/compile.h"
+#include "tenon/interpreter.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace {
+
+TEST(FirstUser, PositionsBeyondTheSignedOnesAreOutOfRange) {
+  const Value x = input("x", shape(f32, 3));
+  const Value index = input("index", shape(u64, 1));
+  const Executable executable = compile(Graph({x, index}, {{"y", take(x, index)}}), {.disk_cache = false});
+  const Array table = Array::from<float>({3}, {1, 2, 3});
+  const auto said = error_text([&] { executable.run({table, Array::from<uint64_t>({1}, {UINT64_MAX})}); });
+  EXPECT_NE(said.find("is out of range for axis 0 of size 3"), std::string::npos) << said;
+}
+
+TEST(FirstUser, ErrorsNameThePositionThatWasGiven) {
+  const Value x = input("x", shape(f32, 5));
+  const Value index = input("index", shape(i64, 1));
+  const Graph graph({x, index}, {{"y", take(x, index)}});
+  const std::vector<Array> inputs{Array(f32, {5}), Array::from<int64_t>({1}, {-6})};
+  EXPECT_EQ(error_text([&] { compile(graph, {.disk_cache = false}).run(inputs); }),
+            error_text([&] { interpret(graph, inputs); }));
+}
+
+TEST(FirstUser, ManyAxesCompile) {
+  std::vector<Axis> axes;
+  for (int i = 0; i < 14; ++i) {
+    axes.emplace_back("d" + std::to_string(i));
+  }
+  const Value x = input("x", Shape(f32, axes));
+  const Executable executable = compile(Graph({x}, {{"y", exp(x) + 1.0}}), {.disk_cache = false});
+  const Array ones = Array::full(f32, {2, 1, 2, 1, 1, 2, 1, 1, 1, 3, 1, 1, 1, 2}, 0);
+  EXPECT_EQ(executable.run({ones})[0].at(47), 2);
+}
+
+TEST(FirstUser, LongSumsStayAccurate) {
+  const Value x = input("x", shape(f32, "n"));
+  const Executable executable = compile(Graph({x}, {{"y", reduce_sum(x)}}), {.disk_cache = false});
+  constexpr int64_t kCount = int64_t{1} << 24;
+  const double exact = static_cast<double>(0.1F) * static_cast<double>(kCount);
+  EXPECT_NEAR(executable.run({Array::full(f32, {kCount}, 0.1)})[0].at(0) / exact, 1, 1e-5);
+}
+
+TEST(FirstUser, AllMemoryOfARunIsLookedAt) {
+  const Value x = input("x", shape(f32, "n"));
+  const Value square = matmul(expand_dims(x, {1}), expand_dims(x, {0}));
+  const Executable executable = compile(Graph({x}, {{"y", matmul(square, square)}}), {.disk_cache = false});
+  // The largest size at which the output alone is still accepted.
+  int64_t n = 1;
+  const auto fits = [](int64_t size) {
+    return error_text([&] { Array::require_memory(f32, {size, size}); }) == "no error";
+  };
+  while (fits(n * 2)) {
+    n *= 2;
+  }
+  while (fits(n + n / 8)) {
+    n += n / 8;
+  }
+  EXPECT_NE(error_text([&] { executable.memory({{"n", n}}); }), "no error") << n;
+}
+
+}  // namespace
+}  // namespace tenon
