@@ -10,6 +10,7 @@ if(TENON_LLVM)
   add_library(tenon_llvm INTERFACE)
   target_include_directories(tenon_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(tenon_llvm INTERFACE LLVM)
+  set(TENON_LLVM_INCLUDE ${LLVM_INCLUDE_DIRS} CACHE INTERNAL "For tools/check_headers.py")
 endif()
 
 # tenon_use_llvm(<target>): <target> includes LLVM. Its headers come precompiled: they cost eleven seconds a file.

@@ -18,6 +18,15 @@ def compile_alone(header, command, root):
     return header, run.returncode, run.stderr
 
 
+def llvm_include(build):
+    """Where the build tree found LLVM's headers; nothing for a tree without LLVM."""
+    for line in (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines():
+        name, _, value = line.partition("=")
+        if name == "TENON_LLVM_INCLUDE:INTERNAL":
+            return value
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, required=True, help="build tree with generated/include")
@@ -28,8 +37,11 @@ def main():
 
     headers = [path.relative_to(root / top).as_posix()
                for top in ("include", "src") for path in sorted((root / top).rglob("*.h"))]
+    llvm = llvm_include(args.build)
+    if llvm is None:
+        headers = [header for header in headers if not header.startswith("codegen/llvm_")]
     command = [args.compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
-               "-Iinclude", "-Isrc", f"-I{args.build.resolve() / 'generated/include'}", "-x", "c++", "-"]
+               "-Iinclude", "-Isrc", f"-I{args.build.resolve() / 'generated/include'}", *(["-isystem", llvm] if llvm else []), "-x", "c++", "-"]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for header, status, messages in pool.map(lambda h: compile_alone(h, command, root), headers):

@@ -98,9 +98,7 @@ T shift_right(T a, T b) {
                                 : static_cast<T>(std::is_signed_v<T> && a < T{0} ? -1 : 0);
 }
 
-[[noreturn]] inline void refuse(Prim prim, Dtype dtype) {
-  TENON_CHECK(false, "{} of {}", name(prim), name(dtype));
-}
+[[noreturn]] inline void refuse(Prim prim, Dtype dtype) { TENON_CHECK(false, "{} of {}", name(prim), name(dtype)); }
 
 /// f(function of one T). Functions of f32 are computed in f64 and rounded once.
 template <class T, class F>

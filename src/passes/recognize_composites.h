@@ -10,8 +10,8 @@ namespace tenon {
 ///   before: div(exp(sub(x, reduce_max(x, [1], true))), ...)   after: softmax(x, 1)
 ///   before: relu(add(matmul(x, w), b))                        after: dense(x, w, b, relu)
 /// What is not quite one of them stays: another axis, an epsilon elsewhere, a step that somebody else reads or that is
-/// an output. Half types stay too, because every step of theirs rounds. In attention a query that sees no key gives zeros
-/// where the quotient of zeros is NaN.
+/// an output. Half types stay too, because every step of theirs rounds. In attention a query that sees no key gives
+/// zeros where the quotient of zeros is NaN.
 Graph recognize_composites(Graph graph);
 
 }  // namespace tenon
