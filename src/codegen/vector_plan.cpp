@@ -4,34 +4,13 @@
 #include <bit>
 
 #include "base/fail.h"
+#include "kernel/prim_cost.h"
 
 namespace tenon::codegen {
 
 using namespace loops;
 
 namespace {
-
-int prim_cost(Prim prim, Dtype dtype) {
-  switch (prim) {
-    case Prim::argument:
-    case Prim::constant: return 0;
-    case Prim::div:
-    case Prim::sqrt: return is_float(dtype) ? 3 : 20;
-    case Prim::rem: return 20;
-    case Prim::exp:
-    case Prim::tanh: return dtype == Dtype::f64 ? 100 : 12;
-    case Prim::expm1:
-    case Prim::log:
-    case Prim::log1p:
-    case Prim::sin:
-    case Prim::cos:
-    case Prim::erf: return dtype == Dtype::f64 ? 100 : 18;
-    case Prim::atan2:
-    case Prim::pow: return dtype == Dtype::f64 ? 100 : 30;
-    case Prim::mul: return dtype == Dtype::i64 || dtype == Dtype::u64 ? 3 : 1;
-    default: return 1;
-  }
-}
 
 bool is_function(int cost) { return cost >= 10; }
 
@@ -121,7 +100,7 @@ class Survey {
     if (const auto* position = std::get_if<Position>(&value.what)) return varies(position->at);
     const auto& compute = std::get<Compute>(value.what);
     if (std::ranges::none_of(compute.operands, [&](int each) { return varies(each); })) return false;
-    const int own = prim_cost(compute.prim, compute.operand_dtype);
+    const int own = tenon::cost(compute.prim, compute.operand_dtype);
     cost += own;
     calls_functions |= is_function(own);
     widen(value.dtype);
@@ -238,7 +217,7 @@ int block_cost(const Kernel& kernel, const Block& block) {
   for (const Statement& statement : block) {
     if (const auto* define = std::get_if<Define>(&statement.what)) {
       const auto* compute = std::get_if<Compute>(&kernel.values[static_cast<size_t>(define->value)].what);
-      cost += compute != nullptr ? prim_cost(compute->prim, compute->operand_dtype) : 1;
+      cost += compute != nullptr ? tenon::cost(compute->prim, compute->operand_dtype) : 1;
     } else if (const auto* inner = std::get_if<loops::Loop>(&statement.what)) {
       cost += 4 * block_cost(kernel, inner->body) + 4;
     } else {

@@ -2,32 +2,14 @@
 
 #include <algorithm>
 
+#include "kernel/prim_cost.h"
+
 namespace tenon::runtime {
 namespace {
 
-/// Rough, in additions: functions are polynomials, divisions stall.
-int64_t cost(const loops::Value& value) {
+int64_t cost_of(const loops::Value& value) {
   const auto* compute = std::get_if<loops::Compute>(&value.what);
-  if (compute == nullptr) {
-    return 1;
-  }
-  switch (compute->prim) {
-    case Prim::constant: return 0;
-    case Prim::div:
-    case Prim::rem:
-    case Prim::sqrt: return 4;
-    case Prim::exp:
-    case Prim::expm1:
-    case Prim::log:
-    case Prim::log1p:
-    case Prim::sin:
-    case Prim::cos:
-    case Prim::tanh:
-    case Prim::erf: return 16;
-    case Prim::atan2:
-    case Prim::pow: return 32;
-    default: return 1;
-  }
+  return compute == nullptr ? 1 : cost(compute->prim, compute->operand_dtype);
 }
 
 Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
@@ -37,7 +19,7 @@ Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
     if (const auto* loop = std::get_if<loops::Loop>(&statement.what)) {
       inside += kernel.axes.at(static_cast<size_t>(loop->axis)).extent * work_of(kernel, loop->body);
     } else if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
-      here += cost(kernel.values.at(static_cast<size_t>(define->value)));
+      here += cost_of(kernel.values.at(static_cast<size_t>(define->value)));
     } else {
       here += 1;
     }

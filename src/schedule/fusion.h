@@ -25,6 +25,9 @@ struct Cluster {
   std::string boundary;
 };
 
+/// Products and windows: what they read is computed once, and not inside of them.
+bool reads_elements_often(const Node& node);
+
 /// Starts with one cluster for each loop; merges are tried by building the kernel.
 class Fusion {
  public:

@@ -48,15 +48,14 @@ void write_phases(Draft& draft, bool keep_rows, Nest& nest) {
   nest.repeats = tree.repeats();
 }
 
-/// Values, with the functions that become a page of instructions counted as such.
+/// Instructions that the compiler will see, about.
 size_t compile_cost(const loops::Kernel& kernel) {
-  constexpr size_t kFunction = 15;
-  size_t cost = 0;
+  size_t sum = 0;
   for (const loops::Value& value : kernel.values) {
     const auto* compute = std::get_if<loops::Compute>(&value.what);
-    cost += compute && is_heavy(compute->prim) ? kFunction : 1;
+    sum += compute ? static_cast<size_t>(cost(compute->prim, Dtype::f32)) : 1;
   }
-  return cost;
+  return sum;
 }
 
 Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& programs) {

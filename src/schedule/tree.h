@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "kernel/prim_cost.h"
 #include "schedule/draft.h"
 
 namespace tenon {
@@ -76,9 +77,6 @@ class TreeBuilder {
   std::unordered_map<size_t, int> rewritten_;           // reductions that read scratch: their inputs before
   std::string repeats_;
 };
-
-/// Dear enough that a store and a load of a row in cache are cheaper than to compute it again.
-bool is_heavy(Prim prim);
 
 /// The value with others in the place of some of its operands; `by` remembers.
 int replaced(Draft& draft, int value, std::unordered_map<int, int>& by);

@@ -5,23 +5,6 @@
 
 namespace tenon {
 
-bool is_heavy(Prim prim) {
-  switch (prim) {
-    case Prim::exp:
-    case Prim::expm1:
-    case Prim::log:
-    case Prim::log1p:
-    case Prim::sin:
-    case Prim::cos:
-    case Prim::atan2:
-    case Prim::tanh:
-    case Prim::erf:
-    case Prim::pow:
-    case Prim::rem: return true;
-    default: return false;
-  }
-}
-
 bool TreeBuilder::is_dear(int value, AxisSet bound, std::unordered_map<int, bool>& known) const {
   if (is_subset(draft_.values.axes(value), bound) || is_defined(value)) {
     return false;

@@ -82,9 +82,8 @@ TEST(Pool, TakesNoMoreThreadsThanAsked) {
   }
 }
 
-TEST(Pool, OthersTakePart) {
-  Pool pool(2);
-  // Both ranges wait for each other: this ends only when two threads run them.
+/// Both ranges wait for each other: this ends only when two threads run them.
+void expect_two_meet(Pool& pool) {
   std::atomic<int> arrived = 0;
   pool.parallel_for(2, 1, [&](int64_t, int64_t, int) {
     ++arrived;
@@ -95,18 +94,16 @@ TEST(Pool, OthersTakePart) {
   EXPECT_EQ(arrived, 2);
 }
 
+TEST(Pool, OthersTakePart) {
+  Pool pool(2);
+  expect_two_meet(pool);
+}
+
 TEST(Pool, SleepersWakeUp) {
   Pool pool(2);
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    std::atomic<int> arrived = 0;
-    pool.parallel_for(2, 1, [&](int64_t, int64_t, int) {
-      ++arrived;
-      while (arrived < 2) {
-        std::this_thread::yield();
-      }
-    });
-    EXPECT_EQ(arrived, 2);
+    expect_two_meet(pool);
   }
 }
 
