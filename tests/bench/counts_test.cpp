@@ -22,7 +22,7 @@ TEST_P(CountGraphs, EqualTheInterpreterWithoutFusion) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CountGraphs, testing::ValuesIn(count_graphs()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace bench

@@ -26,8 +26,8 @@ TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Targets, testing::Values("x86-64-v3", "x86-64-v4", "armv8.2"), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(All, Targets, testing::Values("x86-64-v3", "x86-64-v4", "armv8.2"), [](const auto& each) {
+  std::string name = each.param;
   std::erase_if(name, [](char c) { return c == '-' || c == '.'; });
   return name;
 });

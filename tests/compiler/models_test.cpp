@@ -57,7 +57,7 @@ TEST_P(CompiledModels, GradientsEqualTheInterpreter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CompiledModels, testing::ValuesIn(model_cases()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace tenon
