@@ -1,0 +1,42 @@
+// A block of a matrix product, in memory: the call between a kernel's loops and the register-blocked code for products.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/dtype.h"
+
+namespace tenon {
+
+/// tile[m, n] = (accumulate ? tile[m, n] : 0) + the sum over k of left[m, k] * right[k, n]. Strides are in elements.
+/// Sums run over k in order, each step one fused multiply-add (integers: exact, wrapping), so that blocks of k one
+/// after the other give the bits of one long sum. `tile` overlaps neither operand.
+struct ProductCall {
+  const void* left = nullptr;
+  int64_t left_row = 0;
+  int64_t left_depth = 1;
+  const void* right = nullptr;
+  int64_t right_depth = 0;
+  int64_t right_column = 1;
+  /// Above 0: `right` lies in panels of that many columns: column c at (c / panel) * right_panel + c % panel, and
+  /// right_column is not used. Whole panels may be read, whatever `columns` is.
+  int64_t panel = 0;
+  int64_t right_panel = 0;
+  void* tile = nullptr;  // rows of the accumulators' dtype, columns side by side
+  int64_t tile_row = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t depth = 0;
+  int64_t accumulate = 0;
+};
+
+/// What products are made of: both operands' dtype and that of the tile. f16 and bf16 accumulate in f32, i8 and u8 in
+/// i32.
+struct ProductTypes {
+  Dtype left = Dtype::f32;
+  Dtype right = Dtype::f32;
+  Dtype tile = Dtype::f32;
+
+  friend bool operator==(const ProductTypes&, const ProductTypes&) = default;
+};
+
+}  // namespace tenon
