@@ -1,5 +1,5 @@
 # Options whose names are settled and whose parts do not exist yet. Asking for one is an error, not a silent no.
-foreach(part ONNX PYTHON)
+foreach(part PYTHON)
   option(TENON_${part} "Reserved: not present yet" OFF)
   if(TENON_${part})
     message(STATUS "TENON_${part}: not present yet")

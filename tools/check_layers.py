@@ -43,6 +43,8 @@ PUBLIC_HEADERS = {
     "executable.h": "runtime",
     "compile.h": "compiler",
     "models.h": "models",
+    "onnx.h": "onnx",
+    "load.h": "load",
 }
 UMBRELLA = "tenon.h"  # includes every public header; for users, tests and programs, not for src/
 

@@ -1,0 +1,43 @@
+// ONNX models become graphs.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "tenon/array.h"
+#include "tenon/error.h"
+#include "tenon/graph.h"
+
+namespace tenon {
+
+struct OnnxOptions {
+  /// Values of inputs, by name, that are known now. They become constants: the graph has no such input.
+  std::map<std::string, Array> values = {};
+  /// Shapes of inputs, by name, in place of the file's: same dtype and rank.
+  std::map<std::string, Shape> shapes = {};
+};
+
+/// The value of an input decides a shape, an axis or a number of steps, and OnnxOptions::values does not have it.
+class OnnxValueNeeded : public Error {
+ public:
+  OnnxValueNeeded(std::string input_name, const std::string& message) : Error(message), input_(std::move(input_name)) {}
+  const std::string& input() const { return input_; }
+
+ private:
+  std::string input_;
+};
+
+/// The model of a file, opsets 1 to 22. `dim_param` names are axis names, which unify where they meet; sizes that
+/// nobody named get names from the input and the position. Initializers are constants. Arithmetic on shapes is done on
+/// extents, so it is no part of the graph.
+/// Errors, one line each where the file is at fault: not a model; a part that is malformed or too large; external data
+/// outside of the model's folder; operators that are not supported, all of them, with counts and first places.
+Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options = {});
+
+/// The same from the bytes of a file; external data lies in `folder`, nowhere when that is empty.
+Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder = {},
+                        const OnnxOptions& options = {});
+
+}  // namespace tenon
