@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/lane_functions.h"
+#include "codegen/product_library.h"
 
 namespace tenon::codegen {
 namespace {
@@ -32,6 +33,7 @@ std::vector<ExternalSymbol> make_symbols() {
   for (const LaneFunction& function : lane_functions()) {
     symbols.push_back({function.symbol, function.address});
   }
+  symbols.insert(symbols.end(), product_symbols().begin(), product_symbols().end());
   std::ranges::sort(symbols, {}, &ExternalSymbol::name);
   return symbols;
 }

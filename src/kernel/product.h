@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "tenon/dtype.h"
 
@@ -38,5 +40,20 @@ struct ProductTypes {
 
   friend bool operator==(const ProductTypes&, const ProductTypes&) = default;
 };
+
+/// A combination of dtypes that products exist for, and the function that emitted code calls for it:
+///   extern "C" void symbol(const ProductCall*, void* scratch)
+/// where `scratch` is kProductScratchBytes of the caller's own, aligned to 64 bytes.
+struct ProductKind {
+  ProductTypes types;
+  std::string_view symbol;
+};
+std::span<const ProductKind> product_kinds();
+bool is_product(const ProductTypes& types);
+
+inline constexpr int64_t kProductScratchBytes = int64_t{512} << 10;
+
+/// A product as loops that are obviously right. A combination of dtypes that is not among product_kinds() is our bug.
+void reference_product(const ProductTypes& types, const ProductCall& call);
 
 }  // namespace tenon
