@@ -1,0 +1,83 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "onnx/tensor_data.h"
+
+namespace tenon::importer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file itself, when it lies in the folder. Names that lead out of it are refused before the disk is asked.
+fs::path find_inside(const fs::path& folder, const std::string& location) {
+  const fs::path relative = fs::path(location).lexically_normal();
+  if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() ||
+      *relative.begin() == "..") {
+    fail("external data `{}` is not a file of the model's folder", location);
+  }
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  const fs::path file = error ? fs::path() : fs::canonical(root / relative, error);
+  if (error) {
+    fail("external data `{}` cannot be opened: {}", location, error.message());
+  }
+  const auto [end, _] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  if (end != root.end()) {
+    fail("external data `{}` is a link out of the model's folder", location);
+  }
+  return file;
+}
+
+struct Descriptor {
+  int number = -1;
+  ~Descriptor() {
+    if (number >= 0) {
+      ::close(number);
+    }
+  }
+};
+
+}  // namespace
+
+const ExternalFiles::Mapping& ExternalFiles::open(const std::string& location) {
+  if (const auto found = mappings_.find(location); found != mappings_.end()) {
+    return found->second;
+  }
+  if (folder_.empty()) {
+    fail("external data `{}`: a model that is not in a folder has no files beside it", location);
+  }
+  const fs::path file = find_inside(folder_, location);
+  const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat status = {};
+  if (descriptor.number < 0 || ::fstat(descriptor.number, &status) != 0 || !S_ISREG(status.st_mode)) {
+    fail("external data `{}` is no file that can be read", location);
+  }
+  Mapping mapping{.memory = {}, .size = status.st_size};
+  if (mapping.size > 0) {
+    // Private and writable: whoever owns an array alone may write to it, which must not reach the file.
+    const auto size = static_cast<size_t>(mapping.size);
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor.number, 0);
+    if (memory == MAP_FAILED) {
+      fail("external data `{}` of {} bytes cannot be mapped", location, mapping.size);
+    }
+    mapping.memory = std::shared_ptr<std::byte[]>(static_cast<std::byte*>(memory),
+                                                  [size](std::byte* start) { ::munmap(start, size); });
+  }
+  return mappings_.emplace(location, std::move(mapping)).first->second;
+}
+
+Array ExternalFiles::bytes(const std::string& location, int64_t offset, int64_t count) {
+  const Mapping& mapping = open(location);
+  if (offset < 0 || count < 0 || offset > mapping.size || count > mapping.size - offset) {
+    fail("external data `{}` has {} bytes, not {} from {} on", location, mapping.size, count, offset);
+  }
+  if (count == 0) {
+    return Array(Dtype::u8, {0});
+  }
+  return Array::adopt(Dtype::u8, {count}, std::shared_ptr<std::byte[]>(mapping.memory, mapping.memory.get() + offset));
+}
+
+}  // namespace tenon::importer

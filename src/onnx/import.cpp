@@ -1,0 +1,60 @@
+// Bytes become messages; the rest is the importer's.
+#include <fcntl.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <limits>
+
+#include "base/fail.h"
+#include "onnx/importer.h"
+
+namespace tenon {
+namespace {
+
+/// Protobuf counts bytes in an int; larger models keep their weights in files beside them.
+constexpr int64_t kMostBytes = std::numeric_limits<int>::max();
+
+proto::ModelProto parse(std::string_view bytes) {
+  if (static_cast<int64_t>(bytes.size()) > kMostBytes) {
+    fail("a model of {} bytes is too large: weights beyond 2 GB belong into external data", bytes.size());
+  }
+  proto::ModelProto model;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  // Missing fields are told by whoever needs them, in words of the model.
+  if (!model.ParsePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    fail("not an ONNX model: the bytes cannot be read as one, or end too early");
+  }
+  if (!model.has_graph()) {
+    fail("not an ONNX model: there is no graph in it");
+  }
+  return model;
+}
+
+std::string read_file(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    fail("there is no file `{}`", file.string());
+  }
+  std::ifstream stream(file, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream && !stream.eof()) {
+    fail("`{}` cannot be read", file.string());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder, const OnnxOptions& options) {
+  const proto::ModelProto model = parse(bytes);
+  return importer::Importer(model, folder, options).run();
+}
+
+Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options) {
+  const std::filesystem::path folder = file.parent_path();
+  return import_onnx_bytes(read_file(file), folder.empty() ? "." : folder, options);
+}
+
+}  // namespace tenon

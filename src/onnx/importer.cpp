@@ -1,0 +1,240 @@
+#include "onnx/importer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/fail.h"
+#include "onnx/functions.h"
+#include "onnx/registry.h"
+#include "onnx/unsupported.h"
+#include "tenon/ops.h"
+
+namespace tenon::importer {
+namespace {
+
+constexpr int kMostAxes = 32;
+constexpr int kDeepestNesting = 64;
+constexpr int64_t kMostNodes = 2'000'000;
+
+Axis to_axis(const proto::TensorShapeProto::Dimension& dimension) {
+  if (dimension.has_dim_value() && dimension.dim_value() >= 0) {
+    return dimension.dim_value();
+  }
+  return dimension.dim_param().empty() ? Axis::anonymous() : Axis(Extent::name(dimension.dim_param()));
+}
+
+Shape declared_shape(const proto::ValueInfoProto& input) {
+  if (!input.type().has_tensor_type()) {
+    fail("input `{}` is not a tensor, which is not supported", input.name());
+  }
+  const auto& type = input.type().tensor_type();
+  const Dtype dtype = to_dtype(type.elem_type());
+  if (!type.has_shape()) {
+    fail("input `{}` has no shape in the file; give it one in OnnxOptions::shapes", input.name());
+  }
+  if (type.shape().dim_size() > kMostAxes) {
+    fail("input `{}` has {} axes, more than {}", input.name(), type.shape().dim_size(), kMostAxes);
+  }
+  std::vector<Axis> axes;
+  for (const auto& dimension : type.shape().dim()) {
+    axes.push_back(to_axis(dimension));
+  }
+  return {dtype, std::move(axes)};
+}
+
+std::string describe(const proto::NodeProto& node) {
+  return node.name().empty() && node.output_size() > 0
+             ? fmt::format("{} -> {}", node.op_type(), node.output(0))
+             : fmt::format("{}", node.name().empty() ? node.op_type() : node.name());
+}
+
+std::map<std::string, int, std::less<>> read_opsets(
+    const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& list) {
+  std::map<std::string, int, std::less<>> opsets;
+  for (const auto& opset : list) {
+    const std::string domain = opset.domain() == "ai.onnx" ? "" : opset.domain();
+    if (opset.version() < 1 || (domain.empty() && opset.version() > kNewestOpset)) {
+      fail("the model is of opset {}; 1 to {} are supported", opset.version(), kNewestOpset);
+    }
+    opsets[domain] = static_cast<int>(std::min<int64_t>(opset.version(), 1000));
+  }
+  opsets.try_emplace("", 1);
+  return opsets;
+}
+
+}  // namespace
+
+Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options)
+    : model_(model), options_(options), files_(std::move(folder)), opsets_(read_opsets(model.opset_import())) {}
+
+void Importer::define(const std::string& name, Item item) {
+  if (!name.empty() && !scopes_.back().emplace(name, std::move(item)).second) {
+    fail("`{}` is defined twice", name);
+  }
+}
+
+Item Importer::find(const std::string& name) const {
+  for (size_t i = scopes_.size(); i > visible_from_; --i) {
+    if (const auto found = scopes_[i - 1].find(name); found != scopes_[i - 1].end()) {
+      return found->second;
+    }
+  }
+  fail("`{}` is used before anything defines it", name);
+}
+
+Items Importer::find_all(const google::protobuf::RepeatedPtrField<std::string>& names) const {
+  Items items;
+  for (const std::string& name : names) {
+    items.push_back(name.empty() ? Item() : find(name));
+  }
+  return items;
+}
+
+void Importer::read_initializers(const proto::GraphProto& graph) {
+  for (const auto& tensor : graph.initializer()) {
+    define(tensor.name(), constant(to_array(tensor, files_)));
+  }
+  if (graph.sparse_initializer_size() > 0) {
+    fail("sparse initializers are not supported");
+  }
+}
+
+void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& inputs) {
+  std::set<std::string> used;
+  for (const auto& input : graph.input()) {
+    if (scopes_.back().contains(input.name())) {
+      continue;  // older models list initializers among the inputs too
+    }
+    if (const auto given = options_.values.find(input.name()); given != options_.values.end()) {
+      used.insert(input.name());
+      define(input.name(), constant(given->second));
+      continue;
+    }
+    graph_inputs_[input.name()] = true;
+    const auto other = options_.shapes.find(input.name());
+    const Shape shape = other != options_.shapes.end() ? other->second : declared_shape(input);
+    used.insert(input.name());
+    inputs.push_back(tenon::input(input.name(), shape));
+    define(input.name(), inputs.back());
+  }
+  const auto require_used = [&](const auto& given) {
+    for (const auto& [name, _] : given) {
+      if (!used.contains(name)) {
+        fail("the model has no input `{}`", name);
+      }
+    }
+  };
+  require_used(options_.values);
+  require_used(options_.shapes);
+}
+
+Graph Importer::run() {
+  const proto::GraphProto& graph = model_.graph();
+  require_supported(model_, opsets_, read_opsets);
+  const UnifyNames unify;
+  scopes_.emplace_back();
+  std::vector<Value> inputs;
+  read_initializers(graph);
+  read_inputs(graph, inputs);
+  run_nodes(graph.node());
+  std::vector<Output> outputs;
+  for (const auto& output : graph.output()) {
+    const Item item = find(output.name());
+    if (!item.value) {
+      fail("output `{}` is a sequence, which is not supported", output.name());
+    }
+    outputs.push_back({.name = output.name(), .value = item.value});
+  }
+  if (outputs.empty()) {
+    fail("the model has no outputs");
+  }
+  return {graph.name().empty() ? "main" : graph.name(), std::move(inputs), std::move(outputs), std::move(relations_)};
+}
+
+void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes) {
+  for (const proto::NodeProto& node : nodes) {
+    if (++nodes_run_ > kMostNodes) {
+      fail("the model has more than {} nodes, those of its functions counted at each call", kMostNodes);
+    }
+    const Place place(describe(node));
+    try {
+      run_node(node);
+    } catch (Error& error) {
+      if (!error.has_notes()) {
+        error.note(fmt::format("at node \"{}\" ({})", describe(node), node.op_type()));
+      }
+      throw;
+    }
+  }
+}
+
+void Importer::run_node(const proto::NodeProto& node) {
+  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  const Items operands = find_all(node.input());
+  Items results;
+  if (const proto::FunctionProto* function = find_local_function(model_, node)) {
+    results = run_function(*function, node, operands);
+  } else {
+    const auto opset = opsets_.find(domain);
+    const int version = opset == opsets_.end() ? 1 : opset->second;
+    const OperatorEntry* entry = find_operator(domain, node.op_type(), version);
+    if (entry == nullptr) {
+      fail("operator {} is not supported", node.op_type());
+    }
+    results = entry->import(NodeCall(*this, node, operands, version)).items;
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) {
+      continue;
+    }
+    if (static_cast<size_t>(i) >= results.size()) {
+      fail("output {} of {} is not supported", i, node.op_type());
+    }
+    define(node.output(i), std::move(results[static_cast<size_t>(i)]));
+  }
+}
+
+Items Importer::run_function(const proto::FunctionProto& function, const proto::NodeProto& node,
+                             const Items& operands) {
+  if (++depth_ > kDeepestNesting) {
+    fail("functions and bodies nest deeper than {}", kDeepestNesting);
+  }
+  const auto nodes = instantiate(function, node);
+  const size_t previous_scope = std::exchange(visible_from_, scopes_.size());
+  Opsets previous_opsets = std::exchange(opsets_, read_opsets(function.opset_import()));
+  scopes_.emplace_back();
+  for (int i = 0; i < function.input_size(); ++i) {
+    define(function.input(i), static_cast<size_t>(i) < operands.size() ? operands[static_cast<size_t>(i)] : Item());
+  }
+  run_nodes(nodes);
+  Items results = find_all(function.output());
+  scopes_.pop_back();
+  opsets_ = std::move(previous_opsets);
+  visible_from_ = previous_scope;
+  --depth_;
+  return results;
+}
+
+Items Importer::run_body(const proto::GraphProto& body, const Items& inputs) {
+  if (++depth_ > kDeepestNesting) {
+    fail("functions and bodies nest deeper than {}", kDeepestNesting);
+  }
+  if (static_cast<size_t>(body.input_size()) != inputs.size()) {
+    fail("the body `{}` takes {} inputs, must take {}", body.name(), body.input_size(), inputs.size());
+  }
+  scopes_.emplace_back();
+  read_initializers(body);
+  for (int i = 0; i < body.input_size(); ++i) {
+    define(body.input(i).name(), inputs[static_cast<size_t>(i)]);
+  }
+  run_nodes(body.node());
+  Items results;
+  for (const auto& output : body.output()) {
+    results.push_back(find(output.name()));
+  }
+  scopes_.pop_back();
+  --depth_;
+  return results;
+}
+
+}  // namespace tenon::importer

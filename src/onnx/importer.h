@@ -1,0 +1,60 @@
+// From a model's messages to a graph.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "onnx/item.h"
+#include "onnx/known.h"
+#include "onnx/proto.h"
+#include "onnx/tensor_data.h"
+#include "tenon/onnx.h"
+
+namespace tenon::importer {
+
+/// Walks a model node by node. One instance imports one model once. What operators need beyond their node is here.
+class Importer {
+ public:
+  Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options);
+
+  Graph run();
+
+  /// The outputs of a body (of If, Loop, Scan) for these inputs. Names of the graphs around it are visible in it.
+  Items run_body(const proto::GraphProto& body, const Items& inputs);
+
+  KnownValues& known() { return known_; }
+  ExternalFiles& files() { return files_; }
+  /// What must hold between sizes, beyond what the builders ask for.
+  void add_relation(Constraint relation) { relations_.push_back(std::move(relation)); }
+  /// Whether this is the name of an input whose value could have been given.
+  bool is_graph_input(const std::string& name) const { return graph_inputs_.contains(name); }
+
+ private:
+  using Scope = std::unordered_map<std::string, Item>;
+  using Opsets = std::map<std::string, int, std::less<>>;
+
+  void read_inputs(const proto::GraphProto& graph, std::vector<Value>& inputs);
+  void read_initializers(const proto::GraphProto& graph);
+  void run_nodes(const google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes);
+  void run_node(const proto::NodeProto& node);
+  Items run_function(const proto::FunctionProto& function, const proto::NodeProto& node, const Items& operands);
+  Item find(const std::string& name) const;
+  Items find_all(const google::protobuf::RepeatedPtrField<std::string>& names) const;
+  void define(const std::string& name, Item item);
+
+  const proto::ModelProto& model_;
+  const OnnxOptions& options_;
+  ExternalFiles files_;
+  KnownValues known_;
+  Opsets opsets_;
+  std::vector<Scope> scopes_;
+  size_t visible_from_ = 0;  // scopes below belong to callers of a function
+  std::map<std::string, bool, std::less<>> graph_inputs_;
+  std::vector<Constraint> relations_;
+  int depth_ = 0;
+  int64_t nodes_run_ = 0;
+};
+
+}  // namespace tenon::importer

@@ -1,0 +1,104 @@
+// Operators that pick, write, order and count by position.
+#include <algorithm>
+
+#include "base/fail.h"
+#include "onnx/registry.h"
+#include "tenon/indexing.h"
+
+namespace tenon::importer {
+namespace {
+
+Results gather_axis(const NodeCall& call) { return take(call.x(0), call.x(1), call.axis("axis", 0)); }
+
+Results gather_elements(const NodeCall& call) { return take_along_axis(call.x(0), call.x(1), call.axis("axis", 0)); }
+
+Results gather_positions(const NodeCall& call) { return gather_nd(call.x(0), call.x(1), call.axis("batch_dims", 0)); }
+
+std::string scatter_op(const NodeCall& call) {
+  const std::string reduction = call.text_attribute("reduction", "none");
+  return reduction == "none" ? "set" : reduction;
+}
+
+Results scatter_elements(const NodeCall& call) {
+  return scatter_along_axis(call.x(0), call.x(1), call.x(2), call.axis("axis", 0), scatter_op(call));
+}
+
+Results scatter_positions(const NodeCall& call) {
+  return scatter_nd(call.x(0), call.x(1), call.x(2), scatter_op(call));
+}
+
+/// The values are [off, on] and need not be known; depth is.
+Results one_hot_values(const NodeCall& call) {
+  const Value& indices = call.x(0);
+  const Value index = is_float(indices.dtype()) ? cast(indices, Dtype::i64) : indices;
+  const Value on = one_hot(cast(index, Dtype::i64), call.extent(1), Dtype::boolean, 1, 0, call.axis("axis", -1));
+  const std::vector<Value> values = unstack(call.x(2));
+  if (values.size() != 2) {
+    fail("input 2 has {} elements, must have two", values.size());
+  }
+  return select(on, values[1], values[0]);
+}
+
+Results top_k_of(const NodeCall& call, const Extent& k) {
+  const TopK result = top_k(call.x(0), k, call.axis("axis", -1), call.flag("largest", true));
+  return std::vector<Value>{result.values, result.indices};
+}
+
+Results top_k_attribute(const NodeCall& call) { return top_k_of(call, call.attribute("k")); }
+Results top_k_operand(const NodeCall& call) { return top_k_of(call, call.extent(1)); }
+
+Results cumulative(const NodeCall& call) {
+  return cumulative_sum(call.x(0), static_cast<int>(call.integer(1)), call.flag("exclusive"), call.flag("reverse"));
+}
+
+/// Position i of a sequence of length n becomes n - 1 - i; behind its end nothing moves.
+Results reverse_sequence(const NodeCall& call) {
+  const Value& x = call.x(0);
+  const int time = x.shape().normalize_axis(call.axis("time_axis", 0));
+  const int batch = x.shape().normalize_axis(call.axis("batch_axis", 1));
+  const Shape grid = shape(Dtype::i64, x.extent(batch), x.extent(time));
+  const Value position = iota(grid, 1);
+  const Value length = expand_dims(cast(call.x(1), Dtype::i64), {1});
+  const Value from = select(lt(position, length), length - position - 1, position);  // [batch, time]
+  // As take_along_axis sees it: an index of the shape of x.
+  const Value placed = batch < time ? from : transpose(from);
+  Axes axes = {batch, time};
+  std::sort(axes.begin(), axes.end());
+  return take_along_axis(x, broadcast(placed, x.shape().axes(), axes), time);
+}
+
+/// Which elements stay must be known: it decides the size of the result.
+Results compress(const NodeCall& call) {
+  const bool flat = !call.has_attribute("axis");
+  const Value x = flat ? reshape(call.x(0), {Axis::anonymous()}) : call.x(0);
+  const Array condition = call.array(1);
+  std::vector<int64_t> kept;
+  for (int64_t i = 0; i < condition.size(); ++i) {
+    if (condition.at(i) != 0) {
+      kept.push_back(i);
+    }
+  }
+  const auto count = static_cast<int64_t>(kept.size());
+  return take(x, constant(Array::from({count}, kept)), flat ? 0 : call.axis("axis", 0));
+}
+
+}  // namespace
+
+std::vector<OperatorEntry> indexing_operators() {
+  return {
+      {"", "Gather", 1, gather_axis},
+      {"", "GatherElements", 11, gather_elements},
+      {"", "GatherND", 11, gather_positions},
+      {"", "Scatter", 9, scatter_elements},
+      {"", "ScatterElements", 11, scatter_elements},
+      {"", "ScatterND", 11, scatter_positions},
+      {"", "OneHot", 9, one_hot_values},
+      {"", "TopK", 1, top_k_attribute},
+      {"", "TopK", 10, top_k_operand},
+      {"", "CumSum", 11, cumulative},
+      {"", "ReverseSequence", 10, reverse_sequence},
+      {"", "Compress", 9, compress},
+  };
+}
+
+}  // namespace tenon::importer

@@ -1,0 +1,7 @@
+#include "onnx/registry.h"
+
+namespace tenon::importer {
+
+std::vector<OperatorEntry> sequence_operators() { return {}; }
+
+}  // namespace tenon::importer

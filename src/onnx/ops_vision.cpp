@@ -1,0 +1,7 @@
+#include "onnx/registry.h"
+
+namespace tenon::importer {
+
+std::vector<OperatorEntry> vision_operators() { return {}; }
+
+}  // namespace tenon::importer

@@ -1,0 +1,222 @@
+#include "onnx/tensor_data.h"
+
+#include <charconv>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/dtype_visit.h"
+#include "base/fail.h"
+
+namespace tenon::importer {
+namespace {
+
+using proto::TensorProto;
+
+// Types that onnx 1.12 has no name for yet.
+constexpr int kUint4 = 21;
+constexpr int kInt4 = 22;
+
+int64_t element_count(const TensorProto& tensor) {
+  int64_t count = 1;
+  for (const int64_t dim : tensor.dims()) {
+    const std::optional<int64_t> product = dim < 0 ? std::nullopt : checked_mul(count, dim);
+    if (!product) {
+      fail("tensor `{}` has a size of {}", tensor.name(), dim);
+    }
+    count = *product;
+  }
+  return count;
+}
+
+[[noreturn]] void fail_count(const TensorProto& tensor, int64_t have, int64_t want, std::string_view what) {
+  fail("tensor `{}` has {} {}, must have {}", tensor.name(), have, what, want);
+}
+
+std::vector<int64_t> dims_of(const TensorProto& tensor) { return {tensor.dims().begin(), tensor.dims().end()}; }
+
+/// Elements that lie in memory as an array has them.
+Array from_bytes(const TensorProto& tensor, Dtype dtype, const void* bytes, size_t count) {
+  const int64_t elements = element_count(tensor);
+  const std::optional<int64_t> wanted = checked_mul(elements, static_cast<int64_t>(byte_size(dtype)));
+  if (!wanted || static_cast<int64_t>(count) != *wanted) {
+    fail_count(tensor, static_cast<int64_t>(count), wanted.value_or(elements), "bytes");
+  }
+  Array result = Array::uninitialized(dtype, dims_of(tensor));
+  if (count > 0) {
+    std::memcpy(result.mutable_data(), bytes, count);
+  }
+  if (dtype == Dtype::boolean) {
+    auto* flags = reinterpret_cast<uint8_t*>(result.mutable_data());
+    std::transform(flags, flags + count, flags, [](uint8_t flag) { return flag != 0; });
+  }
+  return result;
+}
+
+/// One element a field; `convert` makes what an array stores.
+template <class Stored, class Field, class Convert>
+Array from_fields(const TensorProto& tensor, Dtype dtype, const Field& fields, Convert&& convert) {
+  const int64_t elements = element_count(tensor);
+  if (fields.size() != elements) {
+    fail_count(tensor, fields.size(), elements, "elements");
+  }
+  Array result(dtype, dims_of(tensor));
+  auto* out = reinterpret_cast<Stored*>(result.mutable_data());
+  for (const auto field : fields) {
+    *out++ = convert(field);
+  }
+  return result;
+}
+
+/// Two elements a byte, the low half first.
+Array from_halves(const TensorProto& tensor, bool is_signed, const std::string& bytes) {
+  const int64_t elements = element_count(tensor);
+  if (static_cast<int64_t>(bytes.size()) != elements / 2 + elements % 2) {
+    fail_count(tensor, static_cast<int64_t>(bytes.size()), elements / 2 + elements % 2, "bytes");
+  }
+  Array result(is_signed ? Dtype::i8 : Dtype::u8, dims_of(tensor));
+  auto* out = reinterpret_cast<uint8_t*>(result.mutable_data());
+  for (int64_t i = 0; i < elements; ++i) {
+    const auto byte = static_cast<uint8_t>(bytes[static_cast<size_t>(i / 2)]);
+    const auto half = static_cast<uint8_t>(i % 2 == 0 ? byte & 0xF : byte >> 4);
+    out[i] = static_cast<uint8_t>(is_signed && half >= 8 ? half - 16 : half);
+  }
+  return result;
+}
+
+Array from_typed_fields(const TensorProto& tensor, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return from_fields<float>(tensor, dtype, tensor.float_data(), [](float x) { return x; });
+    case Dtype::f64: return from_fields<double>(tensor, dtype, tensor.double_data(), [](double x) { return x; });
+    case Dtype::i64: return from_fields<int64_t>(tensor, dtype, tensor.int64_data(), [](int64_t x) { return x; });
+    case Dtype::u64: return from_fields<uint64_t>(tensor, dtype, tensor.uint64_data(), [](uint64_t x) { return x; });
+    case Dtype::u32:
+      return from_fields<uint32_t>(tensor, dtype, tensor.uint64_data(),
+                                   [](uint64_t x) { return static_cast<uint32_t>(x); });
+    case Dtype::i32: return from_fields<int32_t>(tensor, dtype, tensor.int32_data(), [](int32_t x) { return x; });
+    case Dtype::f16:
+    case Dtype::bf16:  // the field holds the bits
+    case Dtype::i16:
+    case Dtype::u16:
+      return from_fields<uint16_t>(tensor, dtype, tensor.int32_data(),
+                                   [](int32_t x) { return static_cast<uint16_t>(x); });
+    case Dtype::i8:
+    case Dtype::u8:
+      return from_fields<uint8_t>(tensor, dtype, tensor.int32_data(),
+                                  [](int32_t x) { return static_cast<uint8_t>(x); });
+    case Dtype::boolean:
+      return from_fields<uint8_t>(tensor, dtype, tensor.int32_data(),
+                                  [](int32_t x) { return static_cast<uint8_t>(x != 0); });
+  }
+  TENON_CHECK(false);
+}
+
+int64_t parse_number(const TensorProto& tensor, const std::string& key, const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+    fail("tensor `{}`: `{}` is no {} of external data", tensor.name(), text, key);
+  }
+  return number;
+}
+
+Array from_external(const TensorProto& tensor, Dtype dtype, ExternalFiles& files) {
+  std::string location;
+  int64_t offset = 0;
+  std::optional<int64_t> length;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") {
+      location = entry.value();
+    } else if (entry.key() == "offset") {
+      offset = parse_number(tensor, "offset", entry.value());
+    } else if (entry.key() == "length") {
+      length = parse_number(tensor, "length", entry.value());
+    }
+  }
+  const int64_t elements = element_count(tensor);
+  const std::optional<int64_t> wanted = checked_mul(elements, static_cast<int64_t>(byte_size(dtype)));
+  if (!wanted || (length && *length != *wanted)) {
+    fail_count(tensor, length.value_or(0), wanted.value_or(elements), "bytes");
+  }
+  const Array bytes = files.bytes(location, offset, *wanted);
+  if (elements == 0) {
+    return Array(dtype, dims_of(tensor));
+  }
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  if (dtype == Dtype::boolean || address % byte_size(dtype) != 0) {
+    return from_bytes(tensor, dtype, bytes.data(), bytes.byte_count());
+  }
+  auto owner = std::make_shared<Array>(bytes);
+  auto* start = const_cast<std::byte*>(owner->data());  // private memory: see ExternalFiles
+  return Array::adopt(dtype, dims_of(tensor), std::shared_ptr<std::byte[]>(std::move(owner), start));
+}
+
+}  // namespace
+
+std::string onnx_type_name(int onnx_type) {
+  return proto::TensorProto_DataType_IsValid(onnx_type)
+             ? proto::TensorProto_DataType_Name(static_cast<proto::TensorProto_DataType>(onnx_type))
+             : fmt::format("type {}", onnx_type);
+}
+
+Dtype to_dtype(int onnx_type) {
+  switch (onnx_type) {
+    case TensorProto::FLOAT: return Dtype::f32;
+    case TensorProto::DOUBLE: return Dtype::f64;
+    case TensorProto::FLOAT16: return Dtype::f16;
+    case TensorProto::BFLOAT16: return Dtype::bf16;
+    case TensorProto::INT8:
+    case kInt4: return Dtype::i8;
+    case TensorProto::INT16: return Dtype::i16;
+    case TensorProto::INT32: return Dtype::i32;
+    case TensorProto::INT64: return Dtype::i64;
+    case TensorProto::UINT8:
+    case kUint4: return Dtype::u8;
+    case TensorProto::UINT16: return Dtype::u16;
+    case TensorProto::UINT32: return Dtype::u32;
+    case TensorProto::UINT64: return Dtype::u64;
+    case TensorProto::BOOL: return Dtype::boolean;
+    default: fail("elements of {} are not supported", onnx_type_name(onnx_type));
+  }
+}
+
+int to_onnx_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return TensorProto::FLOAT;
+    case Dtype::f64: return TensorProto::DOUBLE;
+    case Dtype::f16: return TensorProto::FLOAT16;
+    case Dtype::bf16: return TensorProto::BFLOAT16;
+    case Dtype::i8: return TensorProto::INT8;
+    case Dtype::i16: return TensorProto::INT16;
+    case Dtype::i32: return TensorProto::INT32;
+    case Dtype::i64: return TensorProto::INT64;
+    case Dtype::u8: return TensorProto::UINT8;
+    case Dtype::u16: return TensorProto::UINT16;
+    case Dtype::u32: return TensorProto::UINT32;
+    case Dtype::u64: return TensorProto::UINT64;
+    case Dtype::boolean: return TensorProto::BOOL;
+  }
+  TENON_CHECK(false);
+}
+
+Array to_array(const TensorProto& tensor, ExternalFiles& files) {
+  const Dtype dtype = to_dtype(tensor.data_type());
+  const bool is_half_byte = tensor.data_type() == kInt4 || tensor.data_type() == kUint4;
+  if (tensor.has_segment()) {
+    fail("tensor `{}` is a segment of another, which is not supported", tensor.name());
+  }
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    if (is_half_byte) {
+      fail("tensor `{}`: external data of four bits an element is not supported", tensor.name());
+    }
+    return from_external(tensor, dtype, files);
+  }
+  if (is_half_byte) {
+    return from_halves(tensor, tensor.data_type() == kInt4, tensor.raw_data());
+  }
+  if (tensor.has_raw_data()) {
+    return from_bytes(tensor, dtype, tensor.raw_data().data(), tensor.raw_data().size());
+  }
+  return from_typed_fields(tensor, dtype);
+}
+
+}  // namespace tenon::importer

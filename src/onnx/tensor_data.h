@@ -1,0 +1,45 @@
+// Tensors of a model file become arrays.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "onnx/proto.h"
+#include "tenon/array.h"
+
+namespace tenon::importer {
+
+/// The dtype of ONNX's number; an Error for strings, complex numbers and types Tenon has not.
+Dtype to_dtype(int onnx_type);
+/// The other way round.
+int to_onnx_type(Dtype dtype);
+/// "FLOAT", "STRING", "type 99".
+std::string onnx_type_name(int onnx_type);
+
+/// Files beside a model that hold its large tensors. They are mapped once, copy-on-write, and live as long as an array
+/// needs them.
+class ExternalFiles {
+ public:
+  /// `folder` holds the files; empty: there are none.
+  explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// `count` bytes of a file from `offset` on, which must lie in the folder, also when links are followed.
+  Array bytes(const std::string& location, int64_t offset, int64_t count);
+
+ private:
+  struct Mapping {
+    std::shared_ptr<std::byte[]> memory;
+    int64_t size = 0;
+  };
+  const Mapping& open(const std::string& location);
+
+  std::filesystem::path folder_;
+  std::map<std::string, Mapping> mappings_;
+};
+
+/// Sizes are checked against the data before anything is allocated.
+Array to_array(const proto::TensorProto& tensor, ExternalFiles& files);
+
+}  // namespace tenon::importer
