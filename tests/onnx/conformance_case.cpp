@@ -1,0 +1,197 @@
+#include "onnx/conformance_case.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "onnx/proto.h"
+#include "onnx/tensor_data.h"
+#include "tenon/compile.h"
+#include "tenon/interpreter.h"
+#include "tenon/onnx.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the official tests allow.
+constexpr double kRelative = 1e-3;
+constexpr double kAbsolute = 1e-7;
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The tests store bf16 as u16, of the same bits.
+Array read_tensor(const fs::path& file, const proto::ValueInfoProto& declared) {
+  proto::TensorProto tensor;
+  if (!tensor.ParseFromString(read(file))) {
+    throw Error(fmt::format("{} is no tensor", file.filename().string()));
+  }
+  if (declared.type().tensor_type().elem_type() == proto::TensorProto::BFLOAT16) {
+    tensor.set_data_type(proto::TensorProto::BFLOAT16);
+  }
+  importer::ExternalFiles files({});
+  return importer::to_array(tensor, files);
+}
+
+struct CaseData {
+  std::vector<Array> inputs;
+  std::vector<Array> outputs;
+};
+
+struct Case {
+  std::string model;
+  std::vector<std::string> inputs;  // names, in order
+  std::vector<CaseData> data;
+};
+
+void require_tensor(const proto::ValueInfoProto& value) {
+  if (!value.type().has_tensor_type()) {
+    throw Error(fmt::format("`{}` is no tensor", value.name()));
+  }
+}
+
+Case read_case(const fs::path& folder) {
+  Case result{.model = read(folder / "model.onnx"), .inputs = {}, .data = {}};
+  proto::ModelProto model;
+  model.ParseFromString(result.model);
+  std::set<std::string> constants;
+  std::vector<proto::ValueInfoProto> declared;
+  for (const auto& tensor : model.graph().initializer()) {
+    constants.insert(tensor.name());
+  }
+  for (const auto& input : model.graph().input()) {
+    if (!constants.contains(input.name())) {
+      require_tensor(input);
+      result.inputs.push_back(input.name());
+      declared.push_back(input);
+    }
+  }
+  for (const auto& output : model.graph().output()) {
+    require_tensor(output);
+  }
+  for (int set = 0; fs::exists(folder / fmt::format("test_data_set_{}", set)); ++set) {
+    const fs::path data = folder / fmt::format("test_data_set_{}", set);
+    CaseData one;
+    for (size_t i = 0; i < result.inputs.size(); ++i) {
+      one.inputs.push_back(read_tensor(data / fmt::format("input_{}.pb", i), declared[i]));
+    }
+    for (int i = 0; i < model.graph().output_size(); ++i) {
+      one.outputs.push_back(read_tensor(data / fmt::format("output_{}.pb", i), model.graph().output(i)));
+    }
+    result.data.push_back(std::move(one));
+  }
+  return result;
+}
+
+/// Names for all axes of two or more elements.
+Shape with_names(const std::string& input, const Array& array) {
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < array.dims().size(); ++i) {
+    const int64_t size = array.dims()[i];
+    axes.push_back(size >= 2 ? Axis(Extent::name(fmt::format("{}_{}", input, i))) : Axis(size));
+  }
+  return {array.dtype(), std::move(axes)};
+}
+
+struct Imported {
+  Graph graph;
+  std::vector<Array> inputs;  // those that the graph still has
+};
+
+/// Values that decide shapes become part of the import.
+Imported import_case(const Case& test, const CaseData& data, const fs::path& folder, Way way) {
+  OnnxOptions options;
+  for (size_t i = 0; i < test.inputs.size(); ++i) {
+    if (way == Way::named && is_float(data.inputs[i].dtype())) {
+      options.shapes.emplace(test.inputs[i], with_names(test.inputs[i], data.inputs[i]));
+    }
+  }
+  while (true) {
+    try {
+      Imported result{.graph = import_onnx_bytes(test.model, folder, options), .inputs = {}};
+      for (size_t i = 0; i < test.inputs.size(); ++i) {
+        if (!options.values.contains(test.inputs[i])) {
+          result.inputs.push_back(data.inputs[i]);
+        }
+      }
+      return result;
+    } catch (const OnnxValueNeeded& needed) {
+      const auto found = std::ranges::find(test.inputs, needed.input());
+      if (found == test.inputs.end() || options.values.contains(needed.input())) {
+        throw;
+      }
+      options.values.emplace(needed.input(), data.inputs[static_cast<size_t>(found - test.inputs.begin())]);
+      options.shapes.erase(needed.input());
+    }
+  }
+}
+
+/// Nothing when they agree.
+std::string difference(const Array& actual, const Array& expected) {
+  if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
+    return fmt::format("gives {}, expected {}", actual.to_string(0), expected.to_string(0));
+  }
+  for (int64_t i = 0; i < actual.size(); ++i) {
+    const double a = actual.at(i);
+    const double b = expected.at(i);
+    const bool close = a == b || (std::isnan(a) && std::isnan(b)) ||
+                       (is_float(actual.dtype()) && std::fabs(a - b) <= kAbsolute + kRelative * std::fabs(b));
+    if (!close) {
+      return fmt::format("element {} is {}, expected {}", i, a, b);
+    }
+  }
+  return {};
+}
+
+std::string host_steps(const Executable& executable) {
+  std::string labels;
+  for (const StepReport& step : executable.steps()) {
+    if (step.kind == StepKind::host) {
+      labels += (labels.empty() ? "" : ", ") + step.label;
+    }
+  }
+  return labels;
+}
+
+CaseResult run_checked(const fs::path& folder, Way way) {
+  const Case test = read_case(folder);
+  CaseResult result{.outcome = Outcome::passed, .reason = {}, .hosts = {}};
+  for (const CaseData& data : test.data) {
+    const Imported imported = import_case(test, data, folder, way);
+    std::vector<Array> outputs;
+    if (way == Way::interpreted) {
+      outputs = interpret(imported.graph, imported.inputs);
+    } else {
+      const Executable executable = compile(imported.graph, {.disk_cache = false});
+      outputs = executable.run(imported.inputs);
+      result.hosts = host_steps(executable);
+    }
+    for (size_t i = 0; i < data.outputs.size(); ++i) {
+      if (const std::string found = difference(outputs[i], data.outputs[i]); !found.empty()) {
+        return {.outcome = Outcome::wrong, .reason = fmt::format("output {} {}", i, found), .hosts = result.hosts};
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+CaseResult run_case(const fs::path& folder, Way way) {
+  try {
+    return run_checked(folder, way);
+  } catch (const Error& error) {
+    return {.outcome = Outcome::refused, .reason = error.what(), .hosts = {}};
+  } catch (const std::exception& error) {
+    return {.outcome = Outcome::crashed, .reason = error.what(), .hosts = {}};
+  }
+}
+
+}  // namespace tenon
