@@ -3,8 +3,10 @@
 
 #include <span>
 
+#include "codegen/jit.h"
 #include "codegen/symbols.h"
 #include "kernel/product.h"
+#include "kernel/product_blocked.h"
 
 namespace tenon::codegen {
 
@@ -15,5 +17,14 @@ void prepare_products(const ProductTypes& types, bool disk_cache = true);
 
 /// The functions of product_kinds(). Unless they are prepared they give the same results slowly.
 std::span<const ExternalSymbol> product_symbols();
+
+/// Whether there are kernels for these types; products of others run as reference_product().
+bool has_product_kernels(const ProductTypes& types);
+
+/// The request that makes the kernels of blocked_product() for `target`.
+Jit::Request product_request(const ProductTypes& types, const Target& target);
+
+/// Those kernels for the machine of `jit`, whose code lives as long as `jit`.
+ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit);
 
 }  // namespace tenon::codegen

@@ -1,0 +1,82 @@
+// All kernels of one combination of dtypes as a module: the requested function hands out their addresses.
+#include <fmt/format.h>
+
+#include "codegen/llvm_product.h"
+#include "codegen/product_library.h"
+
+namespace tenon::codegen {
+namespace {
+
+constexpr const char* kSymbol = "products";
+
+/// The functions of a library in the order in which it hands them out.
+std::vector<llvm::Function*> emit_functions(const ProductEmission& e) {
+  std::vector<llvm::Function*> functions = {emit_pack_rows(e), emit_pack_columns(e)};
+  for (int rows = 1; rows <= e.shape.rows; ++rows) {
+    for (const int vectors : e.shape.widths[static_cast<size_t>(rows)]) {
+      // The columns that are left over after the widest tiles: a partial tile does for whole ones too.
+      llvm::Function* const part = vectors <= e.shape.vectors ? emit_product_tile(e, rows, vectors, true) : nullptr;
+      functions.push_back(vectors < e.shape.vectors ? part : emit_product_tile(e, rows, vectors, false));
+      functions.push_back(part);
+    }
+  }
+  return functions;
+}
+
+std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const ProductTypes& types,
+                                           const Target& target) {
+  auto module = std::make_unique<llvm::Module>(kSymbol, context);
+  const ProductShape shape = product_shape(types, target);
+  const std::vector<llvm::Function*> functions = emit_functions({*module, shape, types, target});
+  llvm::IRBuilder<> b(context);
+  auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
+  auto* const table = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kSymbol, *module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", table));
+  const auto address = [&](llvm::Function* function) -> llvm::Value* {
+    return function != nullptr ? function : llvm::Constant::getNullValue(b.getPtrTy());
+  };
+  for (size_t i = 0; i < functions.size(); ++i)
+    b.CreateStore(address(functions[i]), b.CreateConstGEP1_64(b.getPtrTy(), table->getArg(0), i));
+  b.CreateRetVoid();
+  return module;
+}
+
+}  // namespace
+
+bool has_product_kernels(const ProductTypes& types) { return types.tile == types.left && types.tile == types.right; }
+
+Jit::Request product_request(const ProductTypes& types, const Target& target) {
+  return {.key = fmt::format("products {} {} {}", name(types.left), name(types.right), name(types.tile)),
+          .symbol = kSymbol,
+          .emit = [types, target](llvm::LLVMContext& context) { return emit_library(context, types, target); }};
+}
+
+ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
+  const ProductShape shape = product_shape(types, jit.target());
+  ProductKernels kernels{.lanes = shape.lanes,
+                         .rows = shape.rows,
+                         .panel = shape.lanes * shape.vectors,
+                         .masks = shape.masks,
+                         .step = shape.step};
+  size_t count = 2;
+  for (const std::vector<int>& widths : shape.widths) {
+    count += 2 * widths.size();
+  }
+  std::vector<void*> addresses(count);
+  const Jit::Request request = product_request(types, jit.target());
+  reinterpret_cast<void (*)(void**)>(jit.compile({&request, 1}).front())(addresses.data());
+
+  auto next = addresses.begin();
+  kernels.pack_rows = reinterpret_cast<ProductPack>(*next++);
+  kernels.pack_columns = reinterpret_cast<ProductPack>(*next++);
+  for (size_t rows = 1; rows < shape.widths.size(); ++rows) {
+    for (const int vectors : shape.widths[rows]) {
+      const auto full = reinterpret_cast<ProductMicro>(*next++);
+      const auto part = reinterpret_cast<ProductMicro>(*next++);
+      kernels.tiles[rows][static_cast<size_t>(kernels.widths[rows]++)] = {vectors, full, part};
+    }
+  }
+  return kernels;
+}
+
+}  // namespace tenon::codegen

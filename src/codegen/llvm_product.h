@@ -1,0 +1,30 @@
+// The parts of products that are made for a machine, as LLVM functions: register tiles and packing.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "codegen/product_shape.h"
+#include "codegen/target.h"
+#include "kernel/product.h"
+
+namespace tenon::codegen {
+
+/// What the emitters of one library share.
+struct ProductEmission {
+  llvm::Module& module;
+  const ProductShape& shape;
+  const ProductTypes& types;
+  const Target& target;
+};
+
+/// A ProductMicro of `rows` by `vectors`; with `part`, the last vector may have fewer columns.
+llvm::Function* emit_product_tile(const ProductEmission& e, int rows, int vectors, bool part);
+
+/// The two ProductPack functions.
+llvm::Function* emit_pack_rows(const ProductEmission& e);
+llvm::Function* emit_pack_columns(const ProductEmission& e);
+
+}  // namespace tenon::codegen

@@ -1,0 +1,29 @@
+#include "codegen/product_shape.h"
+
+#include <algorithm>
+
+namespace tenon::codegen {
+
+ProductShape product_shape(const ProductTypes& types, const Target& target) {
+  ProductShape shape;
+  shape.lanes = target.lanes(static_cast<int>(8 * byte_size(types.tile)));
+  shape.masks = target.vector_bits == 512;
+  const bool many = target.vector_registers >= 32;
+  shape.vectors = many && target.vector_bits == 128 ? 3 : 2;
+  shape.rows = !many ? (target.vector_bits == 256 ? 6 : 4) : target.vector_bits == 512 ? 14 : 8;
+  // Few rows: wide tiles, so that enough sums are under way and the right operand is read in long runs.
+  const int sums = many ? 24 : 12;
+  shape.widths.resize(static_cast<size_t>(shape.rows) + 1);
+  for (int rows = 1; rows <= shape.rows; ++rows) {
+    auto& widths = shape.widths[static_cast<size_t>(rows)];
+    for (int each = 1; each <= shape.vectors; ++each)
+      widths.push_back(each);
+    const int most = std::min(sums / rows, 12);
+    for (int each = 2 * shape.vectors; each < most; each *= 2)
+      widths.push_back(each);
+    if (most > shape.vectors) widths.push_back(most);
+  }
+  return shape;
+}
+
+}  // namespace tenon::codegen

@@ -1,0 +1,58 @@
+// Products in blocks that suit registers and caches, out of small kernels that are made for the machine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "kernel/product.h"
+
+namespace tenon {
+
+/// How a register tile walks through memory. Strides are in bytes.
+struct ProductSteps {
+  int64_t left_row = 0;
+  int64_t left_depth = 0;
+  int64_t right_depth = 0;
+  int64_t tile_row = 0;
+  int64_t depth = 0;
+  int64_t accumulate = 0;
+};
+
+/// A register tile: as many rows as the kernel is for, `columns` side by side, which end in the kernel's last vector.
+using ProductMicro = void (*)(const void* left, const void* right, void* tile, int64_t columns,
+                              const ProductSteps* steps);
+
+/// Copies `depth` by `columns` of the right operand into one panel. `step` is the distance in bytes of neighbours along
+/// the axis that is not contiguous. Columns of the panel beyond `columns` hold anything.
+using ProductPack = void (*)(const void* from, int64_t step, void* to, int64_t columns, int64_t depth);
+
+/// The kernels for one combination of dtypes, and what they are like.
+struct ProductKernels {
+  static constexpr int kMostRows = 16;
+  static constexpr int kMostWidths = 6;
+
+  struct Tile {
+    int vectors = 0;
+    ProductMicro full = nullptr;  // all columns of all vectors
+    ProductMicro part = nullptr;  // one or more columns of the last vector; null in tiles wider than a panel
+  };
+
+  int lanes = 0;                       // columns in a vector
+  int rows = 0;                        // of the highest tile
+  int panel = 0;                       // columns of a panel: the width of the highest tile
+  bool masks = false;                  // a partial tile reads nothing of `right` beyond its columns
+  int step = 1;                        // neighbours in depth that lie together in a panel, and must in `left`
+  ProductPack pack_rows = nullptr;     // of a right operand whose columns are contiguous
+  ProductPack pack_columns = nullptr;  // whose depth is, for multiples of `lanes` in depth
+
+  /// By rows, the widths of tiles, narrow ones first; the first one is 1.
+  std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};
+  std::array<int, kMostRows + 1> widths = {};
+};
+
+/// The product of `call`, where `scratch` is kProductScratchBytes of the caller's, aligned to 64 bytes. The bits are
+/// those of reference_product() unless the target lacks fused multiply-add. Uses one thread and allocates nothing.
+void blocked_product(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch);
+
+}  // namespace tenon

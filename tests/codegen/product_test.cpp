@@ -1,0 +1,176 @@
+// Products by the kernels that LLVM makes for this machine, against the obvious loops.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/aligned.h"
+#include "codegen/compile_kernels.h"
+#include "codegen/product_library.h"
+#include "codegen/product_shape.h"
+#include "support/product_case.h"
+
+namespace tenon::codegen {
+namespace {
+
+/// Kernels for a machine, made once for each combination of dtypes.
+const ProductKernels& kernels_of(const ProductTypes& types, const Target& target = host_target()) {
+  static std::map<std::string, std::pair<std::unique_ptr<Jit>, ProductKernels>> made;
+  auto& [jit, kernels] =
+      made[fmt::format("{} {} {}", name(types.left), name(types.right), target.name + target.features)];
+  if (jit == nullptr) {
+    JitOptions options = kernel_jit_options();
+    options.cache.enabled = false;
+    options.target = target;
+    jit = std::make_unique<Jit>(std::move(options));
+    kernels = make_product_kernels(types, *jit);
+  }
+  return kernels;
+}
+
+std::string wrong_with(const ProductTypes& types, const Target& target, const ProductCase& c) {
+  const double tolerance = target.fma || is_integer(types.tile) ? 0 : 1e-6;
+  const auto free = [](std::byte* block) { free_aligned(block); };
+  const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
+  const auto multiply = [&](const ProductCall& call) {
+    blocked_product(kernels_of(types, target), types, call, scratch.get());
+  };
+  return difference(types, c, multiply, tolerance);
+}
+
+class Products : public testing::TestWithParam<ProductKind> {
+ protected:
+  void SetUp() override {
+    if (!has_product_kernels(types())) GTEST_SKIP();
+  }
+
+  const ProductTypes& types() const { return GetParam().types; }
+  const ProductKernels& kernels() const { return kernels_of(types()); }
+
+  void expect_right(const ProductCase& c) { EXPECT_EQ(wrong_with(types(), host_target(), c), ""); }
+
+  /// Sizes around a block and its neighbours.
+  static std::vector<int64_t> around(std::initializer_list<int64_t> edges) {
+    std::set<int64_t> sizes = {0, 1, 2, 3};
+    for (const int64_t edge : edges) {
+      sizes.insert({edge - 1, edge, edge + 1});
+    }
+    return {sizes.begin(), sizes.end()};
+  }
+};
+
+TEST_P(Products, AreRightAroundEveryTile) {
+  const ProductKernels& k = kernels();
+  for (const int64_t rows : around({k.rows, 2 * k.rows})) {
+    for (const int64_t columns : around({k.lanes, k.panel, 2 * k.panel, 13 * k.lanes})) {
+      for (const int64_t depth : {0, 1, 2, 7, 16, 33}) {
+        expect_right({.rows = rows, .columns = columns, .depth = depth, .accumulate = depth % 2 == 1});
+      }
+    }
+  }
+}
+
+TEST_P(Products, AreRightWhateverIsTransposed) {
+  const ProductKernels& k = kernels();
+  for (const int64_t rows : {int64_t{1}, int64_t{3}, int64_t{k.rows}, int64_t{k.rows} + 3, int64_t{5} * k.rows}) {
+    for (const int64_t columns : {int64_t{1}, int64_t{k.lanes} + 1, int64_t{k.panel}, int64_t{3} * k.panel + 5}) {
+      for (const int64_t depth : {int64_t{1}, int64_t{k.lanes}, int64_t{2} * k.lanes + 3, int64_t{67}}) {
+        for (const int mode : {0, 1, 2, 3}) {
+          expect_right({.rows = rows,
+                        .columns = columns,
+                        .depth = depth,
+                        .left_transposed = (mode & 1) != 0,
+                        .right_transposed = (mode & 2) != 0,
+                        .gap = columns % 3,
+                        .accumulate = mode == 3});
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Products, AreRightOverSeveralBlocks) {
+  expect_right({.rows = 9 * kernels().rows + 1, .columns = 257, .depth = 1031});
+  expect_right({.rows = 9 * kernels().rows + 1, .columns = 257, .depth = 1031, .right_transposed = true});
+  expect_right({.rows = 131, .columns = 259, .depth = 521, .left_transposed = true, .accumulate = true});
+  expect_right({.rows = 61, .columns = 512, .depth = 512, .gap = 512});
+  expect_right({.rows = 3, .columns = 40, .depth = 4099});
+  expect_right({.rows = 2, .columns = 21, .depth = 4099, .right_transposed = true});
+}
+
+TEST_P(Products, ReadPanels) {
+  const ProductKernels& k = kernels();
+  for (const int64_t panel : {int64_t{k.panel}, int64_t{2} * k.panel, int64_t{k.lanes}, int64_t{5}}) {
+    for (const int64_t columns : {panel - 1, panel, 2 * panel + 3}) {
+      for (const int64_t rows : {int64_t{1}, int64_t{k.rows} + 1}) {
+        expect_right({.rows = rows, .columns = columns, .depth = 19, .gap = 3, .panel = panel});
+      }
+    }
+  }
+}
+
+TEST_P(Products, PassOnNanAndInfinity) {
+  if (is_integer(types().tile)) GTEST_SKIP();
+  for (const bool transposed : {false, true}) {
+    expect_right({.rows = 17, .columns = 45, .depth = 33, .right_transposed = transposed, .special = true});
+  }
+}
+
+TEST_P(Products, AreRightOnSmallerMachines) {
+  if (!host_target().triple.starts_with("x86_64")) GTEST_SKIP();
+  for (const int level : {2, 3, 4}) {
+    const Target target = x86_target(level, {});
+    if (target.cpu > host_target().cpu) continue;
+    const ProductKernels& k = kernels_of(types(), target);
+    for (const int64_t rows :
+         {int64_t{1}, int64_t{2}, int64_t{k.rows} - 1, int64_t{2} * k.rows + 1, int64_t{9} * k.rows}) {
+      for (const int64_t columns : {int64_t{1}, int64_t{k.lanes}, int64_t{k.panel} + 1, int64_t{7} * k.panel + 3}) {
+        for (const int mode : {0, 1, 2, 3}) {
+          EXPECT_EQ(wrong_with(types(), target,
+                               {.rows = rows,
+                                .columns = columns,
+                                .depth = 39,
+                                .left_transposed = (mode & 1) != 0,
+                                .right_transposed = (mode & 2) != 0,
+                                .accumulate = mode == 1}),
+                    "")
+              << target.name;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Products, AreMadeForOtherMachines) {
+  for (const char* const machine : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8.2"}) {
+    const Target target = target_named(machine);
+    const std::string assembly = emit_assembly(product_request(types(), target), target);
+    EXPECT_NE(assembly.find("products"), std::string::npos) << machine;
+  }
+}
+
+TEST(ProductLibrary, GivesTheSameBeforeAndAfterItIsPrepared) {
+  const ProductTypes types;
+  const auto free = [](std::byte* block) { free_aligned(block); };
+  const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
+  const auto multiply = [&](const ProductCall& call) {
+    for (const ExternalSymbol& symbol : product_symbols()) {
+      if (symbol.name == "tenon_product_f32") {
+        reinterpret_cast<void (*)(const ProductCall*, void*)>(symbol.address)(&call, scratch.get());
+      }
+    }
+  };
+  const double tolerance = host_target().fma ? 0 : 1e-6;
+  EXPECT_EQ(difference(types, {.rows = 15, .columns = 34, .depth = 5}, multiply), "");
+  prepare_products(types, /*disk_cache=*/false);
+  prepare_products(types, /*disk_cache=*/false);
+  EXPECT_EQ(difference(types, {.rows = 15, .columns = 34, .depth = 5}, multiply, tolerance), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Products, testing::ValuesIn(product_kinds().begin(), product_kinds().end()),
+                         [](const auto& row) { return std::string(row.param.symbol.substr(14)); });
+
+}  // namespace
+}  // namespace tenon::codegen
