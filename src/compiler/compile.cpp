@@ -1,9 +1,13 @@
 #include "tenon/compile.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <set>
 
 #include "compiler/backend.h"
 #include "compiler/pipeline.h"
+#include "ir/walk.h"
 #include "runtime/make_executable.h"
 #include "schedule/schedule.h"
 
@@ -20,12 +24,32 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Every name of the graph, also those that no kernel needs in the end.
+std::vector<std::string> names_of(const Graph& graph) {
+  std::vector<Value> roots;
+  for (const Output& output : graph.outputs()) {
+    roots.push_back(output.value);
+  }
+  std::set<std::string> names;
+  for (const Node* node : topological_order(roots)) {
+    for (const Shape& shape : node->shapes) {
+      for (const Axis& axis : shape.axes()) {
+        if (!axis.extent().constant()) {
+          std::ranges::move(axis.extent().names(), std::inserter(names, names.end()));
+        }
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 Executable compile(const Graph& graph, const CompileOptions& options) {
   CompileReport local;
   CompileReport& report = options.report ? *options.report : local;
   report = {};
+  const Stopwatch watch;
   const Graph optimized = optimize(graph, options, report.passes);
   const Stopwatch schedule_watch;
   Program program = schedule(optimized, {.fuse = options.fuse});
@@ -40,7 +64,8 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     program.inputs[i].shape = graph.inputs()[i].shape();
   }
-  return make_executable(std::move(program), std::move(code.entries), graph.constraints(), std::move(code.keep_alive));
+  return make_executable(std::move(program), std::move(code.entries), graph.constraints(), std::move(code.keep_alive),
+                         {.compile_ms = watch.milliseconds(), .code = code.description, .names = names_of(graph)});
 }
 
 }  // namespace tenon

@@ -1,6 +1,6 @@
 #include "runtime/binder.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.h"
@@ -8,33 +8,80 @@
 namespace tenon::runtime {
 namespace {
 
-/// A name and its size as numbers that no other name and size give.
-void append(std::vector<int64_t>& key, std::string_view name, int64_t size) {
-  key.push_back(static_cast<int64_t>(name.size()));
-  for (size_t at = 0; at < name.size(); at += sizeof(int64_t)) {
-    const std::string_view part = name.substr(at, sizeof(int64_t));
-    int64_t word = 0;
-    std::memcpy(&word, part.data(), part.size());
-    key.push_back(word);
-  }
-  key.push_back(size);
-}
+constexpr int64_t kNotGiven = -1;
 
 }  // namespace
 
-Binder::Binder(const Program& program, ConstraintSet constraints)
+Binder::Binder(const Program& program, std::span<const std::string> needed, std::span<const std::string> others,
+               ConstraintSet constraints)
     : program_(program), constraints_(std::move(constraints)) {
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    const std::vector<Axis>& axes = program.inputs[i].shape.axes();
-    for (size_t axis = 0; axis < axes.size(); ++axis) {
-      if (std::string name = axes[axis].name(); !name.empty()) {
-        shown_.try_emplace(std::move(name), Position{i, axis});
+  const auto add_names = [this](std::span<const std::string> all) {
+    std::ranges::for_each(all, [this](const std::string& name) { add_name(name); });
+  };
+  add_names(needed);
+  add_names(others);
+  for (const Constraint& constraint : constraints_.added()) {
+    add_names(constraint.lhs.names());
+    add_names(constraint.rhs.names());
+  }
+  for (const ProgramInput& input : program.inputs) {
+    for (const Axis& axis : input.shape.axes()) {
+      add_names(axis.extent().names());
+      if (const std::string name = axis.name(); !name.empty()) {
+        add_name(name);
       }
+    }
+  }
+  for (const ProgramInput& input : program.inputs) {
+    for (const Axis& axis : input.shape.axes()) {
+      const std::string name = axis.name();
+      Known* const known = name.empty() ? nullptr : find(name);
+      if (const auto size = axis.extent().constant()) {
+        rules_.push_back({AxisRule::Kind::constant, *size});
+      } else if (known != nullptr && axis.extent() == Extent::name(name) && known->shown) {
+        rules_.push_back({AxisRule::Kind::bound_before, static_cast<int64_t>(known->place)});
+      } else {
+        rules_.push_back({AxisRule::Kind::goes_into_key, 0});
+        if (known != nullptr && axis.extent() == Extent::name(name)) {
+          known->shown = true;
+          known->place = key_size_;
+        }
+        ++key_size_;
+      }
+    }
+  }
+  is_static_ = needed.empty() && key_size_ == 0 && constraints_.added().empty();
+  for (Known& known : names_) {
+    known.place = known.shown ? known.place : key_size_++;
+  }
+}
+
+void Binder::add_name(const std::string& name) {
+  const auto at = std::ranges::lower_bound(names_, name, {}, &Known::name);
+  if (at == names_.end() || at->name != name) {
+    names_.insert(at, {.name = name});
+  }
+}
+
+Binder::Known* Binder::find(std::string_view name) {
+  const auto at = std::ranges::lower_bound(names_, name, {}, &Known::name);
+  return at == names_.end() || at->name != name ? nullptr : &*at;
+}
+
+const Binder::Known* Binder::find(std::string_view name) const { return const_cast<Binder*>(this)->find(name); }
+
+void Binder::require_known(const Bindings& bindings) const {
+  for (const auto& [name, size] : bindings) {
+    if (find(name) == nullptr) {
+      std::vector<std::string_view> names;
+      std::ranges::transform(names_, std::back_inserter(names), &Known::name);
+      fail("graph `{}` has no axis `{}` to bind to {}; it has {}", program_.name, name, size,
+           names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
     }
   }
 }
 
-std::vector<ConcreteInput> Binder::describe(std::span<const Array> inputs) const {
+std::vector<ConcreteInput> Binder::describe(std::span<const Operand> inputs) const {
   if (inputs.size() != program_.inputs.size()) {
     fail("graph `{}` takes {} inputs, not {}", program_.name, program_.inputs.size(), inputs.size());
   }
@@ -42,13 +89,14 @@ std::vector<ConcreteInput> Binder::describe(std::span<const Array> inputs) const
   for (size_t i = 0; i < inputs.size(); ++i) {
     described.push_back({.name = program_.inputs[i].name,
                          .pattern = program_.inputs[i].shape,
-                         .dtype = inputs[i].dtype(),
-                         .dims = inputs[i].dims()});
+                         .dtype = inputs[i].dtype,
+                         .dims = {inputs[i].dims.begin(), inputs[i].dims.end()}});
   }
   return described;
 }
 
 Bindings Binder::constrained(Bindings bindings, const Bindings& known) const {
+  require_known(known);
   for (const auto& [name, size] : known) {
     bindings.set(name, size);
   }
@@ -56,47 +104,60 @@ Bindings Binder::constrained(Bindings bindings, const Bindings& known) const {
   return constraints_.complete(bindings);
 }
 
-Bindings Binder::bind(std::span<const Array> inputs, const Bindings& known) const {
+Bindings Binder::bind(std::span<const Operand> inputs, const Bindings& known) const {
   return constrained(extract(describe(inputs)), known);
 }
 
 Bindings Binder::bind_ahead(const Bindings& bindings, std::vector<int64_t>& key) const {
+  require_known(bindings);
   const Bindings complete = constraints_.complete(bindings);
   std::vector<ConcreteInput> inputs;
-  key.clear();
+  std::vector<Operand> operands;
+  inputs.reserve(program_.inputs.size());
   for (const ProgramInput& input : program_.inputs) {
     const Shape shape = resolve(input.shape, complete);
     inputs.push_back({.name = input.name, .pattern = input.shape, .dtype = shape.dtype(), .dims = shape.dims()});
-    key.insert(key.end(), inputs.back().dims.begin(), inputs.back().dims.end());
+    operands.push_back({.dtype = shape.dtype(), .dims = inputs.back().dims});
   }
   Bindings found = extract(inputs);
+  Bindings others;
   for (const auto& [name, size] : bindings) {
     if (!found.find(name)) {
-      append(key, name, size);
+      others.set(name, size);
     }
   }
+  TENON_CHECK(this->key(operands, others, key), "resolved shapes have no key");
   return constrained(std::move(found), bindings);
 }
 
-bool Binder::key(std::span<const Array> inputs, const Bindings& known, std::vector<int64_t>& key) const {
-  key.clear();
+bool Binder::key(std::span<const Operand> inputs, const Bindings& known, std::vector<int64_t>& key) const {
+  key.resize(key_size_);
   if (inputs.size() != program_.inputs.size()) {
     return false;
   }
+  size_t filled = 0;
+  auto rule = rules_.begin();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Shape& pattern = program_.inputs[i].shape;
-    if (inputs[i].dtype() != pattern.dtype() || inputs[i].rank() != pattern.rank()) {
+    if (inputs[i].dtype != pattern.dtype() || std::ssize(inputs[i].dims) != pattern.rank()) {
       return false;
     }
-    key.insert(key.end(), inputs[i].dims().begin(), inputs[i].dims().end());
+    for (const int64_t size : inputs[i].dims) {
+      const AxisRule& r = *rule++;
+      if (r.kind == AxisRule::Kind::goes_into_key) {
+        key[filled++] = size;
+      } else if (size != (r.kind == AxisRule::Kind::constant ? r.value : key[static_cast<size_t>(r.value)])) {
+        return false;
+      }
+    }
   }
+  std::fill(key.begin() + static_cast<std::ptrdiff_t>(filled), key.end(), kNotGiven);
   for (const auto& [name, size] : known) {
-    const auto shown = shown_.find(name);
-    if (shown == shown_.end()) {
-      append(key, name, size);
-    } else if (inputs[shown->second.input].dims()[shown->second.axis] != size) {
+    const Known* const found = find(name);
+    if (found == nullptr || (found->shown && key[found->place] != size)) {
       return false;
     }
+    key[found->place] = size;
   }
   return true;
 }

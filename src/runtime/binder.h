@@ -2,46 +2,65 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kernel/program.h"
+#include "runtime/operand.h"
 #include "shape/constraint_set.h"
 
 namespace tenon::runtime {
 
 /// Binds as the interpreter does, with the same errors in the same order: number of inputs, dtypes, ranks, sizes,
-/// `known`, constraints.
+/// `known`, constraints. And an Error for a name in `known` that the program does not have.
 class Binder {
  public:
-  /// The program must outlive it.
-  Binder(const Program& program, ConstraintSet constraints);
+  /// `needed` are the names that the program's sizes depend on, `others` such as `known` may have beside. The program
+  /// must outlive it.
+  Binder(const Program& program, std::span<const std::string> needed, std::span<const std::string> others,
+         ConstraintSet constraints);
+
+  /// Nothing depends on sizes: all calls that have a key are the same.
+  bool is_static() const { return is_static_; }
 
   /// Names from inputs, `known` and constraints; all constraints hold.
-  Bindings bind(std::span<const Array> inputs, const Bindings& known) const;
+  Bindings bind(std::span<const Operand> inputs, const Bindings& known) const;
 
   /// The same for inputs that are not there yet, whose sizes follow from `bindings`; also fills the key that key()
   /// gives for such inputs.
   Bindings bind_ahead(const Bindings& bindings, std::vector<int64_t>& key) const;
 
-  /// A key that decides what bind() gives: the sizes of all inputs, then those of `known` that inputs do not show.
+  /// A key that decides what bind() gives: the values of names that are an axis of an input, the sizes of axes that are
+  /// expressions, and what `known` says of other names. Allocates nothing once `key` has had its size.
   /// False when bind() would find the call wrong before it looks at constraints.
-  bool key(std::span<const Array> inputs, const Bindings& known, std::vector<int64_t>& key) const;
+  bool key(std::span<const Operand> inputs, const Bindings& known, std::vector<int64_t>& key) const;
 
  private:
-  struct Position {
-    size_t input = 0;
-    size_t axis = 0;
+  /// What an axis of an input must be.
+  struct AxisRule {
+    enum class Kind : uint8_t { constant, bound_before, goes_into_key } kind = Kind::constant;
+    int64_t value = 0;  // constant; bound before: where in the key
+  };
+  struct Known {
+    std::string name;
+    size_t place = 0;    // in the key
+    bool shown = false;  // by an axis of an input
   };
 
-  std::vector<ConcreteInput> describe(std::span<const Array> inputs) const;
+  void add_name(const std::string& name);
+  Known* find(std::string_view name);
+  const Known* find(std::string_view name) const;
+  void require_known(const Bindings& bindings) const;
+  std::vector<ConcreteInput> describe(std::span<const Operand> inputs) const;
   Bindings constrained(Bindings bindings, const Bindings& known) const;
 
   const Program& program_;
   ConstraintSet constraints_;
-  std::map<std::string, Position, std::less<>> shown_;  // names that are an axis of an input
+  std::vector<Known> names_;     // all there are, sorted
+  std::vector<AxisRule> rules_;  // of all axes of all inputs, in order
+  size_t key_size_ = 0;
+  bool is_static_ = false;
 };
 
 }  // namespace tenon::runtime

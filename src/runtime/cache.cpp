@@ -18,13 +18,13 @@ size_t SpecializationCache::KeyHash::operator()(const Key& key) const noexcept {
   return static_cast<size_t>(hash);
 }
 
-SpecializationCache::Pointer SpecializationCache::find_or_make(const Key& key,
-                                                               const std::function<Specialization()>& make) {
+SpecializationCache::Pointer SpecializationCache::find_or_claim(const Key& key) {
   std::unique_lock lock(mutex_);
   while (true) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) {
-      break;
+      entries_.try_emplace(key);
+      return nullptr;
     }
     if (found->second.value) {
       ++counters_.hits;
@@ -33,25 +33,40 @@ SpecializationCache::Pointer SpecializationCache::find_or_make(const Key& key,
     }
     changed_.wait(lock);  // made, failed or even evicted by then
   }
-  auto& [own_key, entry] = *entries_.try_emplace(key).first;
-  lock.unlock();
-  try {
-    auto made = std::make_shared<const Specialization>(make());
-    lock.lock();
-    keep(entry, own_key, made);
-    changed_.notify_all();
-    return made;
-  } catch (...) {
-    if (!lock.owns_lock()) {
-      lock.lock();
-    }
-    entries_.erase(key);
-    changed_.notify_all();  // the next of those who wait tries itself, for an error of its own
-    throw;
+}
+
+SpecializationCache::Pointer SpecializationCache::fulfil(const Key& key, Pointer made) {
+  const std::lock_guard lock(mutex_);
+  auto& [own_key, entry] = *entries_.find(key);
+  keep(own_key, entry, made);
+  changed_.notify_all();
+  return made;
+}
+
+void SpecializationCache::abandon(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found != entries_.end() && !found->second.value) {
+    entries_.erase(found);
+  }
+  changed_.notify_all();  // the next of those who wait tries itself, for an error of its own
+}
+
+SpecializationCache::Pointer SpecializationCache::peek(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : found->second.value;
+}
+
+void SpecializationCache::insert(const Key& key, Pointer made) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, fresh] = entries_.try_emplace(key);
+  if (fresh) {  // else it is there, or its maker will keep it
+    keep(found->first, found->second, std::move(made));
   }
 }
 
-void SpecializationCache::keep(Entry& entry, const Key& key, Pointer made) {
+void SpecializationCache::keep(const Key& key, Entry& entry, Pointer made) {
   recent_.push_front(&key);
   entry.place = recent_.begin();
   entry.bytes = made->byte_count() + kEntryOverhead + 2 * static_cast<int64_t>(key.size() * sizeof(int64_t));
@@ -69,6 +84,12 @@ void SpecializationCache::evict() {
     ++counters_.evictions;
     entries_.erase(oldest);
   }
+}
+
+void SpecializationCache::set_byte_limit(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  byte_limit_ = bytes;
+  evict();
 }
 
 SpecializationCache::Counters SpecializationCache::counters() const {

@@ -3,7 +3,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -31,9 +30,26 @@ class SpecializationCache {
   /// One specialization is kept even if it is larger than that.
   explicit SpecializationCache(int64_t byte_limit) : byte_limit_(byte_limit) {}
 
-  /// What is kept under `key`, else what `make` gives. When `make` throws, nothing is kept.
-  Pointer find_or_make(const Key& key, const std::function<Specialization()>& make);
+  /// What is kept under `key`, else what `make` gives, a function without arguments. When that throws, nothing is kept.
+  template <class Make>
+  Pointer find_or_make(const Key& key, const Make& make) {
+    if (Pointer found = find_or_claim(key)) {
+      return found;
+    }
+    try {
+      return fulfil(key, std::make_shared<const Specialization>(make()));
+    } catch (...) {
+      abandon(key);
+      throw;
+    }
+  }
 
+  /// Null when it is not kept. No hit is counted.
+  Pointer peek(const Key& key) const;
+  /// Keep it unless the key is known already.
+  void insert(const Key& key, Pointer made);
+
+  void set_byte_limit(int64_t bytes);
   Counters counters() const;
 
  private:
@@ -46,10 +62,14 @@ class SpecializationCache {
     std::list<const Key*>::iterator place;  // in recent_, once it is made
   };
 
-  void keep(Entry& entry, const Key& key, Pointer made);
+  /// Null when the caller is to make it: it must then fulfil() or abandon() the key.
+  Pointer find_or_claim(const Key& key);
+  Pointer fulfil(const Key& key, Pointer made);
+  void abandon(const Key& key);
+  void keep(const Key& key, Entry& entry, Pointer made);
   void evict();
 
-  const int64_t byte_limit_;
+  int64_t byte_limit_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<Key, Entry, KeyHash> entries_;  // elements do not move

@@ -3,15 +3,19 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/binder.h"
 #include "runtime/cache.h"
+#include "runtime/executor.h"
 #include "runtime/make_executable.h"
 #include "runtime/memory_pool.h"
 #include "runtime/plan.h"
+#include "runtime/result_cache.h"
+#include "runtime/run_state.h"
 
 namespace tenon::runtime {
 
@@ -19,34 +23,61 @@ namespace tenon::runtime {
 class Engine {
  public:
   Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints, std::shared_ptr<void> keep_alive,
-         const RuntimeOptions& options);
+         RuntimeOptions options);
 
   /// `donated` is empty, or the inputs themselves, which may then be written or taken.
-  std::vector<StridedArray> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options);
+  std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options);
+  std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options);
+  std::vector<StridedArray> run_views(std::span<const Array> inputs, const RunOptions& options);
+  void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs, const RunOptions& options);
+
+  /// Found, or made.
   SpecializationCache::Pointer specialization(const Bindings& bindings);
+  /// And memory for a run; all or, after an Error, none of the list.
+  void pre_specialize(std::span<const Bindings> list);
+  void set_memory_budget(int64_t bytes);
 
   const Program& program() const { return program_; }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
   const std::vector<StepReport>& steps() const { return steps_; }
   RunCounters counters() const;
+  Capabilities capabilities() const;
 
  private:
-  SpecializationCache::Pointer specialization(std::span<const Array> inputs, const Bindings& known);
+  SpecializationCache::Pointer find(RunState& state, const Bindings& known);
+  SpecializationCache::Pointer find(const SpecializationCache::Key& key, const auto& bind);
   Specialization make(const Bindings& bindings) const;
+  void prepare_memory(const Specialization& s);
+  void bind_or_fail(RunState& state, const Bindings& known) const;
+  void share_budget();
+  template <class Finish>
+  auto execute(RunState& state, std::span<Array> donated, const RunOptions& options, const Finish& finish);
+  std::vector<Array> run_arrays(RunState& state, std::span<Array> donated, const RunOptions& options);
+  void report_trace(const Watch& watch, const Specialization& s) const;
 
   std::shared_ptr<void> keep_alive_;  // first, so that it goes last
   const Program program_;
   const std::vector<KernelEntry> code_;
+  const RuntimeOptions options_;
   Pool& pool_;
   const Plan plan_;
   const Binder binder_;
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::vector<StepReport> steps_;
+  std::atomic<int64_t> budget_;
   SpecializationCache cache_;
+  ResultCache results_;
   MemoryPool memory_;
+  const Context context_;
+  RunStates states_;
+  std::mutex static_mutex_;
+  std::atomic<bool> has_static_ = false;
+  SpecializationCache::Pointer static_;  // of a program without names; written once
   std::atomic<int64_t> runs_ = 0;
+  std::atomic<int64_t> run_ns_ = 0;
+  std::atomic<int64_t> specialize_ns_ = 0;
 };
 
 }  // namespace tenon::runtime

@@ -2,21 +2,10 @@
 
 #include <algorithm>
 
+#include "base/fail.h"
 #include "runtime/engine.h"
 
 namespace tenon {
-namespace {
-
-std::vector<Array> contiguous(const std::vector<StridedArray>& views) {
-  std::vector<Array> result;
-  result.reserve(views.size());
-  for (const StridedArray& view : views) {
-    result.push_back(view.contiguous());
-  }
-  return result;
-}
-
-}  // namespace
 
 Executable::Executable(std::shared_ptr<runtime::Engine> engine) : engine_(std::move(engine)) {}
 
@@ -26,26 +15,54 @@ Executable make_executable(Program program, std::vector<KernelEntry> code, Const
                                                       std::move(keep_alive), options));
 }
 
+runtime::Engine& Executable::engine() const {
+  if (!engine_) {
+    fail("this executable was moved from: it has no program any more");
+  }
+  return *engine_;
+}
+
 std::vector<Array> Executable::run(const std::vector<Array>& inputs, const RunOptions& options) const {
-  return contiguous(engine_->run(inputs, {}, options));
+  return engine().run(inputs, {}, options);
 }
 
 std::vector<Array> Executable::run(std::vector<Array>&& inputs, const RunOptions& options) const {
-  return contiguous(engine_->run(inputs, inputs, options));
+  return engine().run(inputs, inputs, options);
 }
 
 std::vector<StridedArray> Executable::run_views(const std::vector<Array>& inputs, const RunOptions& options) const {
-  return engine_->run(inputs, {}, options);
+  return engine().run_views(inputs, options);
 }
 
-void Executable::specialize(const Bindings& bindings) const { engine_->specialization(bindings); }
+std::vector<Array> Executable::run_borrowed(std::span<const TensorView> inputs, const RunOptions& options) const {
+  return engine().run(inputs, options);
+}
 
-MemoryReport Executable::memory(const Bindings& bindings) const { return engine_->specialization(bindings)->memory; }
+void Executable::run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                          const RunOptions& options) const {
+  engine().run_into(inputs, outputs, options);
+}
 
-const std::string& Executable::name() const { return engine_->program().name; }
-const std::vector<Port>& Executable::inputs() const { return engine_->inputs(); }
-const std::vector<Port>& Executable::outputs() const { return engine_->outputs(); }
-const std::vector<StepReport>& Executable::steps() const { return engine_->steps(); }
+std::vector<Shape> Executable::output_shapes(const Bindings& bindings) const {
+  const auto specialization = engine().specialization(bindings);
+  std::vector<Shape> shapes;
+  for (const Port& output : outputs()) {
+    shapes.push_back(resolve(output.shape, specialization->bindings));
+  }
+  return shapes;
+}
+
+void Executable::specialize(const Bindings& bindings) const { engine().pre_specialize({&bindings, 1}); }
+void Executable::pre_specialize(std::span<const Bindings> list) const { engine().pre_specialize(list); }
+
+MemoryReport Executable::memory(const Bindings& bindings) const { return engine().specialization(bindings)->memory; }
+
+void Executable::set_memory_budget(int64_t bytes) const { engine().set_memory_budget(bytes); }
+
+const std::string& Executable::name() const { return engine().program().name; }
+const std::vector<Port>& Executable::inputs() const { return engine().inputs(); }
+const std::vector<Port>& Executable::outputs() const { return engine().outputs(); }
+const std::vector<StepReport>& Executable::steps() const { return engine().steps(); }
 
 int Executable::kernel_count() const {
   return static_cast<int>(std::ranges::count_if(steps(), [](const auto& step) { return step.kind != StepKind::host; }));
@@ -55,6 +72,7 @@ int Executable::copy_count() const {
   return static_cast<int>(std::ranges::count_if(steps(), [](const auto& step) { return step.kind == StepKind::copy; }));
 }
 
-RunCounters Executable::counters() const { return engine_->counters(); }
+RunCounters Executable::counters() const { return engine().counters(); }
+Capabilities Executable::capabilities() const { return engine().capabilities(); }
 
 }  // namespace tenon

@@ -1,214 +1,203 @@
 #include "runtime/execution.h"
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
 
 #include "base/fail.h"
-#include "runtime/scratch.h"
 
 namespace tenon::runtime {
-namespace {
 
-std::string replace_all(std::string text, std::string_view word, int64_t number) {
-  const std::string digits = fmt::format("{}", number);
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + digits.size())) {
-    text.replace(at, word.size(), digits);
+Execution::Execution(const Context& context, const Specialization& s, RunState& state, std::span<Array> donated)
+    : c_(context), s_(s), state_(state), arena_(context.memory, s.memory.arena_bytes) {
+  check_outputs();
+  reserve(context, state);
+  const std::vector<Slot>& slots = c_.plan.slots;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    switch (slots[i].memory) {
+      case Memory::input: provide_input(i, donated); break;
+      case Memory::constant:  // kernels and their arguments know no const
+        state_.pointers[i] = const_cast<std::byte*>(c_.program.constants[static_cast<size_t>(slots[i].source)].data());
+        break;
+      case Memory::intermediate: state_.pointers[i] = arena_.get() + s_.offsets[i]; break;
+      case Memory::output: state_.pointers[i] = provide_output(i); break;
+    }
   }
-  return text;
+  std::ranges::transform(c_.plan.arguments, state_.arguments.begin(),
+                         [&](int slot) { return slot < 0 ? nullptr : state_.pointers[static_cast<size_t>(slot)]; });
 }
 
-/// An arena of no bytes is null, which memcpy must not see.
-void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
-  if (bytes > 0) {
-    std::memcpy(to, from, bytes);
+void Execution::reserve(const Context& context, RunState& state) {
+  const size_t slots = context.plan.slots.size();
+  state.inputs.reserve(context.program.inputs.size());
+  state.outputs.reserve(context.program.outputs.size());
+  state.pointers.resize(slots);
+  state.made.resize(slots);
+  state.arrays.resize(slots);
+  state.arguments.resize(context.plan.arguments.size());
+}
+
+void Execution::run(Executor executor, int threads, Watch* watch) {
+  executor({.context = c_, .s = s_, .state = state_, .threads = threads, .watch = watch});
+}
+
+void Execution::check_outputs() const {
+  for (size_t i = 0; i < state_.outputs.size(); ++i) {
+    const Operand& given = state_.outputs[i];
+    const ProgramOutput& declared = c_.program.outputs[i];
+    const bool fits =
+        given.dtype == declared.shape.dtype() &&
+        std::ranges::equal(given.dims, c_.plan.outputs[i].dims, {}, {}, [&](ExtentId id) { return s_.value(id); });
+    if (!fits) {
+      fail("output `{}` is {}[{}] at {}, but memory was given for {}[{}]", declared.name, name(declared.shape.dtype()),
+           fmt::join(s_.values_of(c_.plan.outputs[i].dims), ", "), s_.bindings.to_string(), name(given.dtype),
+           fmt::join(given.dims, ", "));
+    }
   }
 }
 
-/// What failed first in the order of chunks, whichever thread came to it first.
-class Failure {
- public:
-  void report(int64_t chunk, const loops::Kernel& kernel, const KernelStatus& status) {
-    const std::lock_guard lock(mutex_);
-    if (!kernel_ || chunk < chunk_) {
-      kernel_ = &kernel;
-      chunk_ = chunk;
-      status_ = status;
+void Execution::provide_input(size_t slot, std::span<Array> donated) {
+  const Slot& plan = c_.plan.slots[slot];
+  const auto source = static_cast<size_t>(plan.source);
+  const Operand& input = state_.inputs[source];
+  if (!plan.written) {
+    if (input.is_plain()) {
+      state_.pointers[slot] = input.data;
+      return;
+    }
+    state_.made[slot] = c_.memory.take(s_.bytes(plan));
+    state_.pointers[slot] = state_.made[slot].get();
+    copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+    return;
+  }
+  if (is_updated_in_place(slot, input)) {
+    state_.pointers[slot] = input.data;
+  } else if (!donated.empty()) {
+    state_.pointers[slot] = state_.arrays[slot].emplace(std::move(donated[source])).mutable_data();
+  } else {
+    Array& copy =
+        state_.arrays[slot].emplace(Array::uninitialized(input.dtype, {input.dims.begin(), input.dims.end()}));
+    state_.pointers[slot] = copy.mutable_data();
+    copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+  }
+}
+
+/// The caller of run_into() wants the result where the input is.
+bool Execution::is_updated_in_place(size_t slot, const Operand& input) const {
+  for (size_t i = 0; i < state_.outputs.size(); ++i) {
+    const OutputPlan& output = c_.plan.outputs[i];
+    if (output.slot == static_cast<int>(slot) && state_.outputs[i].data == input.data && input.data != nullptr) {
+      return is_whole(output) && input.is_plain() && state_.outputs[i].is_plain();
     }
   }
+  return false;
+}
 
-  void raise() const {
-    if (kernel_ != nullptr) {
-      const std::string& site = kernel_->sites.at(static_cast<size_t>(status_.failed - 1));
-      const int64_t given = status_.position < 0 ? status_.position - status_.size : status_.position;
-      std::string text = replace_all(site, "{position}", status_.position);
-      text = replace_all(std::move(text), "{given}", given);
-      throw Error(replace_all(std::move(text), "{size}", status_.size));
+std::byte* Execution::provide_output(size_t slot) {
+  int users = 0;
+  for (const OutputPlan& output : c_.plan.outputs) {
+    users += output.slot == static_cast<int>(slot) ? 1 : 0;
+  }
+  for (size_t i = 0; i < state_.outputs.size() && users == 1; ++i) {
+    const OutputPlan& output = c_.plan.outputs[i];
+    const Operand& given = state_.outputs[i];
+    if (output.slot == static_cast<int>(slot) && is_whole(output) && given.is_plain() && is_apart(given)) {
+      return given.data;
     }
   }
+  state_.made[slot] = c_.memory.take(s_.bytes(c_.plan.slots[slot]));
+  return state_.made[slot].get();
+}
 
- private:
-  std::mutex mutex_;
-  const loops::Kernel* kernel_ = nullptr;
-  int64_t chunk_ = 0;
-  KernelStatus status_;
-};
-
-class Execution {
- public:
-  Execution(const Context& context, const Specialization& specialization, std::span<const Array> inputs,
-            std::span<Array> donated, int threads)
-      : c_(context), s_(specialization), threads_(threads) {
-    if (s_.memory.arena_bytes > 0) {
-      arena_ = c_.memory.take(s_.memory.arena_bytes);
+/// Whether an output is all of its buffer, in row-major order.
+bool Execution::is_whole(const OutputPlan& output) const {
+  int64_t expected = 1;
+  for (size_t i = output.dims.size(); i-- > 0;) {
+    if (s_.value(output.dims[i]) != 1 && s_.value(output.strides[i]) != expected) {
+      return false;
     }
-    provide_slots(inputs, donated);
-    arguments_.reserve(c_.plan.arguments.size());
-    for (const int slot : c_.plan.arguments) {
-      arguments_.push_back(slot < 0 ? nullptr : pointers_[static_cast<size_t>(slot)]);
+    expected *= s_.value(output.dims[i]);
+  }
+  return s_.value(output.offset) == 0 && expected == s_.value(c_.plan.slots[static_cast<size_t>(output.slot)].elements);
+}
+
+bool Execution::is_apart(const Operand& output) const {
+  const AddressRange mine = address_range(output);
+  return std::ranges::none_of(state_.inputs, [&](const Operand& input) { return mine.overlaps(address_range(input)); });
+}
+
+/// The array that a slot is, or memory that was made for it.
+Array Execution::base(size_t slot) const {
+  const Slot& plan = c_.plan.slots[slot];
+  if (state_.made[slot]) {
+    return Array::adopt(plan.dtype, {s_.value(plan.elements)}, state_.made[slot]);
+  }
+  if (state_.arrays[slot]) {
+    return *state_.arrays[slot];
+  }
+  const auto source = static_cast<size_t>(plan.source);
+  return plan.memory == Memory::constant ? c_.program.constants[source] : *state_.inputs[source].array;
+}
+
+Array Execution::array(const OutputPlan& output) const {
+  const auto slot = static_cast<size_t>(output.slot);
+  const Slot& plan = c_.plan.slots[slot];
+  if (state_.made[slot] && is_whole(output)) {  // what most outputs are
+    return Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot]);
+  }
+  const bool borrowed = plan.memory == Memory::input && !state_.made[slot] && !state_.arrays[slot] &&
+                        state_.inputs[static_cast<size_t>(plan.source)].array == nullptr;
+  StridedArray view{.base = borrowed ? Array() : base(slot),
+                    .offset = s_.value(output.offset),
+                    .dims = s_.values_of(output.dims),
+                    .strides = s_.values_of(output.strides)};
+  if (!borrowed) {
+    return view.contiguous();
+  }
+  Array copy = Array::uninitialized(plan.dtype, view.dims);
+  const int64_t offset = view.offset * static_cast<int64_t>(byte_size(plan.dtype));
+  copy_elements(
+      {.dtype = plan.dtype, .dims = view.dims, .strides = view.strides, .data = state_.pointers[slot] + offset},
+      operand_of(copy));
+  return copy;
+}
+
+std::vector<Array> Execution::arrays() const {
+  std::vector<Array> result;
+  result.reserve(c_.plan.outputs.size());
+  for (const OutputPlan& output : c_.plan.outputs) {
+    result.push_back(array(output));
+  }
+  return result;
+}
+
+std::vector<StridedArray> Execution::views() const {
+  std::vector<StridedArray> result;
+  result.reserve(c_.plan.outputs.size());
+  std::vector<std::optional<Array>> bases(c_.plan.slots.size());  // one for each slot, as views of one share it
+  for (const OutputPlan& output : c_.plan.outputs) {
+    std::optional<Array>& base_array = bases[static_cast<size_t>(output.slot)];
+    if (!base_array) {
+      base_array = base(static_cast<size_t>(output.slot));
     }
+    result.push_back({.base = *base_array,
+                      .offset = s_.value(output.offset),
+                      .dims = s_.values_of(output.dims),
+                      .strides = s_.values_of(output.strides)});
   }
+  return result;
+}
 
-  std::vector<StridedArray> run() {
-    for (size_t i = 0; i < c_.program.steps.size(); ++i) {
-      if (c_.program.steps[i].host) {
-        run_host(c_.program.steps[i], c_.plan.steps[i]);
-      } else {
-        for (const Launch& launch : s_.launches[i]) {
-          run_launch(c_.plan.steps[i], launch);
-        }
-      }
+void Execution::write_outputs() const {
+  for (size_t i = 0; i < state_.outputs.size(); ++i) {
+    const OutputPlan& output = c_.plan.outputs[i];
+    const Operand& to = state_.outputs[i];
+    const auto slot = static_cast<size_t>(output.slot);
+    if (state_.pointers[slot] == to.data && is_whole(output) && to.is_plain()) {
+      continue;  // it is there
     }
-    std::vector<StridedArray> outputs;
-    for (const OutputPlan& output : c_.plan.outputs) {
-      outputs.push_back({.base = *arrays_[static_cast<size_t>(output.slot)],
-                         .offset = s_.value(output.offset),
-                         .dims = s_.values_of(output.dims),
-                         .strides = s_.values_of(output.strides)});
-    }
-    return outputs;
+    const std::vector<int64_t> strides = s_.values_of(output.strides);
+    const int64_t offset = s_.value(output.offset) * static_cast<int64_t>(byte_size(to.dtype));
+    copy_elements({.dtype = to.dtype, .dims = to.dims, .strides = strides, .data = state_.pointers[slot] + offset}, to);
   }
-
- private:
-  void provide_slots(std::span<const Array> inputs, std::span<Array> donated) {
-    const std::vector<Slot>& slots = c_.plan.slots;
-    pointers_.resize(slots.size());
-    arrays_.resize(slots.size());
-    owned_.reserve(slots.size());
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const Slot& slot = slots[i];
-      const auto source = static_cast<size_t>(slot.source);
-      switch (slot.memory) {
-        case Memory::input:
-          if (!slot.written) {
-            borrow(i, inputs[source]);
-          } else if (donated.empty()) {
-            own(i, inputs[source]);
-          } else {
-            own(i, std::move(donated[source]));
-          }
-          break;
-        case Memory::constant: borrow(i, c_.program.constants[source]); break;
-        case Memory::intermediate: pointers_[i] = arena_.get() + s_.offsets[i]; break;
-        case Memory::output:
-          own(i, Array::adopt(slot.dtype, {s_.value(slot.elements)}, c_.memory.take(s_.bytes[i])));
-          break;
-      }
-    }
-  }
-
-  /// For reading: kernels and their arguments know no const.
-  void borrow(size_t slot, const Array& array) {
-    arrays_[slot] = &array;
-    pointers_[slot] = const_cast<std::byte*>(array.data());
-  }
-
-  /// For writing, which copies memory that somebody else holds too.
-  void own(size_t slot, Array array) {
-    owned_.push_back(std::move(array));
-    arrays_[slot] = &owned_.back();
-    pointers_[slot] = owned_.back().mutable_data();
-  }
-
-  void run_launch(const StepPlan& step, const Launch& launch) {
-    Failure failure;
-    if (launch.chunks <= 1 || threads_ == 1) {
-      for (const Range& range : launch.ranges) {
-        call(step, launch, range, range.first_chunk, 0, range.count, failure);
-      }
-    } else {
-      c_.pool.parallel_for(
-          launch.chunks, 1,
-          [&](int64_t first, int64_t last, int) {
-            for (int64_t chunk = first; chunk < last; ++chunk) {
-              run_chunk(step, launch, chunk, failure);
-            }
-          },
-          threads_);
-    }
-    failure.raise();
-  }
-
-  void run_chunk(const StepPlan& step, const Launch& launch, int64_t chunk, Failure& failure) {
-    const auto after = std::upper_bound(launch.ranges.begin(), launch.ranges.end(), chunk,
-                                        [](int64_t c, const Range& range) { return c < range.first_chunk; });
-    const Range& range = *(after - 1);
-    const int64_t begin = (chunk - range.first_chunk) * range.grain;
-    call(step, launch, range, chunk, begin, std::min(range.grain, range.count - begin) + begin, failure);
-  }
-
-  void call(const StepPlan& step, const Launch& launch, const Range& range, int64_t chunk, int64_t begin, int64_t end,
-            Failure& failure) {
-    const PartPlan& part = step.parts[static_cast<size_t>(range.part)];
-    const auto kernel = static_cast<size_t>(part.kernel);
-    KernelStatus status;
-    const KernelArgs args{
-        .buffers = arguments_.data() + part.first_argument, .sizes = s_.kernel_sizes[kernel].data(), .status = &status};
-    c_.code[kernel](&args, launch.phase, begin, end, thread_scratch(s_.value(c_.plan.kernels[kernel].scratch)));
-    if (status.failed != 0) {
-      failure.report(chunk, c_.program.kernels[kernel], status);
-    }
-  }
-
-  void run_host(const Step& step, const StepPlan& plan) {
-    std::vector<Array> inputs;
-    for (size_t i = 0; i < step.reads.size(); ++i) {
-      const auto slot = static_cast<size_t>(step.reads[i]);
-      const Dtype dtype = c_.plan.slots[slot].dtype;
-      const std::vector<int64_t> dims = s_.values_of(plan.dims[i]);
-      if (arrays_[slot] != nullptr && !c_.plan.slots[slot].written) {
-        inputs.push_back(arrays_[slot]->reshaped(dims));
-      } else {  // a step may write there again while the function keeps its array
-        inputs.push_back(Array::uninitialized(dtype, dims));
-        copy_bytes(inputs.back().mutable_data(), pointers_[slot], inputs.back().byte_count());
-      }
-    }
-    const std::vector<Array> results = step.host(inputs, s_.bindings);
-    TENON_CHECK(results.size() == step.writes.size(), "step `{}` gave {} arrays", step.label, results.size());
-    for (size_t i = 0; i < results.size(); ++i) {
-      const auto slot = static_cast<size_t>(step.writes[i]);
-      TENON_CHECK(results[i].dtype() == c_.plan.slots[slot].dtype &&
-                      results[i].dims() == s_.values_of(plan.dims[step.reads.size() + i]),
-                  "step `{}` gave {}", step.label, results[i].to_string(0));
-      copy_bytes(pointers_[slot], results[i].data(), results[i].byte_count());
-    }
-  }
-
-  const Context& c_;
-  const Specialization& s_;
-  int threads_;
-  std::shared_ptr<std::byte[]> arena_;
-  std::vector<Array> owned_;          // does not grow beyond its reserve: arrays_ points into it
-  std::vector<const Array*> arrays_;  // of each slot that is one
-  std::vector<std::byte*> pointers_;  // of each slot
-  std::vector<void*> arguments_;      // Plan::arguments
-};
-
-}  // namespace
-
-std::vector<StridedArray> execute(const Context& context, const Specialization& specialization,
-                                  std::span<const Array> inputs, std::span<Array> donated, int threads) {
-  return Execution(context, specialization, inputs, donated, threads).run();
 }
 
 }  // namespace tenon::runtime

@@ -1,31 +1,44 @@
-// One run of a program at one binding.
+// One run of a program at one binding: memory for its slots, its steps, and what becomes of its outputs.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "base/pool.h"
-#include "kernel/abi.h"
-#include "kernel/program.h"
-#include "runtime/memory_pool.h"
-#include "runtime/plan.h"
-#include "runtime/specialization.h"
+#include "runtime/executor.h"
 #include "tenon/strided_array.h"
 
 namespace tenon::runtime {
 
-/// What runs share. All of it outlives them.
-struct Context {
-  const Program& program;
-  const std::vector<KernelEntry>& code;
-  const Plan& plan;
-  Pool& pool;
-  MemoryPool& memory;
-};
+/// Lives for one run. `state` has the inputs, and the outputs of run_into(); the others it fills in.
+class Execution {
+ public:
+  /// `donated` is empty or the inputs, which may then be taken. Error: outputs of run_into() that do not fit.
+  Execution(const Context& context, const Specialization& s, RunState& state, std::span<Array> donated);
 
-/// Run every step in order. The first Error ends the run after what is under way has drained. `donated` is empty or
-/// the inputs, which may then be taken.
-std::vector<StridedArray> execute(const Context& context, const Specialization& specialization,
-                                  std::span<const Array> inputs, std::span<Array> donated, int threads);
+  /// Have the state's lists have their sizes, so that a run allocates none of them.
+  static void reserve(const Context& context, RunState& state);
+
+  void run(Executor executor, int threads, Watch* watch);
+
+  // After run(), one of:
+  std::vector<Array> arrays() const;
+  std::vector<StridedArray> views() const;
+  void write_outputs() const;
+
+ private:
+  void check_outputs() const;
+  void provide_input(size_t slot, std::span<Array> donated);
+  std::byte* provide_output(size_t slot);
+  bool is_updated_in_place(size_t slot, const Operand& input) const;
+  bool is_whole(const OutputPlan& output) const;
+  bool is_apart(const Operand& output) const;
+  Array base(size_t slot) const;
+  Array array(const OutputPlan& output) const;
+
+  const Context& c_;
+  const Specialization& s_;
+  RunState& state_;
+  PooledBlock arena_;
+};
 
 }  // namespace tenon::runtime

@@ -1,7 +1,9 @@
 // From a program and the code of its kernels to what users run.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/pool.h"
@@ -13,9 +15,13 @@
 namespace tenon {
 
 struct RuntimeOptions {
-  int64_t cache_bytes = int64_t{16} << 20;  // of specializations that are kept
-  int64_t idle_bytes = int64_t{256} << 20;  // of memory that is kept between runs
-  Pool* pool = nullptr;                     // the shared one; must outlive the executable
+  int64_t memory_budget = kDefaultMemoryBudget;
+  Pool* pool = nullptr;                 // the shared one; must outlive the executable
+  double compile_ms = 0;                // what Level 1 took, for the counters
+  std::string code = {};                // what runs the kernels, for Capabilities
+  std::vector<std::string> names = {};  // that bindings may have beside those that the program needs
+  /// For tests: called before each step, on the caller's thread, and before each chunk, on any thread; may throw.
+  std::function<void(size_t step)> before_step = {};
 };
 
 /// `code` has an entry for each kernel of the program. `keep_alive` is held as long as any of it may run: the owner of

@@ -4,24 +4,59 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace tenon::runtime {
 
-/// Blocks come in sizes of a power of two and 1.5 times that, begin at a multiple of 64 bytes and hold any values. A
-/// block goes back when its last pointer goes, which may be after the pool. At most `idle_limit` bytes wait for use.
-/// Safe for any number of threads.
+/// Blocks come in sizes of a power of two and 1.5 times that, begin at a multiple of 64 bytes and hold any values. At
+/// most a limit of bytes waits for use; of these the ones that were used last stay longest. Safe for any number of
+/// threads.
 class MemoryPool {
  public:
+  struct Counters {
+    int64_t idle = 0;   // bytes that wait for use
+    int64_t total = 0;  // and those in use
+    int64_t peak = 0;   // the most that total ever was
+  };
+
   explicit MemoryPool(int64_t idle_limit);
 
   /// At least `bytes`, and never null; an Error when there is no memory.
+  std::byte* acquire(int64_t bytes);
+  /// A block of acquire(), once: TENON_CHECKs that it is in use.
+  void release(std::byte* block);
+
+  /// The same, released when its last pointer goes, which may be after the pool.
   std::shared_ptr<std::byte[]> take(int64_t bytes);
 
-  int64_t idle_bytes() const;
+  /// Have blocks of all these sizes wait for use, mapped by the system, where the limit allows all of them.
+  void prepare(std::span<const int64_t> sizes);
+
+  void set_idle_limit(int64_t bytes);
+  Counters counters() const;
 
  private:
-  struct State;
+  class State;
   std::shared_ptr<State> state_;
+};
+
+/// A block for as long as this lives; none of no bytes.
+class PooledBlock {
+ public:
+  PooledBlock(MemoryPool& pool, int64_t bytes) : pool_(pool), block_(bytes > 0 ? pool.acquire(bytes) : nullptr) {}
+  ~PooledBlock() {
+    if (block_ != nullptr) {
+      pool_.release(block_);
+    }
+  }
+  PooledBlock(const PooledBlock&) = delete;
+  PooledBlock& operator=(const PooledBlock&) = delete;
+
+  std::byte* get() const { return block_; }
+
+ private:
+  MemoryPool& pool_;
+  std::byte* block_;
 };
 
 }  // namespace tenon::runtime

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/fail.h"
+#include "runtime/in_place.h"
 #include "runtime/work.h"
 
 namespace tenon::runtime {
@@ -26,14 +27,11 @@ class Planner {
     for (size_t i = 0; i < program_.steps.size(); ++i) {
       add_step(program_.steps[i], static_cast<int>(i));
     }
-    // Last, so that a size out of range is reported of a buffer or an output.
-    for (size_t i = 0; i < program_.kernels.size(); ++i) {
-      for (const loops::Phase& phase : program_.kernels[i].phases) {
-        plan_.kernels[i].work.push_back(id(work(program_.kernels[i], phase).substitute(program_.kernels[i].arguments)));
-      }
-    }
+    add_work();
+    find_dependencies();
+    find_in_place();
     collect_names();
-    plan_.sizes = ExtentProgram(plan_.names, plan_.extents);
+    plan_.program = ExtentProgram(plan_.names, plan_.extents);
     return std::move(plan_);
   }
 
@@ -83,15 +81,58 @@ class Planner {
   }
 
   void add_kernel(const loops::Kernel& kernel) {
-    KernelPlan plan;
+    KernelPlan plan{.sizes = {.first = count(plan_.sizes)}, .phases = {.first = count(plan_.phases)}};
     for (const Extent& size : loops::runtime_sizes(kernel)) {
-      plan.sizes.push_back(id(size.substitute(kernel.arguments)));
+      plan_.sizes.push_back(id(size.substitute(kernel.arguments)));
     }
     for (const loops::Phase& phase : kernel.phases) {
-      plan.grids.push_back(id(loops::grid_size(kernel, phase).substitute(kernel.arguments)));
+      plan_.phases.push_back({.grid = id(loops::grid_size(kernel, phase).substitute(kernel.arguments))});
     }
+    plan.sizes.count = count(plan_.sizes) - plan.sizes.first;
+    plan.phases.count = count(plan_.phases) - plan.phases.first;
     plan.scratch = id(loops::scratch_bytes(kernel).substitute(kernel.arguments));
-    plan_.kernels.push_back(std::move(plan));
+    plan_.kernels.push_back(plan);
+  }
+
+  /// Last, so that a size out of range is reported of a buffer or an output.
+  void add_work() {
+    for (size_t i = 0; i < program_.kernels.size(); ++i) {
+      const loops::Kernel& kernel = program_.kernels[i];
+      for (size_t p = 0; p < kernel.phases.size(); ++p) {
+        plan_.phases[plan_.kernels[i].phases.first + p].work =
+            id(work(kernel, kernel.phases[p]).substitute(kernel.arguments));
+      }
+    }
+  }
+
+  void find_dependencies() {
+    std::vector<StepUse> uses;
+    for (const Step& step : program_.steps) {
+      uses.push_back({.reads = step.reads, .writes = step.writes});
+    }
+    plan_.dependencies = derive_dependencies(uses, program_.buffers.size());
+  }
+
+  /// An intermediate that a step makes may take the memory of one that the step is the last to read.
+  void find_in_place() {
+    for (size_t at = 0; at < program_.steps.size(); ++at) {
+      const Step& step = program_.steps[at];
+      std::vector<int> taken;
+      for (const int to : step.writes) {
+        Slot& made = slot(to);
+        if (made.memory != Memory::intermediate || made.first != static_cast<int>(at)) {
+          continue;
+        }
+        const auto from = std::ranges::find_if(step.reads, [&](int read) {
+          return slot(read).memory == Memory::intermediate && slot(read).last == static_cast<int>(at) &&
+                 std::ranges::find(taken, read) == taken.end() && runs_in_place(program_, step, read, to);
+        });
+        if (from != step.reads.end()) {
+          made.in_place = *from;
+          taken.push_back(*from);
+        }
+      }
+    }
   }
 
   void add_step(const Step& step, int at) {
@@ -107,16 +148,22 @@ class Planner {
       slot(buffer).written = true;
       use(buffer, at);
     }
-    StepPlan plan;
+    StepPlan plan{.parts = {.first = count(plan_.parts)}, .dims = {}};
     for (const Part& part : step.parts) {
-      plan.parts.push_back(add_part(part, step, at));
+      plan_.parts.push_back(add_part(part, step, at));
       if (part.long_rows_of >= 0) {
-        TENON_CHECK(part.long_rows_of < std::ssize(plan.parts) - 1, "step `{}`: part {} is not there yet", step.label,
-                    part.long_rows_of);
-        plan.parts[index(part.long_rows_of)].long_rows = static_cast<int>(plan.parts.size()) - 1;
+        const int last = static_cast<int>(plan_.parts.size()) - 1;
+        const int other = static_cast<int>(plan.parts.first) + part.long_rows_of;
+        TENON_CHECK(other < last, "step `{}`: part {} is not there yet", step.label, part.long_rows_of);
+        plan_.parts[index(last)].long_rows_of = other;
+        plan_.parts[index(other)].long_rows = last;
       }
-      plan.phases = std::max(plan.phases, static_cast<int>(program_.kernels[index(part.kernel)].phases.size()));
+      const auto phases = program_.kernels[index(part.kernel)].phases.size();
+      plan.phases = std::max(plan.phases, static_cast<int>(phases));
+      plan_.ranges += phases;
     }
+    plan.parts.count = count(plan_.parts) - plan.parts.first;
+    plan_.launches += index(plan.phases);
     if (step.host) {
       TENON_CHECK(step.shapes.size() == step.reads.size() + step.writes.size(), "step `{}`: {} shapes", step.label,
                   step.shapes.size());
@@ -131,8 +178,7 @@ class Planner {
     const loops::Kernel& kernel = program_.kernels[index(part.kernel)];
     TENON_CHECK(part.buffers.size() == kernel.buffers.size(), "kernel `{}`: {} buffers for {}", kernel.name,
                 part.buffers.size(), kernel.buffers.size());
-    const PartPlan plan{
-        .kernel = part.kernel, .long_rows_of = part.long_rows_of, .first_argument = plan_.arguments.size()};
+    const PartPlan plan{.kernel = part.kernel, .step = at, .first_argument = plan_.arguments.size()};
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const loops::Buffer& buffer = kernel.buffers[i];
       switch (buffer.role) {
@@ -171,6 +217,11 @@ class Planner {
   }
 
   static size_t index(int i) { return static_cast<size_t>(i); }
+
+  template <class T>
+  static uint32_t count(const std::vector<T>& list) {
+    return static_cast<uint32_t>(list.size());
+  }
 
   void collect_names() {
     std::set<std::string> names;

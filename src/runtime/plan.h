@@ -1,17 +1,26 @@
 // What a program needs to know of its sizes, made once: every symbolic number it depends on as one list, so that a
-// binding is one run of one extent program.
+// binding is one run of one extent program. Lists are flat: what belongs to a step or a kernel is a range of one.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "kernel/program.h"
+#include "runtime/dependencies.h"
 #include "shape/extent_program.h"
 
 namespace tenon::runtime {
 
 /// An index into Plan::extents and Specialization::values.
 using ExtentId = int;
+
+/// A range of one of the flat lists.
+struct Span {
+  uint32_t first = 0;
+  uint32_t count = 0;
+
+  uint32_t end() const { return first + count; }
+};
 
 /// Memory that steps use: a buffer of the program, or a partial buffer of one part.
 struct Slot {
@@ -22,24 +31,30 @@ struct Slot {
   int first = -1;  // the steps that use it first and last; -1 when none does
   int last = -1;
   bool written = false;  // by any step
+  int in_place = -1;     // the slot whose memory it may take over where both have the same size: runtime/in_place.h
+};
+
+struct PhasePlan {
+  ExtentId grid = 0;  // iterations
+  ExtentId work = 0;  // of one iteration
 };
 
 struct KernelPlan {
-  std::vector<ExtentId> sizes;  // loops::runtime_sizes
-  std::vector<ExtentId> grids;  // of each phase: iterations
-  std::vector<ExtentId> work;   // of each phase: work of one iteration
+  Span sizes;   // of Plan::sizes: loops::runtime_sizes
+  Span phases;  // of Plan::phases
   ExtentId scratch = 0;
 };
 
 struct PartPlan {
   int kernel = -1;
+  int step = -1;
   int long_rows = -1;         // the part that runs instead when this one's scratch is too large
   int long_rows_of = -1;      // ... and the other way round
   size_t first_argument = 0;  // in Plan::arguments, one for each buffer of the kernel
 };
 
 struct StepPlan {
-  std::vector<PartPlan> parts;
+  Span parts;                               // of Plan::parts; none for a host step
   int phases = 0;                           // the most that a part has
   std::vector<std::vector<ExtentId>> dims;  // host: of what it reads, then of what it writes
 };
@@ -54,12 +69,18 @@ struct OutputPlan {
 struct Plan {
   std::vector<std::string> names;  // sorted
   std::vector<Extent> extents;
-  ExtentProgram sizes;
+  ExtentProgram program;       // of extents
   std::vector<Slot> slots;     // the program's buffers, then partial ones
   std::vector<int> arguments;  // of all parts: slots, -1 for scratch
+  std::vector<ExtentId> sizes;
+  std::vector<PhasePlan> phases;
   std::vector<KernelPlan> kernels;
+  std::vector<PartPlan> parts;
   std::vector<StepPlan> steps;
+  StepGraph dependencies;  // of steps on the contents of slots; the arena adds none, because it follows the order
   std::vector<OutputPlan> outputs;
+  size_t ranges = 0;    // at most so many in a specialization,
+  size_t launches = 0;  // in so many launches
 };
 
 /// TENON_CHECKs that the program is consistent: indices, ranks, and that no step reads an intermediate that none wrote.

@@ -1,10 +1,12 @@
 #include "runtime/scratch.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
 
 #include "base/fail.h"
+#include "kernel/program.h"
 
 namespace tenon::runtime {
 namespace {
@@ -20,11 +22,16 @@ struct Scratch {
   int64_t bytes = 0;
 };
 
+/// What no thread takes less than: kernels that would need more take another way, so this is nearly all that ever is
+/// needed, and the system gives memory for what is used alone.
+constexpr int64_t kLeast = kMostScratch;
+
 }  // namespace
 
 void* thread_scratch(int64_t bytes) {
   thread_local Scratch scratch;
-  if (bytes > scratch.bytes) {
+  if (bytes > scratch.bytes) [[unlikely]] {
+    bytes = std::max(bytes, kLeast);
     scratch = {};  // before the new one, so that both never exist at once
     try {
       scratch.memory.reset(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kAlignment)));

@@ -12,31 +12,40 @@ namespace tenon::runtime {
 
 /// The grid of one part in one phase, cut into chunks.
 struct Range {
-  int part = 0;
+  int part = 0;             // of Plan::parts
   int64_t count = 0;        // iterations
   int64_t grain = 1;        // iterations of a chunk
   int64_t first_chunk = 0;  // counted over the ranges of the launch
 };
 
-/// One phase of one step: all of its parts side by side.
+/// One phase of one step, or of several that run side by side.
 struct Launch {
-  int64_t phase = 0;
-  std::vector<Range> ranges;
+  int phase = 0;
+  Span ranges;         // of Specialization::ranges
   int64_t chunks = 0;  // 1: too little work for a second thread
 };
 
-/// Immutable after specialize(); any number of threads may run it at once.
+/// What runs between two points at which everything before has ended and nothing after has begun.
+struct Stage {
+  int step = -1;  // the one step, -1 when there are several
+  Span launches;  // of Specialization::launches; none for a host step
+};
+
+/// Immutable after specialize(); any number of threads may run it at once. Flat lists, so that making one takes a few
+/// allocations however long the program is.
 struct Specialization {
   Bindings bindings;
-  std::vector<int64_t> values;                     // of Plan::extents
-  std::vector<int64_t> bytes;                      // of each slot
-  std::vector<int64_t> offsets;                    // of each intermediate slot: in the arena
-  std::vector<std::vector<int64_t>> kernel_sizes;  // what each kernel is called with
-  std::vector<std::vector<Launch>> launches;       // of each step
+  std::vector<int64_t> values;   // of Plan::extents
+  std::vector<int64_t> offsets;  // of each intermediate slot: in the arena
+  std::vector<int64_t> sizes;    // of Plan::sizes: what kernels are called with
+  std::vector<Range> ranges;
+  std::vector<Launch> launches;
+  std::vector<Stage> stages;  // in order
   MemoryReport memory;
 
   int64_t value(ExtentId id) const { return values[static_cast<size_t>(id)]; }
   std::vector<int64_t> values_of(const std::vector<ExtentId>& ids) const;
+  int64_t bytes(const Slot& slot) const { return value(slot.elements) * static_cast<int64_t>(byte_size(slot.dtype)); }
   /// What it takes itself, about.
   int64_t byte_count() const;
 };

@@ -12,11 +12,11 @@ namespace {
 TEST(MemoryPool, GivesTheSameMemoryAgain) {
   MemoryPool pool(1 << 20);
   const std::byte* first = pool.take(1000).get();
-  EXPECT_EQ(pool.idle_bytes(), 1024);
+  EXPECT_EQ(pool.counters().idle, 1024);
   EXPECT_EQ(pool.take(900).get(), first) << "of the same class";
   const auto held = pool.take(1000);
   EXPECT_EQ(held.get(), first);
-  EXPECT_EQ(pool.idle_bytes(), 0);
+  EXPECT_EQ(pool.counters().idle, 0);
   EXPECT_NE(pool.take(1000).get(), first);
 }
 
@@ -25,12 +25,12 @@ TEST(MemoryPool, WastesAtMostAThird) {
   int64_t before = 0;
   for (int64_t bytes = 65; bytes < 100000; bytes = bytes * 11 / 10 + 1) {
     pool.take(bytes);
-    const int64_t taken = pool.idle_bytes() - before;
+    const int64_t taken = pool.counters().idle - before;
     if (taken > 0) {  // a class of its own
       EXPECT_GE(taken, bytes);
       EXPECT_LE(taken, bytes * 3 / 2);
     }
-    before = pool.idle_bytes();
+    before = pool.counters().idle;
   }
 }
 
@@ -44,9 +44,9 @@ TEST(MemoryPool, KeepsNoMoreThanItsLimit) {
       EXPECT_EQ(reinterpret_cast<uintptr_t>(held.back().get()) % 64, 0u);
     }
   }
-  EXPECT_EQ(pool.idle_bytes(), 9 * 1024);
+  EXPECT_EQ(pool.counters().idle, 9 * 1024);
   pool.take(100000);
-  EXPECT_EQ(pool.idle_bytes(), 9 * 1024);
+  EXPECT_EQ(pool.counters().idle, 9 * 1024);
 }
 
 TEST(MemoryPool, MemoryOutlivesThePool) {
@@ -75,7 +75,7 @@ TEST(MemoryPool, ManyThreads) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  EXPECT_LE(pool.idle_bytes(), 1 << 16);
+  EXPECT_LE(pool.counters().idle, 1 << 16);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(Specialization, NamesOfRunOptionsAreInTheKey) {
 
 TEST(Specialization, TheCacheStaysWithinItsBudget) {
   constexpr int64_t kBudget = 20000;
-  const Executable executable = scale_program().executable({}, {.cache_bytes = kBudget});
+  const Executable executable = scale_program().executable({}, {.memory_budget = 4 * kBudget});
   for (int64_t n = 0; n < 400; n += 2) {
     EXPECT_EQ(executable.run({Array::full(f32, {n}, 1)})[0].dims(), (std::vector<int64_t>{n}));
     EXPECT_LE(executable.counters().cached_bytes, kBudget);
@@ -73,7 +73,7 @@ TEST(Specialization, TheCacheStaysWithinItsBudget) {
 }
 
 TEST(Specialization, IdleMemoryStaysWithinItsBudget) {
-  const Executable executable = scale_program().executable({}, {.idle_bytes = 100000});
+  const Executable executable = scale_program().executable({}, {.memory_budget = 100000});
   for (int64_t n = 2; n < 50000; n = n * 3 / 2 / 2 * 2 + 2) {
     executable.run({Array(f32, {n})});
     EXPECT_LE(executable.counters().idle_bytes, 100000);

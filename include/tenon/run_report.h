@@ -1,0 +1,76 @@
+// What an executable says of itself and of its runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenon/dtype.h"
+#include "tenon/extent.h"
+#include "tenon/shape.h"
+
+namespace tenon {
+
+/// An input or an output as it was declared.
+struct Port {
+  std::string name;
+  Shape shape;
+
+  friend bool operator==(const Port&, const Port&) = default;
+};
+
+enum class StepKind : uint8_t {
+  kernel,  ///< one launch of compiled code
+  copy,    ///< a kernel that computes nothing: it only moves elements
+  host,    ///< a function that takes and gives whole arrays
+};
+
+/// What one step of a program does and why it ends where it does.
+struct StepReport {
+  StepKind kind = StepKind::kernel;
+  std::string label;     ///< the operators in it
+  std::string boundary;  ///< why the next step is not part of it
+  Extent bytes_read;
+  Extent bytes_written;
+  int parts = 1;   ///< kernels that run side by side in this launch
+  int phases = 1;  ///< stretches that a barrier separates
+};
+
+/// 256 MiB.
+inline constexpr int64_t kDefaultMemoryBudget = int64_t{256} << 20;
+
+/// What an executable has done so far. A run that found its sizes prepared is a hit.
+struct RunCounters {
+  int64_t compiles = 1;  ///< Level 1: however many sizes it ran at
+  int64_t runs = 0;
+  int64_t specializations = 0;  ///< Level 2: bindings that were prepared
+  int64_t hits = 0;
+  int64_t evictions = 0;
+  int64_t reused_results = 0;  ///< runs that computed nothing (RunOptions::reuse_results)
+  int64_t cached_bytes = 0;    ///< of the specializations and results that are kept
+  int64_t idle_bytes = 0;      ///< of memory that is kept for the next run
+  int64_t memory_bytes = 0;    ///< of idle memory and of memory in use: arenas and outputs that somebody holds
+  int64_t peak_memory_bytes = 0;
+  double compile_ms = 0;     ///< time in Level 1,
+  double specialize_ms = 0;  ///< in Level 2,
+  double run_ms = 0;         ///< and in runs, Level 2 included; of all threads together
+};
+
+/// What one binding needs.
+struct MemoryReport {
+  int64_t arena_bytes = 0;         ///< all intermediates, which share memory when they do not live at once
+  int64_t live_bytes = 0;          ///< the most that live at once: no arena can be smaller
+  int64_t intermediate_bytes = 0;  ///< the sum of their sizes
+  int64_t output_bytes = 0;
+};
+
+/// What the code of an executable can do.
+struct Capabilities {
+  bool dynamic_axes = true;  ///< one compile serves every size
+  bool named_axes = true;
+  std::vector<Dtype> dtypes = {};
+  int threads = 1;        ///< that a run may use
+  std::string code = {};  ///< what runs the kernels, for people
+};
+
+}  // namespace tenon

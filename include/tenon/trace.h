@@ -1,0 +1,47 @@
+// What a run did and when.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// A stretch of a step on one thread. A step that several threads share is several events.
+struct TraceEvent {
+  std::string program;
+  int step = 0;          ///< counted from 1, as in Executable::explain()
+  std::string label;     ///< the operators in it
+  int phase = 0;         ///< counted from 0
+  int thread = 0;        ///< counted from 0, in the order in which threads first had a part of the run
+  int64_t begin_ns = 0;  ///< since the trace was made
+  int64_t end_ns = 0;
+  double bytes = 0;                  ///< that it read and wrote: its share of the step's
+  std::optional<double> flops = {};  ///< where the program knows them
+
+  double gigabytes_per_second() const;
+  std::optional<double> gigaflops_per_second() const;
+};
+
+/// Collects what runs report that were given it (RunOptions::trace), also those of several threads. A traced run takes
+/// a little longer.
+class Trace {
+ public:
+  Trace();
+
+  void add(std::vector<TraceEvent> events);
+  std::vector<TraceEvent> events() const;
+  int64_t now_ns() const;
+
+  /// In the format of Chrome's and Perfetto's viewers: one row for each thread; bytes, GB/s and GFLOP/s of each event.
+  std::string to_json() const;
+
+ private:
+  int64_t start_ns_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<TraceEvent> events_;
+};
+
+}  // namespace tenon

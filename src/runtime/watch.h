@@ -1,0 +1,54 @@
+// What may look at a run while it runs: whoever may cancel it, a trace, a test. Most runs have none of them.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "tenon/cancel.h"
+#include "tenon/trace.h"
+
+namespace tenon::runtime {
+
+class Watch {
+ public:
+  /// All outlive it; any may be null.
+  Watch(const CancelToken* cancel, Trace* trace, const std::function<void(size_t)>* before_step)
+      : cancel_(cancel), trace_(trace), before_step_(before_step) {}
+
+  /// Before a step, or a chunk of one: throws when the run shall end.
+  void before(int step) const {
+    if (cancel_ != nullptr && cancel_->is_cancelled()) {
+      throw Cancelled();
+    }
+    if (before_step_ != nullptr && *before_step_) {
+      (*before_step_)(static_cast<size_t>(step));
+    }
+  }
+
+  /// A stretch of a step.
+  struct Stretch {
+    int step = 0;
+    int phase = 0;
+    double work = 1;  // its share is that of the sum of its step's
+    int thread = 0;
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+  };
+
+  bool traces() const { return trace_ != nullptr; }
+  int64_t now() const { return trace_ == nullptr ? 0 : trace_->now_ns(); }
+  /// Called by the thread that did it.
+  void add(Stretch stretch);
+  const std::vector<Stretch>& stretches() const { return stretches_; }
+  Trace* trace() const { return trace_; }
+
+ private:
+  const CancelToken* cancel_;
+  Trace* trace_;
+  const std::function<void(size_t)>* before_step_;
+  std::mutex mutex_;
+  std::vector<Stretch> stretches_;
+};
+
+}  // namespace tenon::runtime
