@@ -1,63 +1,35 @@
-#include "demo.h"
-
+// `tenon demo`, which is what `./dev run` shows: one compile, many sizes.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <optional>
 
+#include "inputs.h"
+#include "json.h"
+#include "stopwatch.h"
 #include "tenon/tenon.h"
+#include "terminal.h"
+#include "units.h"
+#include "verb.h"
 
 namespace tenon {
 namespace {
 
-constexpr int64_t kWidth = 64;
-constexpr int64_t kHidden = 256;
-constexpr int64_t kClasses = 10;
+/// A sentence encoder of a usual small size.
+Model encoder() { return bert({.layers = 6, .heads = 12, .width = 384, .hidden = 1536}); }
 
-/// Deterministic numbers in [-1, 1), scaled: the demo needs no data files.
-Array noise(std::vector<int64_t> dims, double scale, uint32_t seed) {
-  Array result(f32, std::move(dims));
-  uint32_t state = seed * 2654435761u + 1;
-  for (float& value : result.mutable_values<float>()) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>((static_cast<double>(state >> 8) / (1 << 23) - 1) * scale);
-  }
-  return result;
-}
+const Bindings kBindings[] = {{{"batch", 1}, {"seq", 1}},   {{"batch", 1}, {"seq", 16}}, {{"batch", 1}, {"seq", 77}},
+                              {{"batch", 1}, {"seq", 128}}, {{"batch", 2}, {"seq", 50}}, {{"batch", 3}, {"seq", 33}},
+                              {{"batch", 8}, {"seq", 16}},  {{"batch", 0}, {"seq", 5}}};
+const Bindings kCompared{{"batch", 2}, {"seq", 3}};
 
-Value layer(const Value& x, int64_t from, int64_t to, uint32_t seed, std::string_view activation = {}) {
-  const Value weight = constant(noise({from, to}, 1 / std::sqrt(static_cast<double>(from)), seed));
-  return dense(x, weight, constant(noise({to}, 0.1, seed + 1)), activation);
-}
-
-Graph classifier() {
-  const Value x = input("x", shape(f32, "batch", "seq", kWidth));
-  const Value mixed = layer_norm(x + layer(layer(x, kWidth, kHidden, 1, "gelu"), kHidden, kWidth, 3));
-  const Value pooled = reduce_mean(mixed, {1});
-  return {{x}, {{"probabilities", softmax(layer(pooled, kWidth, kClasses, 5))}}};
-}
-
-/// Microseconds that a call takes.
-double microseconds(const std::function<void()>& call) {
-  const auto begin = std::chrono::steady_clock::now();
-  call();
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-}
-
-/// The median of three calls, or of as many as take twenty milliseconds.
-double steady_microseconds(const std::function<void()>& call) {
-  std::vector<double> times;
-  for (double total = 0; (total < 20e3 && times.size() < 1000) || times.size() < 3; total += times.back()) {
-    times.push_back(microseconds(call));
-  }
-  const auto middle = times.begin() + std::ssize(times) / 2;
-  std::ranges::nth_element(times, middle);
-  return *middle;
-}
+struct Row {
+  Bindings sizes;
+  Shape output;
+  double first = 0, steady = 0, gflops = 0;
+};
 
 double largest_difference(const Array& a, const Array& b) {
   double largest = 0;
@@ -67,36 +39,75 @@ double largest_difference(const Array& a, const Array& b) {
   return largest;
 }
 
-/// One line of the table. The first call prepares the sizes, the later ones find them prepared.
-void run_at(const Bindings& sizes, const Graph& model, const Executable& executable) {
-  const std::vector<Array> inputs{noise({sizes.at("batch"), sizes.at("seq"), kWidth}, 1, 9)};
-  Array exact;
-  Array result;
-  const double slow = steady_microseconds([&] { exact = interpret(model, inputs)[0]; });
-  const double first = microseconds([&] { result = executable.run(inputs)[0]; });
-  const double steady = steady_microseconds([&] { executable.run(inputs); });
-  fmt::print("  {:<18} {:<26} {:>9.1f} {:>10.1f} {:>13.0f} {:>7.0f}x {:>11.1e}\n", sizes.to_string(),
-             resolve(executable.outputs()[0].shape, sizes).to_string(), first, steady, slow, slow / steady,
-             largest_difference(result, exact));
+int run(const Arguments& arguments) {
+  const Progress progress;
+  progress.show("building the model");
+  const LoadedModel model{.graph = with_weights(encoder()), .typical = {}};
+  const Extent macs = count_macs(model.graph);
+  progress.show("compiling");
+  CompileReport report;
+  std::optional<Executable> executable;
+  const double compile_time = microseconds([&] { executable = compile(model.graph, {.report = &report}); });
+  progress.show("");
+  const bool as_json = arguments.has("--json");
+  if (!as_json) {
+    fmt::print("A BERT encoder of 6 layers, f32[batch, seq, 384], compiled once in {}: {} steps, {}.\n\n",
+               time_text(compile_time), executable->steps().size(), report.code);
+    fmt::print("  {:<18} {:<27} {:>10} {:>11} {:>9}\n", "binding", "output", "first run", "later runs", "GFLOP/s");
+  }
+  Json rows = Json::array();
+  for (const Bindings& sizes : kBindings) {
+    const std::vector<Array> inputs = prepare_inputs(model, sizes, {}).arrays();
+    Row row{.sizes = sizes, .output = resolve(executable->outputs()[0].shape, sizes)};
+    row.first = microseconds([&] { executable->run(inputs); });
+    row.steady = sample([&] { executable->run(inputs); }, 3, 1e5).median();
+    row.gflops = 2e-3 * static_cast<double>(evaluate(macs, sizes)) / row.steady;
+    rows.push(Json::object()
+                  .set("bindings", sizes.to_string())
+                  .set("first_us", row.first)
+                  .set("median_us", row.steady)
+                  .set("gflops", row.gflops));
+    if (!as_json) {
+      fmt::print("  {:<18} {:<27} {:>10} {:>11} {:>9.1f}\n", sizes.to_string(), row.output.to_string(),
+                 time_text(row.first), time_text(row.steady), row.gflops);
+      std::fflush(stdout);
+    }
+  }
+  const RunCounters counters = executable->counters();
+  progress.show("asking the interpreter");
+  const std::vector<Array> inputs = prepare_inputs(model, kCompared, {}).arrays();
+  const double difference = largest_difference(executable->run(inputs)[0], interpret(model.graph, inputs)[0]);
+  progress.show("");
+  if (as_json) {
+    Json::object()
+        .set("compiles", 1)
+        .set("compile_us", compile_time)
+        .set("specializations", counters.specializations)
+        .set("hits", counters.hits)
+        .set("difference", difference)
+        .set("rows", rows)
+        .print();
+    return 0;
+  }
+  fmt::print("\n  compiles: 1   specialisations: {}   runs that found theirs: {}\n", counters.specializations,
+             counters.hits);
+  fmt::print("  largest difference from the interpreter, at {}: {:.1e}\n\n", kCompared.to_string(), difference);
+  fmt::print(
+      "Where to go next ({} is build/release/tenon after ./dev run):\n"
+      "  tenon run bert_base --bind batch=8,seq=77         one model, your sizes, or your .npy files\n"
+      "  tenon explain examples/block.graph --html b.html  which kernels run, and why\n"
+      "  tenon bench mlp --sweep batch=1:64:9              latency over sizes\n"
+      "  tenon help                                        the rest\n",
+      bold("tenon"));
+  return 0;
 }
 
 }  // namespace
 
-void run_demo() {
-  const Graph model = classifier();
-  CompileReport report;
-  std::optional<Executable> executable;
-  const double compile_time = microseconds([&] { executable = compile(model, {.report = &report}); });
-  fmt::print("Compiled once in {:.1f} ms: {} kernels, {}. Microseconds at five bindings:\n\n", compile_time / 1000,
-             report.kernels, report.code);
-  fmt::print("  {:<18} {:<26} {:>9} {:>10} {:>13} {:>8} {:>11}\n", "binding", "output", "first run", "later runs",
-             "interpreter", "ratio", "difference");
-  for (const Bindings& sizes :
-       {Bindings{{"batch", 1}, {"seq", 1}}, Bindings{{"batch", 1}, {"seq", 16}}, Bindings{{"batch", 8}, {"seq", 77}},
-        Bindings{{"batch", 3}, {"seq", 128}}, Bindings{{"batch", 0}, {"seq", 5}}}) {
-    run_at(sizes, model, *executable);
-  }
-  fmt::print("\nWhat runs, as `tenon explain` shows it for any model:\n\n{}", executable->explain());
-}
+const Verb kDemoVerb{.name = "demo",
+                     .words = "",
+                     .doc = "compile a small transformer once, run it at eight bindings, print times",
+                     .about = "This is what `./dev run` shows.",
+                     .run = run};
 
 }  // namespace tenon

@@ -1,15 +1,16 @@
-#include "explain.h"
-
+// `tenon explain`: how a graph was compiled.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 
-#include "arguments.h"
 #include "base/fail.h"
 #include "compiler/inspect.h"
-#include "load_graph.h"
+#include "explain_steps.h"
+#include "picture.h"
 #include "tenon/tenon.h"
+#include "terminal.h"
+#include "verb.h"
 
 namespace tenon {
 namespace {
@@ -17,8 +18,11 @@ namespace {
 constexpr int64_t kMostConstantElements = 8;
 
 constexpr Option kOptions[] = {
-    {"--bind", "NAME=SIZE,...", "also the bytes of each step at these sizes"},
+    {"--bind", "NAME=SIZE,...", "also bytes, FLOPs and time of each step at these sizes"},
     {"--train", "", "one step of Adam on the model instead of the model"},
+    {"--svg", "FILE.svg", "also write a picture of the graph, kernels as hulls (needs Graphviz)"},
+    {"--html", "FILE.html", "also write a page with the picture and the steps"},
+    {"--dot", "FILE.dot", "also write the picture in Graphviz's language"},
     {"--passes", "", "the passes with their times instead, and whether they changed the graph"},
     {"--after", "PASS", "the graph after this pass instead; PASS:2 after its second run"},
     {"--kernel", "N", "the loops of step N instead"},
@@ -28,16 +32,22 @@ constexpr Option kOptions[] = {
     {"--skip", "PASS,...", "leave these passes out"},
 };
 
-/// What is shown in place of the list of steps: one at most.
+constexpr Example kExamples[] = {
+    {"explain mlp", "what runs, and why it is not fewer kernels"},
+    {"explain bert_base --bind batch=8,seq=128", "and how much each step moves and computes"},
+    {"explain examples/block.graph --html block.html", "a page with a picture"},
+    {"explain examples/softmax.graph --kernel 1", "the loops of one step"},
+    {"explain examples/softmax.graph --asm 1 --target armv8.2", "the assembly, for another machine"},
+    {"explain resnet18 --passes", "where the time to compile goes"},
+    {"explain mlp --after recognize_composites", "the graph in the middle of it"},
+    {"explain mlp --train --no-fuse", "what fusion is worth"},
+};
+
+/// What is shown in place of the list of steps: one at most, and nothing that belongs to the list.
 constexpr std::string_view kViews[] = {"--passes", "--after", "--kernel", "--asm"};
+constexpr std::string_view kOfSteps[] = {"--bind", "--svg", "--html", "--dot"};
 
 void check(const Arguments& arguments) {
-  if (arguments.rest().empty()) {
-    fail("explain takes a built-in model or a file of graph text; `tenon explain --help` has examples");
-  }
-  if (arguments.rest().size() > 1) {
-    fail("explain takes one model, not {}: {}", arguments.rest().size(), fmt::join(arguments.rest(), ", "));
-  }
   std::vector<std::string_view> given;
   std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) { return arguments.has(view); });
   if (given.size() > 1) {
@@ -46,76 +56,34 @@ void check(const Arguments& arguments) {
   if (arguments.has("--target") && !arguments.has("--asm")) {
     fail("`--target` is the machine for `--asm`, which is not given");
   }
-  if (arguments.has("--bind") && !given.empty()) {
-    fail("`--bind` and `{}` cannot be shown at once", given[0]);
-  }
-}
-
-/// As people write sizes: 512 B, 1.5 KiB, 12 MiB.
-std::string bytes_text(int64_t bytes) {
-  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) {
-    value /= 1024;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.4g} {}", value, units[unit]);
-}
-
-void check_names(const Bindings& bindings, const Executable& executable) {
-  std::vector<std::string> names;
-  for (const Port& port : executable.inputs()) {
-    for (const Axis& axis : port.shape.axes()) {
-      for (const std::string& name : axis.extent().names()) {
-        if (std::ranges::find(names, name) == names.end()) {
-          names.push_back(name);
-        }
-      }
-    }
-  }
-  for (const auto& [name, size] : bindings) {
-    if (std::ranges::find(names, name) == names.end()) {
-      fail("`--bind {}={}`: no input has an axis of this name; {}", name, size,
-           names.empty() ? "all sizes are known" : fmt::format("there is: {}", fmt::join(names, ", ")));
+  for (const std::string_view option : kOfSteps) {
+    if (arguments.has(option) && !given.empty()) {
+      fail("`{}` and `{}` cannot be shown at once", option, given[0]);
     }
   }
 }
 
-std::string bytes_table(const Executable& executable, const Bindings& bindings) {
-  check_names(bindings, executable);
-  const MemoryReport memory = executable.memory(bindings);
-  std::string text = fmt::format("at {}:\n", bindings.to_string());
-  const auto line = [&](const std::string& step, const std::string& reads, const std::string& writes) {
-    text += fmt::format("  {:>4} {:>12} {:>12}\n", step, reads, writes);
-  };
-  line("step", "reads", "writes");
-  int64_t read = 0;
-  int64_t written = 0;
-  for (size_t i = 0; i < executable.steps().size(); ++i) {
-    const StepReport& step = executable.steps()[i];
-    const int64_t in = evaluate(step.bytes_read, bindings);
-    const int64_t out = evaluate(step.bytes_written, bindings);
-    line(std::to_string(i + 1), bytes_text(in), bytes_text(out));
-    read += in;
-    written += out;
+void print_passes(const CompileReport& report, bool as_json) {
+  double total = report.schedule_ms + report.codegen_ms;
+  Json passes = Json::array();
+  for (const PassRun& run : report.passes) {
+    total += run.milliseconds;
+    passes.push(Json::object().set("name", run.name).set("milliseconds", run.milliseconds).set("changed", run.changed));
   }
-  line("all", bytes_text(read), bytes_text(written));
-  text += fmt::format("intermediates of {} share {}; outputs take {}\n", bytes_text(memory.intermediate_bytes),
-                      bytes_text(memory.arena_bytes), bytes_text(memory.output_bytes));
-  return text;
-}
-
-void print_passes(const CompileReport& report) {
+  if (as_json) {
+    Json json = Json::object().set("passes", passes).set("schedule_ms", report.schedule_ms);
+    json.set("code_ms", report.codegen_ms).set("all_ms", total).set("kernels", report.kernels);
+    json.set("code", report.code).print();
+    return;
+  }
   fmt::print("  {:<22} {:>9}  {}\n", "pass", "ms", "changed the graph");
-  double total = 0;
   for (const PassRun& run : report.passes) {
     fmt::print("  {:<22} {:>9.2f}  {}\n", run.name, run.milliseconds, run.changed ? "yes" : "no");
-    total += run.milliseconds;
   }
   const std::string code = fmt::format("{} kernels: {}", report.kernels, report.code);
   fmt::print("  {:<22} {:>9.2f}\n  {:<22} {:>9.2f}  {}\n", "schedule", report.schedule_ms, "code", report.codegen_ms,
              code);
-  fmt::print("  {:<22} {:>9.2f}\n", "all", total + report.schedule_ms + report.codegen_ms);
+  fmt::print("  {:<22} {:>9.2f}\n", "all", total);
 }
 
 /// The graph after a pass, by `name` (its last run) or `name:2` (its second).
@@ -139,52 +107,124 @@ const Graph& graph_after(const std::string& pass, const std::vector<PassRun>& ru
   fail("`--after {}`: pass `{}` ran {} times", pass, name, found.size());
 }
 
-}  // namespace
-
-std::string explain_help() {
-  return fmt::format(
-      "usage: tenon explain MODEL [options]\n\n"
-      "Compiles MODEL, a built-in model (`tenon models` lists them) or a file of graph text, and prints the steps "
-      "that\n"
-      "run it: the operators in each, the bytes it reads and writes, and why it ends where it does.\n\n{}\n"
-      "examples:\n"
-      "  tenon explain mlp                                      what runs, and why it is not fewer kernels\n"
-      "  tenon explain bert_base --bind batch=8,seq=128         and how many bytes that moves\n"
-      "  tenon explain examples/softmax.graph --kernel 1        the loops of one step\n"
-      "  tenon explain examples/softmax.graph --asm 1 --target armv8.2\n"
-      "  tenon explain resnet18 --passes                        where the time to compile goes\n"
-      "  tenon explain mlp --after recognize_composites         the graph in the middle of it\n"
-      "  tenon explain mlp --train --no-fuse                    what fusion is worth\n",
-      describe(kOptions));
+/// Text, or the same as the one member of an object.
+int show(const Arguments& arguments, std::string_view what, const std::string& text) {
+  if (arguments.has("--json")) {
+    Json::object().set(what, text).print();
+  } else {
+    fmt::print("{}", text);
+  }
+  return 0;
 }
 
-void explain(std::span<const std::string> words) {
-  const Arguments arguments(words, kOptions);
+Json ports_json(const std::vector<Port>& ports) {
+  Json json = Json::array();
+  for (const Port& port : ports) {
+    json.push(Json::object().set("name", port.name).set("shape", port.shape.to_string()));
+  }
+  return json;
+}
+
+void write_pictures(const Arguments& arguments, const ScheduledGraph& plan, const Executable& executable) {
+  const auto svg = arguments.find("--svg");
+  const auto page = arguments.find("--html");
+  const auto dot = arguments.find("--dot");
+  if (!svg && !page && !dot) {
+    return;
+  }
+  const std::string description = picture_dot(plan, executable);
+  if (dot) {
+    write_text(*dot, description);
+  }
+  if (svg || page) {
+    const Progress progress;
+    progress.show("laying out the picture");
+    const std::string picture = layout_svg(description);
+    if (svg) {
+      write_text(*svg, picture);
+    }
+    if (page) {
+      write_text(*page, picture_html(picture, executable, plan));
+    }
+  }
+}
+
+int explain_steps(const Arguments& arguments, const LoadedModel& model, const Executable& executable,
+                  const CompileOptions& options) {
+  const bool as_json = arguments.has("--json");
+  ScheduledGraph plan;
+  if (as_json || arguments.has("--bind") || std::ranges::any_of(kOfSteps, [&](auto o) { return arguments.has(o); })) {
+    plan = scheduled(model.graph, options);
+  }
+  std::vector<BoundStep> bound;
+  Bindings bindings;
+  if (const auto sizes = arguments.find("--bind")) {
+    const PreparedInputs prepared = prepare_inputs(model, Bindings::parse(*sizes), {});
+    bindings = prepared.bindings;
+    const std::vector<Array> inputs = prepared.arrays();
+    bound = bind_steps(plan, executable, bindings, &inputs);
+  }
+  if (as_json) {
+    Json json = Json::object();
+    json.set("model", executable.name()).set("kernels", executable.kernel_count());
+    json.set("copies", executable.copy_count());
+    json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
+    json.set("steps", steps_json(plan, executable, bound));
+    if (!bound.empty()) {
+      const MemoryReport memory = executable.memory(bindings);
+      json.set("bindings", bindings.to_string());
+      json.set("memory", Json::object()
+                             .set("arena_bytes", memory.arena_bytes)
+                             .set("intermediate_bytes", memory.intermediate_bytes)
+                             .set("output_bytes", memory.output_bytes));
+    }
+    json.print();
+  } else {
+    fmt::print("{}{}", executable.explain(), bound.empty() ? "" : '\n' + bound_table(bound, executable, bindings));
+  }
+  write_pictures(arguments, plan, executable);
+  return 0;
+}
+
+int run(const Arguments& arguments) {
   check(arguments);
-  const Graph graph = load_graph(arguments.rest()[0], arguments.has("--train"));
+  const LoadedModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train")});
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip"), .report = &report};
   if (const auto step = arguments.find_number("--kernel")) {
-    fmt::print("{}", step_loops(graph, *step, options));
-    return;
+    return show(arguments, "loops", step_loops(model.graph, *step, options));
   }
   if (const auto step = arguments.find_number("--asm")) {
-    fmt::print("{}", step_assembly(graph, *step, arguments.find("--target").value_or("host"), options));
-    return;
+    return show(arguments, "assembly",
+                step_assembly(model.graph, *step, arguments.find("--target").value_or("host"), options));
   }
-  // Machine code says nothing about steps. It is made where its time is asked for, and then not taken from disk.
-  options.native = arguments.has("--passes");
-  options.disk_cache = false;
-  const Executable executable = compile(graph, options);
+  // Machine code says nothing about steps. It is made where time is asked for; where that is the time to make it, it is
+  // not taken from disk.
+  options.native = arguments.has("--passes") || arguments.has("--bind");
+  options.disk_cache = !arguments.has("--passes");
+  const Executable executable = compile(model.graph, options);
   if (arguments.has("--passes")) {
-    print_passes(report);
-  } else if (const auto pass = arguments.find("--after")) {
-    fmt::print("{}", to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
-  } else {
-    const auto sizes = arguments.find("--bind");
-    const std::string table = sizes ? '\n' + bytes_table(executable, Bindings::parse(*sizes)) : "";
-    fmt::print("{}{}", executable.explain(), table);
+    print_passes(report, arguments.has("--json"));
+    return 0;
   }
+  if (const auto pass = arguments.find("--after")) {
+    return show(arguments, "graph",
+                to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
+  }
+  return explain_steps(arguments, model, executable, options);
 }
+
+}  // namespace
+
+const Verb kExplainVerb{
+    .name = "explain",
+    .words = "MODEL",
+    .doc = "show how a model was compiled: kernels, why they end, bytes, FLOPs, time, loops, assembly",
+    .about =
+        "Compiles MODEL and prints the steps that run it: the operators in each, the bytes it reads and writes, "
+        "and why it ends where it does.",
+    .options = kOptions,
+    .examples = kExamples,
+    .run = run};
 
 }  // namespace tenon

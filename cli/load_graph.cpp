@@ -1,35 +1,55 @@
 #include "load_graph.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/fail.h"
 #include "ir/node.h"
+#include "shape/constraint_set.h"
 #include "tenon/tenon.h"
 #include "text/suggest.h"
+
+#ifdef TENON_WITH_ONNX
+#include "tenon/onnx.h"
+#endif
 
 namespace tenon {
 namespace {
 
 struct Trainable {
-  Graph graph;
+  LoadedModel model;
   std::vector<std::string> parameters;
 };
 
-Trainable read_file(const std::string& path) {
+Graph read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
     fail("cannot read the file `{}`", path);
   }
-  Trainable result;
   try {
-    result.graph = parse_graph(text.str());
+    return parse_graph(text.str());
   } catch (const Error& error) {
     fail("{}:{}", path, error.what());
   }
-  for (const Value& value : result.graph.inputs()) {
+}
+
+Graph read_file(const std::string& path) {
+  if (std::filesystem::path(path).extension() != ".onnx") {
+    return read_text(path);
+  }
+#ifdef TENON_WITH_ONNX
+  return import_onnx(path);
+#else
+  fail("`{}`: this build reads no ONNX models (it was configured with TENON_ONNX=OFF)", path);
+#endif
+}
+
+Trainable load_file(const std::string& path) {
+  Trainable result{.model = {.graph = read_file(path), .typical = {}}, .parameters = {}};
+  for (const Value& value : result.model.graph.inputs()) {
     if (is_float(value.dtype()) && std::ranges::all_of(value.shape().axes(), &Axis::is_static)) {
       result.parameters.push_back(value.node().as<Input>()->name);
     }
@@ -37,12 +57,14 @@ Trainable read_file(const std::string& path) {
   return result;
 }
 
-Trainable build_model(const std::string& name) {
+Trainable build_model(const std::string& name, bool weights) {
   std::vector<std::string> names;
   for (const ModelEntry& entry : model_table()) {
     if (entry.name == name) {
       const Model model = entry.build();
-      Trainable result{.graph = model.graph, .parameters = {}};
+      Trainable result{
+          .model = {.graph = weights ? with_weights(model) : model.graph, .typical = Bindings::parse(entry.typical)},
+          .parameters = {}};
       for (const Parameter& parameter : model.parameters) {
         if (parameter.trainable) {
           result.parameters.push_back(parameter.name);
@@ -52,32 +74,86 @@ Trainable build_model(const std::string& name) {
     }
     names.emplace_back(entry.name);
   }
-  fail("there is no model called `{}`{}\n  built-in models: {}\n  a file of graph text has a `.` or a `/` in its name",
-       name, text::suggestion(name, names), fmt::join(names, ", "));
+  fail("there is no model called `{}`{}\n  built-in models: {}\n  a file has a `.` or a `/` in its name", name,
+       text::suggestion(name, names), fmt::join(names, ", "));
 }
 
-Graph with_training(const Trainable& model) {
-  if (model.parameters.empty()) {
-    fail("there is nothing to train in `{}`: no float input has all of its sizes known", model.graph.name());
+Graph with_training(const Graph& graph, const std::vector<std::string>& parameters) {
+  if (parameters.empty()) {
+    fail("there is nothing to train in `{}`: no float input has all of its sizes known", graph.name());
   }
-  std::vector<Output> outputs = model.graph.outputs();
+  std::vector<Output> outputs = graph.outputs();
   if (outputs.empty() || !is_float(outputs[0].value.dtype())) {
-    fail("`{}` cannot be trained: its first output is not a float", model.graph.name());
+    fail("`{}` cannot be trained: its first output is not a float", graph.name());
   }
   if (outputs[0].value.rank() > 0) {
     const std::string name = outputs[0].name == "loss" ? "loss_of_loss" : "loss";
     outputs.insert(outputs.begin(), {.name = name, .value = reduce_mean(square(outputs[0].value))});
   }
-  const Graph loss(model.graph.name(), model.graph.inputs(), outputs, model.graph.relations());
-  return training_step(loss, adam(), {.parameters = model.parameters});
+  const Graph loss(graph.name(), graph.inputs(), outputs, graph.relations());
+  return training_step(loss, adam(), {.parameters = parameters});
 }
 
 }  // namespace
 
-Graph load_graph(const std::string& model, bool train) {
+LoadedModel load_model(const std::string& model, const LoadOptions& options) {
   const bool is_file = model.find_first_of("./") != std::string::npos;
-  const Trainable loaded = is_file ? read_file(model) : build_model(model);
-  return train ? with_training(loaded) : loaded.graph;
+  Trainable loaded = is_file ? load_file(model) : build_model(model, options.weights && !options.train);
+  if (options.train) {
+    loaded.model.graph = with_training(loaded.model.graph, loaded.parameters);
+  }
+  return loaded.model;
+}
+
+std::vector<std::string> axis_names(const Graph& graph) {
+  std::vector<std::string> names;
+  const auto add = [&](const Shape& shape) {
+    for (const Axis& axis : shape.axes()) {
+      for (const std::string& name : axis.extent().names()) {
+        if (std::ranges::find(names, name) == names.end()) {
+          names.push_back(name);
+        }
+      }
+    }
+  };
+  for (const Value& value : graph.inputs()) {
+    add(value.shape());
+  }
+  for (const Node* node : graph.nodes()) {
+    std::ranges::for_each(node->shapes, add);
+  }
+  return names;
+}
+
+void check_names(const Bindings& bindings, const Graph& graph) {
+  const std::vector<std::string> names = axis_names(graph);
+  for (const auto& [name, size] : bindings) {
+    if (std::ranges::find(names, name) == names.end()) {
+      fail("`--bind {}={}`: the model has no axis of this name{}\n  {}", name, size, text::suggestion(name, names),
+           names.empty() ? "all of its sizes are known" : fmt::format("its axes: {}", fmt::join(names, ", ")));
+    }
+  }
+}
+
+Bindings complete_bindings(const LoadedModel& model, const Bindings& given) {
+  check_names(given, model.graph);
+  Bindings bindings = model.graph.constraints().complete(given);
+  for (const auto& [name, size] : model.typical) {
+    if (!bindings.find(name)) {
+      bindings.set(name, size);
+    }
+  }
+  bindings = model.graph.constraints().complete(bindings);
+  std::vector<std::string> missing;
+  for (const std::string& name : axis_names(model.graph)) {
+    if (!bindings.find(name)) {
+      missing.push_back(name + "=1");
+    }
+  }
+  if (!missing.empty()) {
+    fail("the sizes of some axes are not known; give them, for example: --bind {}", fmt::join(missing, ","));
+  }
+  return bindings;
 }
 
 }  // namespace tenon

@@ -2,15 +2,38 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "tenon/bindings.h"
 #include "tenon/graph.h"
 
 namespace tenon {
 
-/// A built-in model by name, or the last graph of a text file: what has a `.` or a `/` in it is a file. Errors name
-/// what there is.
-/// With `train`, one step of Adam on it: the loss is the first output where that is a scalar, else the mean of its
-/// squares. The parameters are the model's; of a file, the float inputs whose sizes are all known.
-Graph load_graph(const std::string& model, bool train);
+struct LoadOptions {
+  /// One step of Adam on it: the loss is the first output where that is a scalar, else the mean of its squares. The
+  /// parameters are the model's; of a file, the float inputs whose sizes are all known.
+  bool train = false;
+  /// The first weights of a built-in model as constants, as a file has them; else they are inputs.
+  bool weights = false;
+};
+
+struct LoadedModel {
+  Graph graph;
+  Bindings typical;  // sizes that a built-in model is usually run at; empty for a file
+};
+
+/// A built-in model by name, an ONNX file, or the last graph of a text file: what has a `.` or a `/` in it is a file.
+/// Errors name what there is.
+LoadedModel load_model(const std::string& model, const LoadOptions& options = {});
+
+/// The names of axes that the graph's sizes need, in the order of inputs, then of nodes.
+std::vector<std::string> axis_names(const Graph& graph);
+
+/// Error: a name that the graph does not have; it lists those that there are.
+void check_names(const Bindings& bindings, const Graph& graph);
+
+/// `given`, and for the rest of the names what is typical and what the graph's constraints imply.
+/// Error: a name that the graph does not have; one that stays unbound, with what could be written.
+Bindings complete_bindings(const LoadedModel& model, const Bindings& given);
 
 }  // namespace tenon

@@ -1,20 +1,77 @@
-#include "version.h"
-
+// `tenon version`: what this build is.
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "compiler/inspect.h"
+#include "json.h"
+#include "units.h"
+#include "verb.h"
 
 namespace tenon {
+namespace {
 
-void print_version() {
+#ifdef TENON_WITH_ONNX
+constexpr bool kOnnx = true;
+#else
+constexpr bool kOnnx = false;
+#endif
+
+struct CacheUse {
+  int64_t files = 0;
+  int64_t bytes = 0;
+};
+
+/// What lies in the cache's folder, which others may change meanwhile.
+CacheUse cache_use(const std::string& folder) {
+  CacheUse use;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    const auto bytes = it->file_size(gone);
+    if (!gone) {
+      ++use.files;
+      use.bytes += static_cast<int64_t>(bytes);
+    }
+  }
+  return use;
+}
+
+int run(const Arguments& arguments) {
   const BuildReport report = build_report();
+  constexpr std::string_view on = "on: ";
+  const bool cached = report.cache.starts_with(on);
+  const CacheUse use = cached ? cache_use(report.cache.substr(on.size())) : CacheUse();
+  const std::string llvm = TENON_LLVM_VERSION;
+  if (arguments.has("--json")) {
+    Json cache = Json::object().set("status", report.cache).set("files", use.files).set("bytes", use.bytes);
+    Json::object()
+        .set("version", TENON_VERSION)
+        .set("kernels", report.code)
+        .set("llvm", llvm)
+        .set("target", report.target)
+        .set("onnx", kOnnx)
+        .set("cache", cache)
+        .print();
+    return 0;
+  }
   fmt::print("tenon {}\n  kernels  {}\n", TENON_VERSION, report.code);
   if (!report.target.empty()) {
-    fmt::print("  target   {}\n", report.target);
+    fmt::print("  LLVM     {}\n  target   {}\n", llvm, report.target);
   }
-  fmt::print("  cache    {}\n", report.cache);
+  fmt::print("  ONNX     {}\n", kOnnx ? "import and export" : "not in this build");
+  fmt::print("  cache    {}{}\n", report.cache,
+             cached ? fmt::format(", {} in {} files", bytes_text(use.bytes), use.files) : "");
+  return 0;
 }
+
+}  // namespace
+
+const Verb kVersionVerb{.name = "version",
+                        .words = "",
+                        .doc = "print the version, what is built in, the machine that code is made for, the cache",
+                        .about = "The cache holds machine code by its content; deleting it costs compile time only.",
+                        .run = run};
 
 }  // namespace tenon

@@ -1,185 +1,121 @@
-"""The command `tenon`: what it prints, and what it refuses with status 1. TENON_COMMAND names it."""
+"""The command `tenon`, from text: every file of tests/cli/commands/ holds commands, what they print and their status.
 
+    $ tenon explain mlp          a command; its words are split as a shell would, without any other magic
+    mlp: 3 kernels               what it prints to standard output
+    ! tenon: there is no ...     what it prints to standard error
+    = 1                          its exit status, when that is not 0 (or 1 after a line with !)
+    # ...                        a remark
+    @ bad.graph                  a file for the commands below: the lines that follow, each after four spaces
+    needs llvm                   skip the rest of the file in a build without it (or: onnx, dot, numpy)
+
+In what is expected `*` stands for anything in a line, and a line `...` for any lines. $TMP is a fresh folder. Every
+command runs at the root of the repository, with no terminal and an empty cache. TENON_COMMAND names the command.
+"""
+
+import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-VERBS = "explain demo models ops version".split()
-SOFTMAX = "examples/softmax.graph"
+CASES = Path(__file__).resolve().parent / "commands"
+COMMAND = os.environ["TENON_COMMAND"]
 
 
-def tenon(*arguments):
-    with tempfile.TemporaryDirectory() as cache:
-        run = subprocess.run([os.environ["TENON_COMMAND"], *arguments], capture_output=True, text=True, cwd=ROOT,
-                             stdin=subprocess.DEVNULL, env={**os.environ, "XDG_CACHE_HOME": cache})
+def tenon(words, folder):
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    run = subprocess.run([COMMAND, *words], capture_output=True, text=True, cwd=ROOT, stdin=subprocess.DEVNULL,
+                         env=environment, check=False)
     return run.returncode, run.stdout, run.stderr
 
 
-def has_llvm():
-    return "native code by LLVM" in tenon("version")[1]
+def has(feature, folder):
+    if feature == "dot":
+        return shutil.which("dot") is not None
+    if feature == "numpy":
+        return subprocess.run(["python3", "-c", "import numpy"], capture_output=True, check=False).returncode == 0
+    version = json.loads(tenon(["version", "--json"], folder)[1])
+    return {"llvm": version["kernels"] == "native code by LLVM", "onnx": version["onnx"]}[feature]
 
 
-class Case(unittest.TestCase):
-    def prints(self, *arguments):
-        status, out, err = tenon(*arguments)
-        self.assertEqual((status, err), (0, ""), arguments)
-        return out
-
-    def refuses(self, arguments, *parts):
-        status, out, err = tenon(*arguments)
-        self.assertEqual((status, out), (1, ""), (arguments, err))
-        self.assertTrue(err.startswith("tenon: "), err)
-        for part in parts:
-            self.assertIn(part, err)
+def pattern(lines):
+    """What is expected, as a regular expression over the whole output."""
+    parts = []
+    for line in lines:
+        if line == "...":
+            parts.append(r"(?:.*\n)*?")
+        else:
+            parts.append(".*".join(map(re.escape, line.split("*"))) + r"\n")
+    return "".join(parts)
 
 
-class Help(Case):
-    def test_lists_every_verb(self):
-        out = self.prints("help")
-        self.assertEqual(re.findall(r"^  (\w+)", out, re.M), [*VERBS, "help"])
-        self.assertEqual(self.prints("--help"), out)
-
-    def test_every_verb_explains_itself(self):
-        for verb in VERBS:
-            out = self.prints(verb, "--help")
-            self.assertTrue(out.startswith(f"usage: tenon {verb}"), out)
-            self.assertEqual(self.prints("help", verb), out)
-
-    def test_nothing_is_not_enough(self):
-        self.assertEqual(tenon()[0], 1)
-
-    def test_refuses_what_it_does_not_know(self):
-        self.refuses(["frobnicate"], "there is no verb `frobnicate`")
-        self.refuses(["models", "mlp"], "what is `mlp`?")
-
-    def test_examples_name_options_that_exist(self):
-        out = self.prints("explain", "--help")
-        options = set(re.findall(r"^  (--[a-z-]+)", out, re.M))
-        examples = out.split("examples:")[1]
-        self.assertLessEqual(set(re.findall(r"--[a-z-]+", examples)), options)
+class Step:
+    def __init__(self, words, line):
+        self.words, self.line = words, line
+        self.out, self.err, self.status = [], [], None
 
 
-class Version(Case):
-    def test_says_how_kernels_run_and_where_code_is_kept(self):
-        out = self.prints("version")
-        self.assertRegex(out, r"^tenon \d+\.\d+\.\d+\n")
-        self.assertRegex(out, r"kernels +(native code by LLVM|loop interpreter)")
-        self.assertRegex(out, r"cache +(on: /|off: )")
-        self.assertEqual("target" in out, has_llvm())
+def parse(text):
+    """The file as steps: commands, files to write, features that are needed."""
+    steps, current = [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("$ tenon"):
+            current = Step(shlex.split(line[2:])[1:], number)
+            steps.append(current)
+        elif line.startswith("needs "):
+            steps.append(line.removeprefix("needs "))
+        elif line.startswith("@ "):
+            current = [line[2:], ""]
+            steps.append(current)
+        elif isinstance(current, list) and line.startswith("    "):
+            current[1] += line[4:] + "\n"
+        elif line.startswith("#") or (not line.strip() and not isinstance(current, Step)):
+            continue
+        elif line.startswith("! "):
+            current.err.append(line[2:])
+        elif re.fullmatch(r"= \d+", line):
+            current.status = int(line[2:])
+        else:
+            current.out.append(line)
+    for step in steps:
+        if isinstance(step, Step):
+            while step.out and not step.out[-1].strip():
+                step.out.pop()
+    return steps
 
 
-class Demo(Case):
-    def test_agrees_with_the_interpreter_at_every_binding(self):
-        lines = re.findall(r"^  batch=\d+, seq=\d+ .* (\S+)$", self.prints("demo"), re.M)
-        self.assertEqual(len(lines), 5)
-        for difference in lines:
-            self.assertLess(float(difference), 1e-5)
+class Commands(unittest.TestCase):
+    def check(self, path):
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        commands = 0
+        for step in parse(path.read_text(encoding="utf-8")):
+            if isinstance(step, str):
+                if not has(step, folder):
+                    return
+                continue
+            if isinstance(step, list):
+                (folder / step[0]).write_text(step[1], encoding="utf-8")
+                continue
+            commands += 1
+            expand = lambda text: text.replace("$TMP", str(folder))
+            status, out, err = tenon([expand(word) for word in step.words], folder)
+            where = f"{path.name}:{step.line}: tenon {' '.join(step.words)}"
+            wanted = step.status if step.status is not None else int(bool(step.err))
+            self.assertEqual(status, wanted, f"{where}\n{err}")
+            for got, lines in [(out.rstrip("\n"), step.out), (err.rstrip("\n"), step.err)]:
+                got = got + "\n" if got else ""
+                self.assertRegex(got, re.compile("\\A" + pattern([expand(line) for line in lines]) + "\\Z"), where)
+        self.assertGreater(commands, 0, path.name)
 
 
-class Explain(Case):
-    def test_a_built_in_model(self):
-        out = self.prints("explain", "mlp")
-        self.assertRegex(out, r"^mlp: \d+ kernels")
-        self.assertIn("out logits: f32[batch, 10]", out)
-        self.assertIn("  1. kernel ", out)
-        self.assertIn("ends here: ", out)
-
-    def test_a_text_file(self):
-        self.assertTrue(self.prints("explain", SOFTMAX).startswith("softmax: 1 kernel\n  in  x: f32[row, col]\n"))
-
-    def test_fusion_is_worth_something(self):
-        unfused = self.prints("explain", SOFTMAX, "--no-fuse")
-        self.assertGreater(int(re.match(r"softmax: (\d+) kernels", unfused)[1]), 1)
-
-    def test_bytes_at_sizes(self):
-        out = self.prints("explain", SOFTMAX, "--bind", "row=2,col=256")
-        self.assertIn("at col=256, row=2:\n", out)
-        self.assertRegex(out, r"all +2 KiB +2 KiB\n")
-        self.assertIn("outputs take 2 KiB\n", out)
-
-    def test_training(self):
-        out = self.prints("explain", "mlp", "--train")
-        self.assertIn("out loss: f32[]", out)
-        self.assertIn("next_step", out)
-
-    def test_passes(self):
-        out = self.prints("explain", SOFTMAX, "--passes")
-        self.assertRegex(out, r"canonicalize +[\d.]+  (yes|no)\n")
-        self.assertRegex(out, r"recognize_composites +[\d.]+  yes\n")
-        self.assertNotIn("simplify", self.prints("explain", SOFTMAX, "--passes", "--skip", "simplify,fold_views"))
-
-    def test_the_graph_after_a_pass_is_text_that_can_be_explained(self):
-        self.assertIn("body=softmax", self.prints("explain", SOFTMAX, "--after", "recognize_composites"))
-        text = self.prints("explain", SOFTMAX, "--after=simplify:1")
-        with tempfile.NamedTemporaryFile("w", suffix=".graph") as file:
-            file.write(text)
-            file.flush()
-            self.assertEqual(self.prints("explain", file.name), self.prints("explain", SOFTMAX))
-
-    def test_loops(self):
-        out = self.prints("explain", SOFTMAX, "--kernel", "1")
-        self.assertTrue(out.startswith("# step 1, part 1 of "), out)
-        for word in ["max", "exp", "sum", "div"]:
-            self.assertIn(word, out)
-
-    def test_assembly(self):
-        if not has_llvm():
-            self.refuses(["explain", SOFTMAX, "--asm", "1"], "no machine code")
-            return
-        self.assertIn("ret", self.prints("explain", SOFTMAX, "--asm", "1"))
-        wide = self.prints("explain", SOFTMAX, "--asm", "1", "--target", "x86-64-v4")
-        self.assertIn("# x86-64-v4, 512-bit vectors", wide)
-        self.assertIn("%zmm", wide)
-        self.assertNotIn("%zmm", self.prints("explain", SOFTMAX, "--asm", "1", "--target", "x86-64-v3"))
-        self.assertIn("fmla", self.prints("explain", SOFTMAX, "--asm", "1", "--target", "armv8.2"))
-
-
-class Refusals(Case):
-    def test_models(self):
-        self.refuses(["explain"], "explain takes a built-in model or a file")
-        self.refuses(["explain", "mlp", "gpt2"], "takes one model, not 2: mlp, gpt2")
-        self.refuses(["explain", "mpl"], "there is no model called `mpl`", "did you mean `mlp`?", "resnet50")
-        self.refuses(["explain", "nowhere.graph"], "cannot read the file `nowhere.graph`")
-        self.refuses(["explain", "tests"], "there is no model called `tests`")
-        self.refuses(["explain", "./tests"], "cannot read the file `./tests`")
-
-    def test_text_with_a_mistake(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".graph") as file:
-            file.write("graph f(x: f32[n]) {\n  return y=expp(x)\n}\n")
-            file.flush()
-            self.refuses(["explain", file.name], f"{file.name}:2:", "did you mean `exp`?")
-
-    def test_passes(self):
-        self.refuses(["explain", SOFTMAX, "--after", "frob"], "no pass called `frob` ran", "fold_views")
-        self.refuses(["explain", SOFTMAX, "--after", "simplify:9"], "`simplify` ran 3 times")
-        self.refuses(["explain", SOFTMAX, "--skip", "frob"], "there is no pass called `frob` to skip")
-
-    def test_targets(self):
-        self.refuses(["explain", SOFTMAX, "--target", "x86-64-v3"], "`--target` is the machine for `--asm`")
-        if has_llvm():
-            self.refuses(["explain", SOFTMAX, "--asm", "1", "--target", "z80"], "z80", "x86-64-v3")
-
-    def test_sizes(self):
-        self.refuses(["explain", SOFTMAX, "--bind", "row=2,depth=3"], "`--bind depth=3`", "there is: ")
-        self.refuses(["explain", SOFTMAX, "--bind", "row=2"], "axis `col` is not bound")
-        self.refuses(["explain", SOFTMAX, "--bind", "row"], "row")
-        self.refuses(["explain", SOFTMAX, "--bind", "row=2,col=-1"], "col")
-
-    def test_steps(self):
-        self.refuses(["explain", SOFTMAX, "--kernel", "2"], "there is no step 2", "steps 1 to 1")
-        self.refuses(["explain", SOFTMAX, "--kernel", "one"], "`--kernel` takes a number, not `one`")
-
-    def test_options(self):
-        self.refuses(["explain", SOFTMAX, "--pases"], "there is no option `--pases`; did you mean `--passes`?")
-        self.refuses(["explain", SOFTMAX, "--kernel"], "`--kernel` takes a value")
-        self.refuses(["explain", SOFTMAX, "--train=yes"], "`--train` takes no value")
-        self.refuses(["explain", SOFTMAX, "--train", "--train"], "`--train` is given twice")
-        self.refuses(["explain", SOFTMAX, "--passes", "--kernel", "1"], "cannot be shown at once")
-
+for case in sorted(CASES.glob("*.txt")):
+    setattr(Commands, f"test_{case.stem}", lambda self, case=case: self.check(case))
 
 if __name__ == "__main__":
     unittest.main()

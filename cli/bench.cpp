@@ -1,0 +1,206 @@
+// `tenon bench`: latency and throughput over sizes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "base/fail.h"
+#include "inputs.h"
+#include "json.h"
+#include "picture.h"
+#include "plot.h"
+#include "stopwatch.h"
+#include "sweep.h"
+#include "tenon/tenon.h"
+#include "terminal.h"
+#include "units.h"
+#include "verb.h"
+
+namespace tenon {
+namespace {
+
+constexpr Option kOptions[] = {
+    {"--sweep", "NAME=SIZES", "go through sizes of an axis: 1,2,4,8 or FROM:TO:STEP; several give all combinations",
+     true},
+    {"--bind", "NAME=SIZE,...", "sizes of the other axes; built-in models have usual ones"},
+    {"--input", "NAME=SOURCE", "`random` (the default) or `zeros`; without NAME=, for all inputs", true},
+    {"--svg", "FILE.svg", "write a plot of latency and throughput"},
+    {"--repeat", "N", "at least N runs for each point (default 3)"},
+    {"--seconds", "S", "go on for this long at each point (default 0.2)"},
+    {"--threads", "N", "at most N threads"},
+};
+
+constexpr Example kExamples[] = {
+    {"bench mlp --sweep batch=1,2,4,8", "how latency grows with the batch"},
+    {"bench bert_base --sweep seq=16:128:16 --svg bert.svg", "sequences of every length, and a plot"},
+    {"bench model.onnx --sweep batch=1,8 --sweep seq=16,77,128", "every combination"},
+};
+
+/// One binding, measured. Times in microseconds.
+struct Point {
+  Bindings swept, bindings;
+  double specialize = 0, first = 0, median = 0, least = 0;
+  size_t runs = 0;
+  double flops = 0;  // of products and convolutions
+
+  double runs_per_second() const { return 1e6 / median; }
+  double gflops() const { return flops / median / 1e3; }
+};
+
+struct Settings {
+  size_t repeat = 3;
+  double microseconds = 2e5;
+  int threads = 0;
+};
+
+Point measure(const LoadedModel& model, const Executable& executable, const Bindings& swept, const Bindings& bound,
+              const std::vector<std::string>& words, const Extent& macs, const Settings& settings) {
+  Bindings sizes = bound;
+  for (const auto& [name, size] : swept) {
+    sizes.set(name, size);
+  }
+  const PreparedInputs prepared = prepare_inputs(model, sizes, words);
+  const std::vector<Array> inputs = prepared.arrays();
+  const RunOptions options{.threads = settings.threads, .bindings = prepared.bindings};
+  Point point{.swept = swept, .bindings = prepared.bindings};
+  point.specialize = microseconds([&] { executable.specialize(prepared.bindings); });
+  point.first = microseconds([&] { executable.run(inputs, options); });
+  const Samples samples = sample([&] { executable.run(inputs, options); }, settings.repeat, settings.microseconds);
+  point.median = samples.median();
+  point.least = samples.least();
+  point.runs = samples.times.size();
+  point.flops = 2 * static_cast<double>(evaluate(macs, prepared.bindings));
+  return point;
+}
+
+/// Every combination of the other sweeps is a line over the last one.
+std::string plot(const std::string& title, const std::vector<Point>& points, const Sweep& along) {
+  Panel latency{.title = "latency", .x_label = along.axis, .y_label = "microseconds", .logarithmic = true, .lines = {}};
+  const bool has_products = points[0].flops > 0;
+  Panel rate{.title = "throughput",
+             .x_label = along.axis,
+             .y_label = has_products ? "GFLOP/s" : "runs/s",
+             .logarithmic = false,
+             .lines = {}};
+  int colour = 0;
+  for (size_t begin = 0; begin < points.size(); begin += along.sizes.size(), ++colour) {
+    std::string others;
+    for (const auto& [name, size] : points[begin].swept) {
+      others += name == along.axis ? "" : fmt::format("{}={} ", name, size);
+    }
+    Line steady{.name = others + "steady", .dashed = false, .colour = colour, .points = {}};
+    Line first{.name = others + "specialise and first run", .dashed = true, .colour = colour, .points = {}};
+    Line speed = steady;
+    for (size_t i = begin; i < begin + along.sizes.size(); ++i) {
+      const auto x = static_cast<double>(points[i].swept.at(along.axis));
+      steady.points.emplace_back(x, points[i].median);
+      first.points.emplace_back(x, points[i].specialize + points[i].first);
+      speed.points.emplace_back(x, has_products ? points[i].gflops() : points[i].runs_per_second());
+    }
+    latency.lines.push_back(steady);
+    latency.lines.push_back(first);
+    rate.lines.push_back(speed);
+  }
+  return plot_svg(title, {latency, rate});
+}
+
+void print_json(const Graph& graph, double compile_time, const CompileReport& report,
+                const std::vector<Point>& points) {
+  Json list = Json::array();
+  for (const Point& point : points) {
+    Json sizes = Json::object();
+    for (const auto& [name, size] : point.bindings) {
+      sizes.set(name, size);
+    }
+    list.push(Json::object()
+                  .set("bindings", sizes)
+                  .set("specialize_us", point.specialize)
+                  .set("first_us", point.first)
+                  .set("median_us", point.median)
+                  .set("least_us", point.least)
+                  .set("runs", point.runs)
+                  .set("runs_per_second", point.runs_per_second())
+                  .set("gflops", point.gflops()));
+  }
+  Json::object()
+      .set("model", graph.name())
+      .set("compiles", 1)
+      .set("compile_us", compile_time)
+      .set("code", report.code)
+      .set("points", list)
+      .print();
+}
+
+void print_row(const Point& point, size_t width) {
+  fmt::print("  {:<{}} {:>11} {:>11} {:>11} {:>11} {:>10} {:>9}\n",
+             point.swept.empty() ? "all" : point.swept.to_string(), width, time_text(point.specialize),
+             time_text(point.first), time_text(point.median), time_text(point.least),
+             count_text(point.runs_per_second()), point.flops > 0 ? fmt::format("{:.3g}", point.gflops()) : "-");
+}
+
+int run(const Arguments& arguments) {
+  const bool as_json = arguments.has("--json");
+  const std::vector<Sweep> sweeps = parse_sweeps(arguments.all("--sweep"));
+  const std::vector<Bindings> swept = combinations(sweeps);
+  const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
+  if (arguments.has("--svg") && sweeps.empty()) {
+    fail("`--svg` plots over a swept axis; give one: --sweep batch=1,2,4,8");
+  }
+  const Settings settings{.repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(3)),
+                          .microseconds = arguments.find_real("--seconds").value_or(0.2) * 1e6,
+                          .threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0))};
+  const Progress progress;
+  progress.show("loading");
+  const LoadedModel model = load_model(arguments.rest()[0], {.weights = true});
+  for (const Bindings& each : swept) {
+    check_names(each, model.graph);
+  }
+  const Extent macs = count_macs(model.graph);
+  progress.show("compiling");
+  CompileReport report;
+  std::optional<Executable> executable;
+  const double compile_time = microseconds([&] { executable = compile(model.graph, {.report = &report}); });
+  progress.show("");
+  size_t width = 7;
+  for (const Bindings& each : swept) {
+    width = std::max(width, each.to_string().size());
+  }
+  if (!as_json) {
+    fmt::print("{}: compiled once in {}, {}\n", bold(model.graph.name()), time_text(compile_time), report.code);
+    fmt::print("  {:<{}} {:>11} {:>11} {:>11} {:>11} {:>10} {:>9}\n", "binding", width, "specialise", "first run",
+               "median", "least", "runs/s", "GFLOP/s");
+  }
+  std::vector<Point> points;
+  for (const Bindings& each : swept) {
+    progress.show(fmt::format("{} of {}", points.size() + 1, swept.size()));
+    points.push_back(measure(model, *executable, each, bound, arguments.all("--input"), macs, settings));
+    progress.show("");
+    if (!as_json) {
+      print_row(points.back(), width);
+      std::fflush(stdout);
+    }
+  }
+  if (as_json) {
+    print_json(model.graph, compile_time, report, points);
+  }
+  if (const auto file = arguments.find("--svg")) {
+    write_text(*file, plot(model.graph.name(), points, sweeps.back()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Verb kBenchVerb{
+    .name = "bench",
+    .words = "MODEL",
+    .doc = "measure latency and throughput over sizes; a table, and a plot",
+    .about =
+        "The model is compiled once. For each binding: what it costs to specialise it and to run it the first "
+        "time, and the median and least of later runs.",
+    .options = kOptions,
+    .examples = kExamples,
+    .run = run};
+
+}  // namespace tenon

@@ -1,0 +1,166 @@
+// `tenon check`: what was compiled against the interpreter, and against what is expected.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/fail.h"
+#include "inputs.h"
+#include "json.h"
+#include "tenon/tenon.h"
+#include "terminal.h"
+#include "verb.h"
+
+namespace tenon {
+namespace {
+
+constexpr Option kOptions[] = {
+    {"--bind", "NAME=SIZE,...", "sizes of axes; files give theirs, built-in models have usual ones"},
+    {"--input", "NAME=SOURCE", "a .npy file, `random` (the default) or `zeros`; without NAME=, for all inputs", true},
+    {"--expect", "NAME=FILE.npy", "what output NAME should be", true},
+    {"--tolerance", "X", "allow this error relative to the largest element (default: by the output's type)"},
+    {"--threads", "N", "at most N threads"},
+};
+
+constexpr Example kExamples[] = {
+    {"check mlp", "is the compiled model right?"},
+    {"check model.onnx --input x=x.npy --expect y=y.npy", "and does it give what another program gave?"},
+    {"check bert_base --bind batch=2,seq=7 --tolerance 1e-5", "small sizes: the interpreter is slow"},
+};
+
+/// How far an output is from what it should be.
+struct Difference {
+  std::string output, against;
+  double largest = 0;      // of |a - b|
+  double relative = 0;     // that, by the largest |b|
+  double mean = 0;         // of |a - b|
+  int64_t mismatched = 0;  // elements where one is NaN or infinite and the other is not the same
+  double tolerance = 0;
+  std::string misfit = {};  // type or sizes that do not agree
+
+  bool ok() const { return misfit.empty() && mismatched == 0 && relative <= tolerance; }
+};
+
+/// What rounding in long sums leaves of a dtype's digits; integers agree exactly.
+double usual_tolerance(Dtype dtype) {
+  switch (dtype) {
+    case f64: return 1e-10;
+    case f32: return 1e-4;
+    case f16: return 1e-2;
+    case bf16: return 5e-2;
+    default: return 0;
+  }
+}
+
+Difference compare(const std::string& output, const std::string& against, const Array& got, const Array& wanted,
+                   std::optional<double> tolerance) {
+  Difference difference{.output = output, .against = against, .tolerance = usual_tolerance(got.dtype())};
+  if (tolerance && is_float(got.dtype())) {
+    difference.tolerance = *tolerance;
+  }
+  if (got.dims() != wanted.dims()) {
+    difference.misfit =
+        fmt::format("sizes ({}) instead of ({})", fmt::join(got.dims(), ", "), fmt::join(wanted.dims(), ", "));
+    return difference;
+  }
+  double scale = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < got.size(); ++i) {
+    const double a = got.at(i);
+    const double b = wanted.at(i);
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      difference.mismatched += a == b || (std::isnan(a) && std::isnan(b)) ? 0 : 1;
+      continue;
+    }
+    const double error = std::fabs(a - b);
+    difference.largest = std::max(difference.largest, error);
+    scale = std::max(scale, std::fabs(b));
+    sum += error;
+  }
+  difference.relative = difference.largest == 0 ? 0 : difference.largest / scale;
+  difference.mean = got.size() == 0 ? 0 : sum / static_cast<double>(got.size());
+  return difference;
+}
+
+void print_json(const std::string& model, const Bindings& bindings, const std::vector<Difference>& differences,
+                bool ok) {
+  Json list = Json::array();
+  for (const Difference& each : differences) {
+    list.push(Json::object()
+                  .set("output", each.output)
+                  .set("against", each.against)
+                  .set("ok", each.ok())
+                  .set("largest_error", each.largest)
+                  .set("relative_error", each.relative)
+                  .set("mean_error", each.mean)
+                  .set("mismatched", each.mismatched)
+                  .set("tolerance", each.tolerance)
+                  .set("misfit", each.misfit));
+  }
+  Json::object().set("model", model).set("bindings", bindings.to_string()).set("ok", ok).set("outputs", list).print();
+}
+
+void print_text(const std::string& model, const Bindings& bindings, const std::vector<Difference>& differences) {
+  fmt::print("{}{}{}\n", bold(model), bindings.empty() ? "" : " at ", bindings.to_string());
+  fmt::print("  {:<20} {:<12} {:>11} {:>11} {:>11} {:>11}\n", "output", "against", "largest", "relative", "mean",
+             "tolerance");
+  for (const Difference& each : differences) {
+    if (!each.misfit.empty()) {
+      fmt::print("  {:<20} {:<12} {}  {}\n", each.output, each.against, each.misfit, red("differs"));
+      continue;
+    }
+    fmt::print("  {:<20} {:<12} {:>11.2e} {:>11.2e} {:>11.2e} {:>11.0e}  {}{}\n", each.output, each.against,
+               each.largest, each.relative, each.mean, each.tolerance, each.ok() ? green("ok") : red("differs"),
+               each.mismatched == 0 ? "" : fmt::format(", {} infinite or NaN on one side", each.mismatched));
+  }
+}
+
+int run(const Arguments& arguments) {
+  const Progress progress;
+  progress.show("loading");
+  const LoadedModel model = load_model(arguments.rest()[0], {.weights = true});
+  const std::vector<NamedArray> expected = read_expected(model.graph, arguments.all("--expect"));
+  const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
+  const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
+  const std::vector<Array> inputs = prepared.arrays();
+  const auto tolerance = arguments.find_real("--tolerance");
+  const auto threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0));
+  progress.show("compiling");
+  const std::vector<Array> compiled =
+      compile(model.graph).run(inputs, {.threads = threads, .bindings = prepared.bindings});
+  progress.show("interpreting, which is slow");
+  const std::vector<Array> exact = interpret(model.graph, inputs, {.bindings = prepared.bindings, .reference = true});
+  progress.show("");
+  std::vector<Difference> differences;
+  for (size_t i = 0; i < compiled.size(); ++i) {
+    const std::string& name = model.graph.outputs()[i].name;
+    differences.push_back(compare(name, "interpreter", compiled[i], exact[i], tolerance));
+    if (!expected[i].source.empty()) {
+      differences.push_back(compare(name, "expected", compiled[i], expected[i].value, tolerance));
+    }
+  }
+  const bool ok = std::ranges::all_of(differences, &Difference::ok);
+  if (arguments.has("--json")) {
+    print_json(model.graph.name(), prepared.bindings, differences, ok);
+  } else {
+    print_text(model.graph.name(), prepared.bindings, differences);
+  }
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+
+const Verb kCheckVerb{
+    .name = "check",
+    .words = "MODEL",
+    .doc = "hold a compiled model against the interpreter, and against expected outputs",
+    .about =
+        "The interpreter computes every float in 64 bits, slowly. For each output: the largest and the mean "
+        "difference, and the largest relative to the output's largest element. The status is 1 where one is beyond "
+        "its tolerance: 1e-4 for f32, 1e-10 for f64, 1e-2 for f16, 5e-2 for bf16, and integers agree exactly.",
+    .options = kOptions,
+    .examples = kExamples,
+    .run = run};
+
+}  // namespace tenon

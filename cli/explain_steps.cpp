@@ -1,0 +1,87 @@
+#include "explain_steps.h"
+
+#include <fmt/format.h>
+
+#include "tenon/tenon.h"
+#include "units.h"
+
+namespace tenon {
+namespace {
+
+std::string_view name_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::kernel: return "kernel";
+    case StepKind::copy: return "copy";
+    case StepKind::host: return "host";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<BoundStep> bind_steps(const ScheduledGraph& scheduled, const Executable& executable,
+                                  const Bindings& bindings, const std::vector<Array>* inputs) {
+  static_cast<void>(inputs);
+  std::vector<BoundStep> steps;
+  for (size_t i = 0; i < executable.steps().size(); ++i) {
+    const StepReport& step = executable.steps()[i];
+    steps.push_back({.bytes_read = evaluate(step.bytes_read, bindings),
+                     .bytes_written = evaluate(step.bytes_written, bindings),
+                     .flops = evaluate(scheduled.steps[i].flops, bindings)});
+  }
+  return steps;
+}
+
+std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings) {
+  const bool timed = !steps.empty() && steps[0].microseconds >= 0;
+  std::string text = fmt::format("at {}:\n", bindings.to_string());
+  BoundStep all{.microseconds = 0};
+  const auto line = [&](const std::string& step, const BoundStep& figures) {
+    text += fmt::format("  {:>4} {:>12} {:>12} {:>10}", step, bytes_text(figures.bytes_read),
+                        bytes_text(figures.bytes_written),
+                        figures.flops == 0 ? "-" : count_text(static_cast<double>(figures.flops)));
+    if (timed) {
+      text += fmt::format(" {:>11}", time_text(figures.microseconds));
+    }
+    text += '\n';
+  };
+  text += fmt::format("  {:>4} {:>12} {:>12} {:>10}{}\n", "step", "reads", "writes", "FLOPs",
+                      timed ? fmt::format(" {:>11}", "time") : "");
+  for (size_t i = 0; i < steps.size(); ++i) {
+    line(std::to_string(i + 1), steps[i]);
+    all.bytes_read += steps[i].bytes_read;
+    all.bytes_written += steps[i].bytes_written;
+    all.flops += steps[i].flops;
+    all.microseconds += steps[i].microseconds;
+  }
+  line("all", all);
+  const MemoryReport memory = executable.memory(bindings);
+  text += fmt::format("intermediates of {} share {}; outputs take {}\n", bytes_text(memory.intermediate_bytes),
+                      bytes_text(memory.arena_bytes), bytes_text(memory.output_bytes));
+  return text;
+}
+
+Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, const std::vector<BoundStep>& bound) {
+  Json steps = Json::array();
+  for (size_t i = 0; i < executable.steps().size(); ++i) {
+    const StepReport& report = executable.steps()[i];
+    Json step = Json::object();
+    step.set("step", i + 1).set("kind", name_of(report.kind)).set("operators", report.label);
+    step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
+    step.set("bytes_read", report.bytes_read.to_string()).set("bytes_written", report.bytes_written.to_string());
+    step.set("flops", scheduled.steps[i].flops.to_string());
+    if (!bound.empty()) {
+      Json at = Json::object();
+      at.set("bytes_read", bound[i].bytes_read).set("bytes_written", bound[i].bytes_written);
+      at.set("flops", bound[i].flops);
+      if (bound[i].microseconds >= 0) {
+        at.set("microseconds", bound[i].microseconds);
+      }
+      step.set("bound", at);
+    }
+    steps.push(step);
+  }
+  return steps;
+}
+
+}  // namespace tenon

@@ -1,0 +1,32 @@
+// The steps of a compiled model at sizes: bytes, operations, time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inputs.h"
+#include "json.h"
+#include "scheduled.h"
+
+namespace tenon {
+
+/// What a step moves, computes and takes at a binding.
+struct BoundStep {
+  int64_t bytes_read = 0;
+  int64_t bytes_written = 0;
+  int64_t flops = 0;         // of products and convolutions
+  double microseconds = -1;  // the median of several runs; negative: not measured
+};
+
+/// Sizes of `bindings` for each step; with `inputs`, also its time.
+std::vector<BoundStep> bind_steps(const ScheduledGraph& scheduled, const Executable& executable,
+                                  const Bindings& bindings, const std::vector<Array>* inputs);
+
+/// A line for each step, and their sum.
+std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings);
+
+/// Everything about every step as data; `bound` may be empty.
+Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, const std::vector<BoundStep>& bound);
+
+}  // namespace tenon

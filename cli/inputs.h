@@ -1,0 +1,36 @@
+// What a model is run on: arrays from files, or made up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "load_graph.h"
+#include "tenon/array.h"
+
+namespace tenon {
+
+struct NamedArray {
+  std::string name;
+  Array value;
+  std::string source;  // a path, "random" or "zeros"
+};
+
+struct PreparedInputs {
+  std::vector<NamedArray> inputs;  // one for each input of the graph, in order
+  Bindings bindings;               // of every name
+
+  std::vector<Array> arrays() const;
+};
+
+/// `words` are NAME=SOURCE: a .npy file, `random` or `zeros`; a bare `random` or `zeros` is for all that have no word
+/// of their own. Files bind axes by their sizes, `bindings` and what is typical the rest. Random numbers are the same
+/// in every run: floats in [-1, 1); integers that are positions of something (words of a vocabulary) lie inside of it,
+/// other ones are small; booleans are mostly true, and so is the first of each row, which makes sense as a mask.
+/// Errors: a name that no input has, a source that is none, a file whose type or sizes do not fit, unbound axes.
+PreparedInputs prepare_inputs(const LoadedModel& model, const Bindings& bindings,
+                              const std::vector<std::string>& words);
+
+/// NAME=FILE.npy words for outputs, as what `tenon check` expects. An empty array stands for an output without a word.
+std::vector<NamedArray> read_expected(const Graph& graph, const std::vector<std::string>& words);
+
+}  // namespace tenon

@@ -1,0 +1,170 @@
+#include "picture.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "base/fail.h"
+#include "ir/node.h"
+
+namespace tenon {
+namespace {
+
+constexpr const char* kHullColours[] = {"#e8f0fe", "#e6f4ea", "#fef7e0", "#fce8e6", "#f3e8fd", "#e4f7fb"};
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  }
+  return result;
+}
+
+std::string html(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string{c};
+  }
+  return result;
+}
+
+class DotWriter {
+ public:
+  explicit DotWriter(const ScheduledGraph& scheduled) : scheduled_(scheduled), step_of_(scheduled.step_of()) {
+    for (const Node* node : scheduled.graph.nodes()) {
+      ids_.emplace(node, ids_.size());
+    }
+  }
+
+  std::string write(const Executable& executable) {
+    text_ = fmt::format(
+        "digraph \"{}\" {{\n"
+        "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11, "
+        "margin=\"0.08,0.04\", height=0.3];\n"
+        "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#5f6368\", arrowsize=0.6];\n"
+        "  graph [fontname=\"Helvetica\", fontsize=11];\n",
+        escaped(executable.name()));
+    for (const Node* node : scheduled_.graph.nodes()) {
+      if (!step_of_.contains(node)) {
+        text_ += "  " + box(*node);
+      }
+    }
+    for (size_t i = 0; i < scheduled_.steps.size(); ++i) {
+      hull(i, executable.steps()[i]);
+    }
+    for (const Node* node : scheduled_.graph.nodes()) {
+      edges(*node);
+    }
+    const auto& outputs = scheduled_.graph.outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      text_ +=
+          fmt::format("  out{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n  n{} -> out{}{};\n", i,
+                      escaped(outputs[i].name), ids_.at(&outputs[i].value.node()), i, edge_label(outputs[i].value));
+    }
+    return text_ + "}\n";
+  }
+
+ private:
+  static bool is_small_constant(const Node& node) {
+    const auto* constant = node.as<Constant>();
+    return constant != nullptr && constant->value.size() <= 1;
+  }
+
+  static std::string edge_label(const Value& value) {
+    return fmt::format(" [label=\"{}\"]", escaped(value.shape().to_string()));
+  }
+
+  std::string box(const Node& node) {
+    const size_t id = ids_.at(&node);
+    if (const auto* in = node.as<Input>()) {
+      return fmt::format("n{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n", id, escaped(in->name));
+    }
+    if (const auto* constant = node.as<Constant>()) {
+      return is_small_constant(node)
+                 ? ""
+                 : fmt::format("n{} [label=\"{}\", shape=cylinder, fillcolor=\"#f1f3f4\"];\n", id,
+                               escaped(Shape(constant->value.dtype(),
+                                             {constant->value.dims().begin(), constant->value.dims().end()})
+                                           .to_string()));
+    }
+    return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"];\n", id, escaped(op_name(node.op)), escaped(node.place));
+  }
+
+  void hull(size_t i, const StepReport& report) {
+    text_ += fmt::format(
+        "  subgraph cluster_{} {{\n    label=\"{}. {}\"; style=\"rounded,filled\"; color=\"#9aa0a6\"; "
+        "fillcolor=\"{}\"; "
+        "URL=\"#step{}\"; tooltip=\"{}\";\n",
+        i + 1, i + 1,
+        report.kind == StepKind::host   ? "host"
+        : report.kind == StepKind::copy ? "copy"
+                                        : "kernel",
+        kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
+    for (const Node* node : scheduled_.graph.nodes()) {
+      const auto at = step_of_.find(node);
+      if (at != step_of_.end() && at->second == i) {
+        text_ += "    " + box(*node);
+      }
+    }
+    text_ += "  }\n";
+  }
+
+  void edges(const Node& node) {
+    for (const Value& operand : node.inputs) {
+      if (is_small_constant(operand.node())) {
+        continue;
+      }
+      // Shapes stand where memory is read and written; inside of a hull nothing is.
+      const auto from = step_of_.find(&operand.node());
+      const auto to = step_of_.find(&node);
+      const bool inside = from != step_of_.end() && to != step_of_.end() && from->second == to->second;
+      text_ +=
+          fmt::format("  n{} -> n{}{};\n", ids_.at(&operand.node()), ids_.at(&node), inside ? "" : edge_label(operand));
+    }
+  }
+
+  const ScheduledGraph& scheduled_;
+  std::unordered_map<const Node*, size_t> step_of_;
+  std::unordered_map<const Node*, size_t> ids_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string picture_dot(const ScheduledGraph& scheduled, const Executable& executable) {
+  TENON_CHECK(scheduled.steps.size() == executable.steps().size());
+  return DotWriter(scheduled).write(executable);
+}
+
+std::string picture_html(const std::string& svg, const Executable& executable, const ScheduledGraph& scheduled) {
+  std::string rows;
+  for (size_t i = 0; i < executable.steps().size(); ++i) {
+    const StepReport& step = executable.steps()[i];
+    rows += fmt::format("<tr id=\"step{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                        i + 1, i + 1, html(step.label), html(step.bytes_read.to_string()),
+                        html(step.bytes_written.to_string()), html(scheduled.steps[i].flops.to_string()),
+                        html(step.boundary));
+  }
+  const size_t start = svg.find("<svg");
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\n<style>\n"
+      "body {{ font: 14px sans-serif; margin: 2em; }}\n"
+      "table {{ border-collapse: collapse; margin-bottom: 2em; }}\n"
+      "td, th {{ border-bottom: 1px solid #ddd; padding: 0.3em 0.8em; text-align: left; vertical-align: top; }}\n"
+      "tr:target {{ background: #fef7e0; }}\n"
+      "</style></head><body>\n<h1>{0}</h1>\n<table>\n<tr><th>step</th><th>operators</th><th>bytes read</th>"
+      "<th>bytes written</th><th>FLOPs of products</th><th>why it ends "
+      "there</th></tr>\n{1}</table>\n{2}</body></html>\n",
+      html(executable.name()), rows, start == std::string::npos ? svg : svg.substr(start));
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) {
+    fail("cannot write the file `{}`", path);
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,183 @@
+// `tenon run`: a model on data, once compiled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "base/fail.h"
+#include "inputs.h"
+#include "npy.h"
+#include "stopwatch.h"
+#include "summary.h"
+#include "tenon/tenon.h"
+#include "terminal.h"
+#include "units.h"
+#include "verb.h"
+
+namespace tenon {
+namespace {
+
+constexpr Option kOptions[] = {
+    {"--bind", "NAME=SIZE,...", "sizes of axes; files give theirs, built-in models have usual ones"},
+    {"--input", "NAME=SOURCE", "a .npy file, `random` (the default) or `zeros`; without NAME=, for all inputs", true},
+    {"--output", "DIR", "write each output to DIR/NAME.npy"},
+    {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
+    {"--threads", "N", "at most N threads; results are the same for any N"},
+};
+
+constexpr Example kExamples[] = {
+    {"run bert_base --bind batch=8,seq=77", "a built-in model at some sizes"},
+    {"run model.onnx --input ids=ids.npy --output out", "a file on data; outputs to out/*.npy"},
+    {"run examples/softmax.graph --bind row=2,col=9 --json", "for programs"},
+    {"run resnet18 --bind height=97,width=130 --repeat 20", "any size is as good as another"},
+};
+
+struct Times {
+  double load = 0, compile = 0, specialize = 0, first = 0;
+  Samples repeated;
+};
+
+/// A file name from the name of an output, which may hold anything.
+std::string file_name(const std::string& name) {
+  std::string safe = name;
+  std::ranges::replace_if(safe, [](char c) { return c == '/' || c == '\0'; }, '_');
+  return (safe.starts_with('.') ? "_" : "") + safe + ".npy";
+}
+
+void write_outputs(const std::string& folder, const Graph& graph, const std::vector<Array>& outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    fail("cannot make the folder `{}`: {}", folder, error.message());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    write_npy(std::filesystem::path(folder) / file_name(graph.outputs()[i].name), outputs[i]);
+  }
+}
+
+Json array_json(const std::string& name, const Shape& declared, const Array& value) {
+  return Json::object()
+      .set("name", name)
+      .set("shape", declared.to_string())
+      .set("dtype", tenon::name(value.dtype()))
+      .set("dims", value.dims());
+}
+
+void print_json(const Graph& graph, const PreparedInputs& prepared, const std::vector<Array>& outputs,
+                const CompileReport& report, const Executable& executable, const Times& times) {
+  Json inputs = Json::array();
+  for (size_t i = 0; i < prepared.inputs.size(); ++i) {
+    const NamedArray& input = prepared.inputs[i];
+    inputs.push(array_json(input.name, graph.inputs()[i].shape(), input.value).set("source", input.source));
+  }
+  Json results = Json::array();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Output& output = graph.outputs()[i];
+    results.push(
+        array_json(output.name, output.value.shape(), outputs[i]).set("summary", Summary(outputs[i]).to_json()));
+  }
+  Json sizes = Json::object();
+  for (const auto& [name, size] : prepared.bindings) {
+    sizes.set(name, size);
+  }
+  Json us = Json::object();
+  us.set("load", times.load)
+      .set("compile", times.compile)
+      .set("specialize", times.specialize)
+      .set("first", times.first);
+  us.set("median", times.repeated.median()).set("least", times.repeated.least());
+  Json::object()
+      .set("model", graph.name())
+      .set("bindings", sizes)
+      .set("inputs", inputs)
+      .set("outputs", results)
+      .set("kernels", executable.kernel_count())
+      .set("code", report.code)
+      .set("microseconds", us)
+      .set("repeats", times.repeated.times.size())
+      .print();
+}
+
+/// One line of the table of inputs and outputs.
+struct PortRow {
+  std::string_view word;
+  std::string name, shape, remark;
+};
+
+void print_text(const Graph& graph, const PreparedInputs& prepared, const std::vector<Array>& outputs,
+                const CompileReport& report, const Executable& executable, const Times& times) {
+  const std::string sizes = prepared.bindings.to_string();
+  fmt::print("{}{}{}\n", bold(graph.name()), sizes.empty() ? "" : " at ", sizes);
+  std::vector<PortRow> rows;
+  for (size_t i = 0; i < prepared.inputs.size(); ++i) {
+    rows.push_back({"in", prepared.inputs[i].name, resolve(graph.inputs()[i].shape(), prepared.bindings).to_string(),
+                    prepared.inputs[i].source});
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    rows.push_back({"out", graph.outputs()[i].name,
+                    resolve(graph.outputs()[i].value.shape(), prepared.bindings).to_string(),
+                    Summary(outputs[i]).to_string()});
+  }
+  size_t name_width = 0;
+  size_t shape_width = 0;
+  for (const PortRow& row : rows) {
+    name_width = std::max(name_width, row.name.size());
+    shape_width = std::max(shape_width, row.shape.size());
+  }
+  for (const PortRow& row : rows) {
+    fmt::print("  {:<4}{:<{}}  {:<{}}  {}\n", row.word, row.name, name_width, row.shape, shape_width, row.remark);
+  }
+  fmt::print("  compile     {:>10}   {} steps, {}\n", time_text(times.compile), executable.steps().size(), report.code);
+  fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.specialize));
+  fmt::print("  first run   {:>10}\n", time_text(times.first));
+  const size_t count = times.repeated.times.size();
+  fmt::print("  later runs  {:>10}   {}\n", time_text(times.repeated.median()),
+             count == 1 ? "one run; --repeat N for the median of N"
+                        : fmt::format("median of {}, least {}", count, time_text(times.repeated.least())));
+}
+
+int run(const Arguments& arguments) {
+  Times times;
+  const Progress progress;
+  progress.show("loading");
+  LoadedModel model;
+  times.load = microseconds([&] { model = load_model(arguments.rest()[0], {.weights = true}); });
+  const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
+  const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
+  progress.show("compiling");
+  CompileReport report;
+  std::optional<Executable> executable;
+  times.compile = microseconds([&] { executable = compile(model.graph, {.report = &report}); });
+  times.specialize = microseconds([&] { executable->specialize(prepared.bindings); });
+  progress.show("running");
+  const std::vector<Array> inputs = prepared.arrays();
+  RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
+                     .bindings = prepared.bindings};
+  std::vector<Array> outputs;
+  times.first = microseconds([&] { outputs = executable->run(inputs, options); });
+  const auto repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(1));
+  times.repeated = sample([&] { executable->run(inputs, options); }, repeat, 0);
+  progress.show("");
+  if (const auto folder = arguments.find("--output")) {
+    write_outputs(*folder, model.graph, outputs);
+  }
+  (arguments.has("--json") ? print_json : print_text)(model.graph, prepared, outputs, report, *executable, times);
+  return 0;
+}
+
+}  // namespace
+
+const Verb kRunVerb{
+    .name = "run",
+    .words = "MODEL",
+    .doc = "run a model on files or made-up data, and say what came out and how long it took",
+    .about =
+        "Prints inputs and outputs with named shapes, a summary of each output, and the times to compile (once for "
+        "all sizes), to specialise (once for these sizes) and to run.",
+    .options = kOptions,
+    .examples = kExamples,
+    .run = run};
+
+}  // namespace tenon

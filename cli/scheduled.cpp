@@ -1,0 +1,70 @@
+#include "scheduled.h"
+
+#include <ranges>
+
+#include "compiler/pipeline.h"
+#include "ir/walk.h"
+#include "schedule/group.h"
+#include "tenon/models.h"
+
+namespace tenon {
+namespace {
+
+/// Multiply-accumulates of one node: those of a graph that is this node over inputs.
+Extent flops_of(const Node& node) {
+  if (node.as<Contract>() == nullptr && node.as<Conv>() == nullptr && called_graphs(node).empty()) {
+    return 0;
+  }
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    inputs.push_back(input("x" + std::to_string(i), node.inputs[i].shape()));
+  }
+  const Value alone = intern(node.op, inputs, node.shapes, node.constraints);
+  return 2 * count_macs(Graph("alone", inputs, {{"y", alone}}));
+}
+
+}  // namespace
+
+std::unordered_map<const Node*, size_t> ScheduledGraph::step_of() const {
+  std::unordered_map<const Node*, size_t> result;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const Node* node : steps[i].nodes) {
+      result.emplace(node, i);
+    }
+  }
+  for (const Node* node : std::views::reverse(graph.nodes())) {
+    const auto user = result.find(node);
+    if (user == result.end()) {
+      continue;
+    }
+    const size_t step = user->second;
+    for (const Value& operand : node->inputs) {
+      if (operand.node().as<Input>() == nullptr && operand.node().as<Constant>() == nullptr) {
+        result.emplace(&operand.node(), step);
+      }
+    }
+  }
+  return result;
+}
+
+ScheduledGraph scheduled(const Graph& graph, const CompileOptions& options) {
+  std::vector<PassRun> runs;
+  ScheduledGraph result{.graph = optimize(graph, options, runs), .steps = {}};
+  MapPrograms programs;
+  const Roles roles(result.graph, programs);
+  for (const GroupedStep& grouped : group(result.graph, roles, programs, {.fuse = options.fuse})) {
+    ScheduledStep& step = result.steps.emplace_back();
+    if (grouped.host != nullptr) {
+      step.nodes.push_back(grouped.host);
+    }
+    for (const Group& part : grouped.groups) {
+      step.nodes.insert(step.nodes.end(), part.nodes.begin(), part.nodes.end());
+    }
+    for (const Node* node : step.nodes) {
+      step.flops += flops_of(*node);
+    }
+  }
+  return result;
+}
+
+}  // namespace tenon

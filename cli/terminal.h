@@ -1,0 +1,29 @@
+// What only a terminal gets: colours and progress. In a pipe and in a file there is neither.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tenon {
+
+/// Words that stand out on standard output: as they are unless that is a terminal, and where NO_COLOR is set.
+std::string bold(std::string_view text);
+std::string faint(std::string_view text);
+std::string red(std::string_view text);
+std::string green(std::string_view text);
+
+/// A line on standard error that is overwritten by the next one and gone with the object.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::string_view line) const;
+
+ private:
+  bool terminal_;
+};
+
+}  // namespace tenon
