@@ -106,6 +106,7 @@ class TileEmitter {
 
  private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
+  unsigned lanes() const { return static_cast<unsigned>(e_.shape.lanes); }
   llvm::Value* step(int index) const { return steps_[static_cast<size_t>(index)]; }
   llvm::Value* advance(llvm::Value* pointer, llvm::Value* bytes) {
     return b_.CreateGEP(b_.getInt8Ty(), pointer, bytes);
@@ -137,12 +138,11 @@ class TileEmitter {
           b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), function_->getArg(4), static_cast<uint64_t>(i))));
     if (!part_) return;
     llvm::Value* const rest =
-        b_.CreateSub(function_->getArg(3), b_.getInt64(static_cast<uint64_t>((vectors_ - 1) * e_.shape.lanes)));
+        b_.CreateSub(function_->getArg(3), b_.getInt64(static_cast<uint64_t>(vectors_ - 1) * lanes()));
     std::vector<llvm::Constant*> numbers;
     for (int i = 0; i < e_.shape.lanes; ++i)
       numbers.push_back(b_.getInt32(static_cast<uint32_t>(i)));
-    llvm::Value* const limit =
-        b_.CreateVectorSplat(static_cast<unsigned>(e_.shape.lanes), b_.CreateTrunc(rest, b_.getInt32Ty()));
+    llvm::Value* const limit = b_.CreateVectorSplat(lanes(), b_.CreateTrunc(rest, b_.getInt32Ty()));
     mask_ = b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), limit);
   }
 
@@ -191,8 +191,10 @@ class TileEmitter {
 
   Values body(const std::vector<llvm::PHINode*>& lefts, llvm::Value* right, const std::vector<llvm::PHINode*>& sums) {
     llvm::Value* const ahead = advance(right, b_.CreateMul(step(2), b_.getInt64(kRightAhead)));
+    // The widest tile of one row is for operands in cache, and has nothing else to hide the prefetches behind.
+    const bool fetches = rows_ > 1 || vectors_ <= 2 * e_.shape.vectors;
     const auto load_right = [&](int v) {
-      if (rows_ > 1) prefetch(advance(ahead, int64_t{v} * e_.shape.lanes * bytes_), false);
+      if (fetches) prefetch(advance(ahead, int64_t{v} * e_.shape.lanes * bytes_), false);
       return load(advance(right, int64_t{v} * e_.shape.lanes * bytes_),
                   e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
     };
@@ -200,11 +202,11 @@ class TileEmitter {
       llvm::Value* const place = row_start(lefts[static_cast<size_t>(row / 3)], row % 3, step(0));
       llvm::Value* const element =
           b_.CreateAlignedLoad(sum_->getElementType(), place, llvm::Align(static_cast<uint64_t>(bytes_)));
-      return b_.CreateVectorSplat(static_cast<unsigned>(e_.shape.lanes), element);
+      return b_.CreateVectorSplat(lanes(), element);
     };
     Values next(sums.size());
     const auto add = [&](int row, int v, llvm::Value* left, llvm::Value* column) {
-      const auto index = static_cast<size_t>(row * vectors_ + v);
+      const auto index = static_cast<size_t>(row) * static_cast<size_t>(vectors_) + static_cast<size_t>(v);
       next[index] = e_.target.fma ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum_}, {left, column, sums[index]})
                                   : b_.CreateFAdd(sums[index], b_.CreateFMul(left, column));
     };

@@ -15,13 +15,14 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
   const int sums = many ? 24 : 12;
   shape.widths.resize(static_cast<size_t>(shape.rows) + 1);
   for (int rows = 1; rows <= shape.rows; ++rows) {
-    auto& widths = shape.widths[static_cast<size_t>(rows)];
-    for (int each = 1; each <= shape.vectors; ++each)
+    std::vector<int>& widths = shape.widths[static_cast<size_t>(rows)];
+    for (int each = 1; each <= shape.vectors; ++each) {
       widths.push_back(each);
-    const int most = std::min(sums / rows, 12);
-    for (int each = 2 * shape.vectors; each < most; each *= 2)
-      widths.push_back(each);
-    if (most > shape.vectors) widths.push_back(most);
+    }
+    for (const int each : {2 * shape.vectors, 6 * shape.vectors}) {
+      const int width = std::min(each, sums / rows);
+      if (width > widths.back()) widths.push_back(width);
+    }
   }
   return shape;
 }
