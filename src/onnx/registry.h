@@ -43,9 +43,9 @@ std::vector<OperatorEntry> sequence_operators();
 std::vector<OperatorEntry> quant_operators();
 std::vector<OperatorEntry> loss_operators();
 std::vector<OperatorEntry> signal_operators();
-std::vector<OperatorEntry> random_operators();
 std::vector<OperatorEntry> vision_operators();
 std::vector<OperatorEntry> training_operators();
+std::vector<OperatorEntry> text_operators();
 std::vector<OperatorEntry> microsoft_operators();
 
 }  // namespace tenon::importer
