@@ -29,14 +29,11 @@ Results scatter_positions(const NodeCall& call) {
 
 /// The values are [off, on] and need not be known; depth is.
 Results one_hot_values(const NodeCall& call) {
-  const Value& indices = call.x(0);
-  const Value index = is_float(indices.dtype()) ? cast(indices, Dtype::i64) : indices;
-  const Value on = one_hot(cast(index, Dtype::i64), call.extent(1), Dtype::boolean, 1, 0, call.axis("axis", -1));
-  const std::vector<Value> values = unstack(call.x(2));
-  if (values.size() != 2) {
-    fail("input 2 has {} elements, must have two", values.size());
-  }
-  return select(on, values[1], values[0]);
+  const Value on = one_hot(cast(call.x(0), Dtype::i64), call.extent(1), Dtype::boolean, 1, 0, call.axis("axis", -1));
+  const Value& values = call.x(2);
+  call.require_equal(values.shape().element_count(), 2);
+  const auto value = [&](int64_t i) { return reshape(slice_axis(values, 0, i, i + 1), {}); };
+  return select(on, value(1), value(0));
 }
 
 Results top_k_of(const NodeCall& call, const Extent& k) {

@@ -188,8 +188,12 @@ Results resize_new(const NodeCall& call) {
   const double coefficient = call.number_attribute("cubic_coeff_a", -0.75);
   const bool exclude = call.flag("exclude_outside");
   const bool antialias = call.flag("antialias");
-  const bool is_common = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel" ||
-                         coordinates == "align_corners" || coordinates == "asymmetric";
+  // Corners of a result whose exact size is a fraction lie where that fraction ends.
+  const bool has_fraction =
+      !has_sizes && std::ranges::any_of(wanted.scales, [](double scale) { return scale != std::floor(scale); });
+  const bool is_common = !(coordinates == "align_corners" && has_fraction) &&
+                         (coordinates == "half_pixel" || coordinates == "pytorch_half_pixel" ||
+                          coordinates == "align_corners" || coordinates == "asymmetric");
   if (!is_common || (exclude && mode == "cubic") || (antialias && mode != "nearest")) {
     return resized_by_table(call, wanted,
                             {.mode = mode,

@@ -8,10 +8,11 @@
 namespace tenon::importer {
 namespace {
 
-size_t position_in(const NodeCall& call, size_t operand, size_t size) {
+/// A position before one of `size` elements; with `behind`, also behind the last.
+size_t position_in(const NodeCall& call, size_t operand, size_t size, bool behind = false) {
   int64_t position = call.integer(operand);
   position += position < 0 ? static_cast<int64_t>(size) : 0;
-  if (position < 0 || position >= static_cast<int64_t>(size)) {
+  if (position < 0 || position >= static_cast<int64_t>(size) + (behind ? 1 : 0)) {
     fail("position {} is not in a sequence of {}", position, size);
   }
   return static_cast<size_t>(position);
@@ -31,7 +32,7 @@ Results at(const NodeCall& call) {
 
 Results insert(const NodeCall& call) {
   Items list = call.sequence(0);
-  const size_t position = call.has(2) ? position_in(call, 2, list.size() + 1) : list.size();
+  const size_t position = call.has(2) ? position_in(call, 2, list.size(), true) : list.size();
   list.insert(list.begin() + static_cast<std::ptrdiff_t>(position), call.item(1));
   return Item::list(std::move(list));
 }

@@ -76,22 +76,37 @@ Results tf_idf(const NodeCall& call) {
   if (width < 0 || width > (1 << 20) || skips > *words + 1) {
     fail("{} columns or {} skips are not supported", width, skips);
   }
-  Value counts = full(shape(Dtype::f32, rows.shape().axis(0), width), 0);
+  // Columns of counts, the first of them zeros for columns that no n-gram has.
+  std::vector<Value> counts = {full(shape(Dtype::f32, rows.shape().axis(0), 1), 0)};
+  std::vector<int64_t> source(static_cast<size_t>(width), 0);
+  int64_t placed_grams = 1;
   for (const Grams& grams : read_pool(call)) {
     const auto length = static_cast<int64_t>(grams.words.size());
     if (length < shortest || length > longest || grams.columns.empty()) {
       continue;
     }
-    const Value columns = constant(Array::from({static_cast<int64_t>(grams.columns.size())}, grams.columns));
+    std::optional<Value> sum;
     for (int64_t skip = 0; skip <= (length == 1 ? 0 : skips); ++skip) {
       if ((length - 1) * (skip + 1) < *words) {
-        counts = counts + scatter(full(counts.shape(), 0), transpose(count_grams(rows, grams, skip + 1)), {columns},
-                                  {.axes = {1}});
+        const Value found = count_grams(rows, grams, skip + 1);
+        sum = sum ? *sum + found : found;
       }
     }
+    if (!sum) {
+      continue;
+    }
+    counts.push_back(*sum);
+    for (const int64_t column : grams.columns) {
+      if (column < 0) {
+        fail("an index of an n-gram is {}", column);
+      }
+      source[static_cast<size_t>(column)] = placed_grams++;
+    }
   }
+  const Value table = counts.size() == 1 ? counts[0] : concat(counts, 1);
+  const Value frequencies = take(table, constant(Array::from({width}, source)), 1);
   const std::string mode = call.text_attribute("mode", "TF");
-  Value result = mode == "IDF" ? cast(gt(counts, 0), Dtype::f32) : counts;
+  Value result = mode == "IDF" ? cast(gt(frequencies, 0), Dtype::f32) : frequencies;
   const std::vector<double> weights = call.numbers_attribute("weights");
   if (mode != "TF" && !weights.empty()) {
     std::vector<float> placed(static_cast<size_t>(width), 1.0F);

@@ -39,7 +39,7 @@ Value as_number(const Value& x, Dtype dtype) { return cast(x.rank() == 0 ? x : r
 
 Results adagrad(const NodeCall& call) {
   const Lists lists = read_lists(call, 3);
-  const double epsilon = call.number_attribute("epsilon", 0);
+  const double epsilon = call.number_attribute("epsilon", 1e-6);
   const double decay = call.number_attribute("decay_factor", 0);
   const double norm = call.number_attribute("norm_coefficient", 0);
   std::vector<std::vector<Value>> results(2);
@@ -78,7 +78,7 @@ Results adam(const NodeCall& call) {
   const Lists lists = read_lists(call, 4);
   const double alpha = call.number_attribute("alpha", 0.9);
   const double beta = call.number_attribute("beta", 0.999);
-  const double epsilon = call.number_attribute("epsilon", 0);
+  const double epsilon = call.number_attribute("epsilon", 1e-6);
   const double norm = call.number_attribute("norm_coefficient", 0);
   const double after = call.number_attribute("norm_coefficient_post", 0);
   std::vector<std::vector<Value>> results(3);

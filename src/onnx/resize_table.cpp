@@ -23,7 +23,7 @@ double source_position(int64_t at, const ResizeAxis& axis, const std::string& ru
     return (x + 0.5) / axis.scale - 0.5 + (exact > 0 ? from / 2 * (1 - to / exact) : 0);
   }
   if (rule == "align_corners") {
-    return axis.to > 1 ? x * (from - 1) / (to - 1) : 0;
+    return axis.to > 1 ? x * (from - 1) / (from * axis.scale - 1) : 0;
   }
   if (rule == "asymmetric") {
     return x / axis.scale;

