@@ -24,6 +24,8 @@ class Binder {
   /// Nothing depends on sizes: all calls that have a key are the same.
   bool is_static() const { return is_static_; }
 
+  size_t key_size() const { return key_size_; }
+
   /// Names from inputs, `known` and constraints; all constraints hold.
   Bindings bind(std::span<const Operand> inputs, const Bindings& known) const;
 

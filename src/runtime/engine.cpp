@@ -173,6 +173,7 @@ void Engine::prepare_memory(const Specialization& s) {
   memory_.prepare(sizes);
   const RunStates::Lease state(states_);  // there is one then
   Execution::reserve(context_, *state);
+  state->key.reserve(binder_.key_size());
   thread_scratch(1);
 }
 

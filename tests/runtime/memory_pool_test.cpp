@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "tenon/error.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -47,6 +49,38 @@ TEST(MemoryPool, KeepsNoMoreThanItsLimit) {
   EXPECT_EQ(pool.counters().idle, 9 * 1024);
   pool.take(100000);
   EXPECT_EQ(pool.counters().idle, 9 * 1024);
+}
+
+TEST(MemoryPool, KeepsWhatWasUsedLast) {
+  MemoryPool pool(5000);
+  pool.take(1024);
+  pool.take(2048);
+  pool.take(1024);  // used again
+  pool.take(3000);  // in place of the 2048
+  EXPECT_EQ(pool.counters().idle, 1024 + 3072);
+  EXPECT_EQ(pool.counters().total, 1024 + 3072);
+  EXPECT_EQ(pool.counters().peak, 1024 + 2048 + 3072);
+  pool.set_idle_limit(2000);
+  EXPECT_EQ(pool.counters().idle, 0) << "the 1024 waited longer than the 3072, which is too large now";
+}
+
+TEST(MemoryPool, PreparedBlocksWait) {
+  MemoryPool pool(100000);
+  pool.prepare(std::vector<int64_t>{1000, 1000, 5000});
+  EXPECT_EQ(pool.counters().idle, 1024 + 1024 + 6144);
+  pool.prepare(std::vector<int64_t>{1000, 900});
+  EXPECT_EQ(pool.counters().idle, 1024 + 1024 + 6144) << "they are there";
+  pool.prepare(std::vector<int64_t>{1000000});
+  EXPECT_EQ(pool.counters().total, 1024 + 1024 + 6144) << "could not be kept";
+}
+
+TEST(MemoryPool, ABlockIsGivenBackOnce) {
+  MemoryPool pool(1 << 20);
+  std::byte* const block = pool.acquire(100);
+  pool.release(block);
+  EXPECT_THROW(pool.release(block), InternalError);
+  EXPECT_EQ(pool.acquire(100), block);
+  pool.release(block);
 }
 
 TEST(MemoryPool, MemoryOutlivesThePool) {
