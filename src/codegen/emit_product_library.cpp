@@ -20,6 +20,10 @@ std::vector<llvm::Function*> emit_functions(const ProductEmission& e) {
       functions.push_back(part);
     }
   }
+  for (int rows = 1; rows <= ProductKernels::kDotRows; ++rows) {
+    functions.push_back(emit_product_dot(e, rows, e.shape.dot_columns[static_cast<size_t>(rows)]));
+    functions.push_back(emit_product_dot(e, rows, 1));
+  }
   return functions;
 }
 
@@ -58,7 +62,7 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
                          .panel = shape.lanes * shape.vectors,
                          .masks = shape.masks,
                          .step = shape.step};
-  size_t count = 2;
+  size_t count = 2 + 2 * size_t{ProductKernels::kDotRows};
   for (const std::vector<int>& widths : shape.widths) {
     count += 2 * widths.size();
   }
@@ -75,6 +79,11 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
       const auto part = reinterpret_cast<ProductMicro>(*next++);
       kernels.tiles[rows][static_cast<size_t>(kernels.widths[rows]++)] = {vectors, full, part};
     }
+  }
+  for (size_t rows = 1; rows < kernels.dots.size(); ++rows) {
+    const auto several = reinterpret_cast<ProductMicro>(*next++);
+    const auto one = reinterpret_cast<ProductMicro>(*next++);
+    kernels.dots[rows] = {shape.dot_columns[rows], several, one};
   }
   return kernels;
 }

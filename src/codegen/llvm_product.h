@@ -23,6 +23,9 @@ struct ProductEmission {
 /// A ProductMicro of `rows` by `vectors`; with `part`, the last vector may have fewer columns.
 llvm::Function* emit_product_tile(const ProductEmission& e, int rows, int vectors, bool part);
 
+/// A ProductMicro for ProductKernels::Dot.
+llvm::Function* emit_product_dot(const ProductEmission& e, int rows, int columns);
+
 /// The two ProductPack functions.
 llvm::Function* emit_pack_rows(const ProductEmission& e);
 llvm::Function* emit_pack_columns(const ProductEmission& e);

@@ -24,6 +24,10 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
       if (width > widths.back()) widths.push_back(width);
     }
   }
+  shape.dot_columns = many ? std::vector{0, 8, 8, 4, 4} : std::vector{0, 8, 4, 4, 2};
+  for (int& columns : shape.dot_columns) {
+    columns = std::min(columns, shape.lanes);
+  }
   return shape;
 }
 

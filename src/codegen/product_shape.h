@@ -15,6 +15,7 @@ struct ProductShape {
   int step = 1;                          // neighbours in depth that one instruction sums
   bool masks = false;                    // loads of part of a vector are instructions
   std::vector<std::vector<int>> widths;  // by rows, in vectors
+  std::vector<int> dot_columns;          // by rows: of a dot product
 };
 
 ProductShape product_shape(const ProductTypes& types, const Target& target);

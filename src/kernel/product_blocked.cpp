@@ -38,6 +38,10 @@ class Blocked {
   }
 
   void run() {
+    if (in_dots()) {
+      dots();
+      return;
+    }
     if (!in_place()) {
       packed(0, call_.columns);
       return;
@@ -63,6 +67,12 @@ class Blocked {
   }
 
  private:
+  /// Whether few rows meet a right operand whose depth is contiguous: packing it would cost more than the product.
+  bool in_dots() const {
+    if (call_.panel > 0 || call_.right_column == 1 || call_.right_depth != 1 || call_.left_depth != 1) return false;
+    return call_.rows <= (call_.depth < 256 ? 8 : 2 * k_.rows);
+  }
+
   /// Whether the right operand is best read where it is.
   bool in_place() const {
     if (call_.panel > 0) return k_.masks || call_.panel % k_.lanes == 0;
@@ -105,6 +115,28 @@ class Blocked {
         return;
       } else {
         --each;
+      }
+    }
+  }
+
+  void dots() {
+    steps_.depth = call_.depth;
+    steps_.accumulate = call_.accumulate;
+    steps_.right_depth = call_.right_column * bytes_;
+    constexpr int64_t kColumns = 8;  // whose right operand stays in cache from rows to rows
+    for (int64_t first = 0; first < call_.columns; first += kColumns) {
+      const int64_t columns = std::min(kColumns, call_.columns - first);
+      for (int64_t row = 0; row < call_.rows; row += ProductKernels::kDotRows) {
+        const int64_t rows = std::min<int64_t>(ProductKernels::kDotRows, call_.rows - row);
+        const ProductKernels::Dot& dot = k_.dots[static_cast<size_t>(rows)];
+        const std::byte* const left = at(call_.left, row * steps_.left_row);
+        for (int64_t column = 0; column < columns;) {
+          const bool several = columns - column >= dot.columns;
+          (several ? dot.several : dot.one)(left, at(call_.right, (first + column) * steps_.right_depth),
+                                            at(call_.tile, row * steps_.tile_row + (first + column) * bytes_), 0,
+                                            &steps_);
+          column += several ? dot.columns : 1;
+        }
       }
     }
   }

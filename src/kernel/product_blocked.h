@@ -13,7 +13,7 @@ namespace tenon {
 struct ProductSteps {
   int64_t left_row = 0;
   int64_t left_depth = 0;
-  int64_t right_depth = 0;
+  int64_t right_depth = 0;  // of dot products: from column to column
   int64_t tile_row = 0;
   int64_t depth = 0;
   int64_t accumulate = 0;
@@ -31,11 +31,19 @@ using ProductPack = void (*)(const void* from, int64_t step, void* to, int64_t c
 struct ProductKernels {
   static constexpr int kMostRows = 16;
   static constexpr int kMostWidths = 6;
+  static constexpr int kDotRows = 4;
 
   struct Tile {
     int vectors = 0;
     ProductMicro full = nullptr;  // all columns of all vectors
     ProductMicro part = nullptr;  // one or more columns of the last vector; null in tiles wider than a panel
+  };
+
+  /// Dot products of operands that are both contiguous along the depth: so many columns at once, or one.
+  struct Dot {
+    int columns = 0;
+    ProductMicro several = nullptr;
+    ProductMicro one = nullptr;
   };
 
   int lanes = 0;                       // columns in a vector
@@ -49,10 +57,13 @@ struct ProductKernels {
   /// By rows, the widths of tiles, narrow ones first; the first one is 1.
   std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};
   std::array<int, kMostRows + 1> widths = {};
+  std::array<Dot, kDotRows + 1> dots = {};  // by rows
 };
 
 /// The product of `call`, where `scratch` is kProductScratchBytes of the caller's, aligned to 64 bytes. The bits are
-/// those of reference_product() unless the target lacks fused multiply-add. Uses one thread and allocates nothing.
+/// those of reference_product() unless the target lacks fused multiply-add, or few rows meet a right operand whose
+/// depth is contiguous: those sums run in an order of their own, which sizes and strides alone decide. Uses one thread
+/// and allocates nothing.
 void blocked_product(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch);
 
 }  // namespace tenon
