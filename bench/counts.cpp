@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -123,7 +124,9 @@ Measured measure(const tenon::Graph& graph) {
 
 int main(int argc, char** argv) {
   bench::Report report(argc, argv);
-  const std::vector<bench::CountGraph> graphs = bench::count_graphs();
+  std::vector<bench::CountGraph> graphs = bench::count_graphs();
+  std::ranges::move(bench::product_graphs(), std::back_inserter(graphs));
+  std::ranges::move(bench::model_graphs(), std::back_inserter(graphs));
   for (const Row& row : kRows) {
     const std::string opponent = row.tinygrad ? fmt::format("tinygrad {}", *row.tinygrad) : "";
     const auto graph = std::ranges::find(graphs, row.name, &bench::CountGraph::name);

@@ -17,5 +17,9 @@ struct CountGraph {
 
 /// Every row without products, for symbolic sizes.
 std::vector<CountGraph> count_graphs();
+/// The rows with products, convolutions and attention.
+std::vector<CountGraph> product_graphs();
+/// Those that are whole models, with their weights.
+std::vector<CountGraph> model_graphs();
 
 }  // namespace bench

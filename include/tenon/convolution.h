@@ -21,8 +21,8 @@ struct ConvOptions {
   std::vector<int64_t> x_dilation = {};  // zeros between the elements of x, x_dilation - 1 of them
 };
 /// x[batch, channel, position...] with w[out channel, channel / groups, offset...], without reversing w:
-/// (low + n + high - span) floordiv stride + 1 positions. Padding is zero; negative padding crops. An axis that is
-/// smaller than the window is an Error.
+/// (low + n + high - span) floordiv stride + 1 positions. Padding is zeros, which count as elements; negative padding
+/// crops. An axis that is smaller than the window is an Error.
 Value conv(const Value& x, const Value& w, const ConvOptions& options = {});
 
 struct ConvTransposeOptions {

@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "codegen/llvm_emit_kernel.h"
+#include "codegen/product_library.h"
 #include "codegen/symbols.h"
+#include "kernel/loop_walk.h"
 
 namespace tenon::codegen {
 
@@ -23,11 +25,27 @@ Jit::Request kernel_request(const loops::Kernel& kernel, const Target& target, c
           }};
 }
 
+namespace {
+
+void prepare_products_of(const loops::Kernel& kernel) {
+  for (const loops::Phase& phase : kernel.phases) {
+    loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
+      if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
+        prepare_products(types_of(kernel, *product));
+      }
+    });
+  }
+}
+
+}  // namespace
+
 std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
                                             const EmitOptions& options) {
   std::vector<Jit::Request> requests;
   for (const loops::Kernel* kernel : kernels)
     requests.push_back(kernel_request(*kernel, jit.target(), options));
+  for (const loops::Kernel* kernel : kernels)
+    prepare_products_of(*kernel);
   std::vector<KernelFunction> functions;
   for (void* address : jit.compile(requests))
     functions.push_back(reinterpret_cast<KernelFunction>(address));

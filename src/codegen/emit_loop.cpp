@@ -53,15 +53,6 @@ void define(Emission& e, int index) {
   }
 }
 
-llvm::Value* trip_count(Emission& e, const loops::Axis& axis) {
-  llvm::Value* const whole = extent(e, axis.extent);
-  if (axis.tile_of < 0) return whole;
-  TENON_CHECK(axis.tile_of != e.vector.axis || e.vector.lanes == 0, "the length of a tile depends on the lane");
-  llvm::Value* const before = e.b.CreateNSWMul(e.axes[static_cast<size_t>(axis.tile_of)], whole);
-  llvm::Value* const left = e.b.CreateNSWSub(extent(e, axis.total), before);
-  return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, left);
-}
-
 /// The vectorised loop over `count` elements in the widths of `plan`.
 void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, llvm::Value* count, bool unit_strides) {
   llvm::Value* done = e.b.getInt64(0);
@@ -148,10 +139,21 @@ void emit_block(Emission& e, const loops::Block& block) {
       store(e, *written);
     } else if (const auto* fed = std::get_if<loops::Accumulate>(&statement.what)) {
       accumulate(e, fed->accumulator);
+    } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
+      emit_product(e, *product);
     } else {
       emit_loop(e, std::get<loops::Loop>(statement.what));
     }
   }
+}
+
+llvm::Value* trip_count(Emission& e, const loops::Axis& axis) {
+  llvm::Value* const whole = extent(e, axis.extent);
+  if (axis.tile_of < 0) return whole;
+  TENON_CHECK(axis.tile_of != e.vector.axis || e.vector.lanes == 0, "the length of a tile depends on the lane");
+  llvm::Value* const before = e.b.CreateNSWMul(e.axes[static_cast<size_t>(axis.tile_of)], whole);
+  llvm::Value* const left = e.b.CreateNSWSub(extent(e, axis.total), before);
+  return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, left);
 }
 
 void counted_loop(Emission& e, llvm::Value* begin, llvm::Value* end, unsigned step,

@@ -135,6 +135,8 @@ void end_accumulators(Emission& e, const std::vector<int>& begins);
 // emit_loop.cpp
 
 void emit_block(Emission& e, const loops::Block& block);
+/// How often the loop over an axis runs here.
+llvm::Value* trip_count(Emission& e, const loops::Axis& axis);
 /// for (i = begin; i < end; i += step) body(i).
 void counted_loop(Emission& e, llvm::Value* begin, llvm::Value* end, unsigned step,
                   const std::function<void(llvm::Value*)>& body);
@@ -143,5 +145,9 @@ void when(Emission& e, llvm::Value* condition, const std::function<void()>& then
 /// condition ? then() : otherwise, where then() runs under the condition alone. A null condition always holds.
 llvm::Value* when(Emission& e, llvm::Value* condition, const std::function<llvm::Value*()>& then,
                   llvm::Value* otherwise);
+
+// emit_product_call.cpp
+
+void emit_product(Emission& e, const loops::Product& product);
 
 }  // namespace tenon::codegen

@@ -24,27 +24,37 @@ struct Meeting {
   size_t in;
 };
 
-/// For each offset of the weights, where it meets elements of x; padding and the zeros between elements are not there.
-std::vector<std::vector<Meeting>> meetings(const Conv& op, const Evaluation& e, const Index& in, const Index& offsets,
-                                           const Index& out) {
+/// Where one offset of the weights meets elements of x, and the positions of the result where it meets padding. The
+/// zeros between elements are not there.
+struct Meetings {
+  std::vector<Meeting> elements;
+  std::vector<size_t> padding;
+};
+
+std::vector<Meetings> meetings(const Conv& op, const Evaluation& e, const Index& in, const Index& offsets,
+                               const Index& out) {
   const Index strides = strides_of(in);
   Index low;
   for (const Extent& padding : op.low) {
     low.push_back(evaluate(padding, e.bindings));
   }
-  std::vector<std::vector<Meeting>> result;
+  std::vector<Meetings> result;
   for_each_index(offsets, [&](const Index& offset, int64_t) {
-    std::vector<Meeting>& here = result.emplace_back();
+    Meetings& here = result.emplace_back();
     for_each_index(out, [&](const Index& place, int64_t number) {
       int64_t position = 0;
       for (size_t i = 0; i < place.size(); ++i) {
         const int64_t at = place[i] * op.stride[i] + offset[i] * op.w_dilation[i] - low[i];
-        if (at < 0 || at % op.x_dilation[i] != 0 || at / op.x_dilation[i] >= in[i]) {
+        if (at < 0 || at > (in[i] - 1) * op.x_dilation[i]) {
+          here.padding.push_back(static_cast<size_t>(number));
+          return;
+        }
+        if (at % op.x_dilation[i] != 0) {
           return;
         }
         position += at / op.x_dilation[i] * strides[i];
       }
-      here.push_back({static_cast<size_t>(number), static_cast<size_t>(position)});
+      here.elements.push_back({static_cast<size_t>(number), static_cast<size_t>(position)});
     });
   });
   return result;
@@ -72,8 +82,13 @@ void convolve(const Conv& op, const Evaluation& e, Array& out) {
         const A* from = x.data() + (n * channels + o / group_outputs * group_channels + c) * in_plane;
         for (size_t k = 0; k < met.size(); ++k) {
           const A weight = w[(o * group_channels + c) * met.size() + k];
-          for (const Meeting& meeting : met[k]) {
+          for (const Meeting& meeting : met[k].elements) {
             plane[meeting.out] += weight * from[meeting.in];
+          }
+          if (weight * A{} != A{}) {  // infinity times the zero of padding
+            for (const size_t place : met[k].padding) {
+              plane[place] += weight * A{};
+            }
           }
         }
       }

@@ -25,6 +25,11 @@ Extent grid_size(const Kernel& kernel, const Phase& phase) {
   return size;
 }
 
+ProductTypes types_of(const Kernel& kernel, const Product& product) {
+  const auto dtype = [&](const Matrix& matrix) { return kernel.buffers.at(static_cast<size_t>(matrix.buffer)).dtype; };
+  return {.left = dtype(product.left), .right = dtype(product.right), .tile = dtype(product.tile)};
+}
+
 Extent scratch_bytes(const Kernel& kernel) {
   Extent bytes = 0;
   for (const Buffer& buffer : kernel.buffers) {

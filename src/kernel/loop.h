@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernel/product.h"
 #include "kernel/reduce_op.h"
 #include "kernel/scalar.h"
 #include "tenon/dtype.h"
@@ -144,8 +145,30 @@ struct Loop {
   Block body;
 };
 
+/// A matrix in a buffer: where it begins, and how far apart its rows and its columns lie, in elements.
+struct Matrix {
+  int buffer = 0;
+  Affine at;
+  Extent row;
+  Extent column;
+
+  friend bool operator==(const Matrix&, const Matrix&) = default;
+};
+
+/// tile[m, n] = the sum over k of left[m, k] * right[k, n], as ProductCall of kernel/product.h describes it. The
+/// statement runs over its own axes, several as if they were one: how often they run is how many rows, columns and
+/// steps there are.
+struct Product {
+  Matrix left;   // m by k
+  Matrix right;  // k by n
+  Matrix tile;   // m by n, in scratch; columns side by side
+  std::vector<int> rows, columns, depth;
+  int adds_after = -1;  // a loop around it over blocks of k: from its second iteration on, the tile is added to
+  int work = 0;         // scratch that the product may use as it likes: kProductScratchBytes
+};
+
 struct Statement {
-  std::variant<Define, Store, Accumulate, Loop> what;
+  std::variant<Define, Store, Accumulate, Loop, Product> what;
 };
 
 /// Iterations of the grid (all of its axes, the last fastest) are independent and run in any order on any thread. All
@@ -188,6 +211,9 @@ std::vector<Extent> runtime_sizes(const Kernel& kernel);
 /// How many iterations the grid of a phase has.
 Extent grid_size(const Kernel& kernel, const Phase& phase);
 
+/// What a product reads and accumulates in.
+ProductTypes types_of(const Kernel& kernel, const Product& product);
+
 /// Bytes of scratch of one grid iteration: every scratch buffer, each rounded up to 64.
 Extent scratch_bytes(const Kernel& kernel);
 
@@ -198,7 +224,8 @@ std::string to_string(const Kernel& kernel, bool canonical = false);
 /// TENON_CHECKs that the kernel is well-formed: values are defined before use in a block that is still open, by loops
 /// that bind all the axes they need (blocks side by side may each define a value, which then is computed in both);
 /// accumulators begin and are fed inside their loop; buffers are used by role;
-/// tiles name axes bound outside; vectorised loops do not nest; addresses hold no division.
+/// tiles name axes bound outside; vectorised loops do not nest; products stand in no vectorised loop; addresses hold no
+/// division.
 void verify(const Kernel& kernel);
 
 }  // namespace tenon::loops

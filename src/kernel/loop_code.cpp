@@ -164,6 +164,22 @@ class Preparer {
     }
   }
 
+  MatrixCode matrix(const Matrix& matrix) {
+    return {
+        .buffer = matrix.buffer, .at = affine(matrix.at), .row = number(matrix.row), .column = number(matrix.column)};
+  }
+
+  void add(const Product& product) {
+    push(ProductCode{.types = types_of(kernel_, product),
+                     .left = matrix(product.left),
+                     .right = matrix(product.right),
+                     .tile = matrix(product.tile),
+                     .rows = product.rows,
+                     .columns = product.columns,
+                     .depth = product.depth,
+                     .adds_after = product.adds_after});
+  }
+
   std::vector<InstructionCode>& phase() { return code_.phases.back().code; }
   void push(InstructionCode code) { phase().push_back(std::move(code)); }
 

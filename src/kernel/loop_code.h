@@ -79,7 +79,21 @@ struct LoopCode {
   std::vector<int> captures;                 // vectorised: values from outside, the same in every lane
 };
 
-using InstructionCode = std::variant<LoadCode, StoreCode, PositionCode, ComputeCode, AccumulateCode, LoopCode>;
+struct MatrixCode {
+  int buffer = 0;
+  AffineCode at;
+  size_t row = 0, column = 0;
+};
+
+struct ProductCode {
+  ProductTypes types;
+  MatrixCode left, right, tile;
+  std::vector<int> rows, columns, depth;
+  int adds_after = -1;
+};
+
+using InstructionCode =
+    std::variant<LoadCode, StoreCode, PositionCode, ComputeCode, AccumulateCode, LoopCode, ProductCode>;
 
 struct AxisCode {
   size_t extent = 0;

@@ -159,6 +159,26 @@ class Printer {
     return text;
   }
 
+  std::string line(const Product& product) const {
+    return fmt::format("{} {}= {} * {} over {} by {} by {}{}", matrix(product.tile), product.adds_after < 0 ? "" : "+",
+                       matrix(product.left), matrix(product.right), axes(product.rows), axes(product.columns),
+                       axes(product.depth),
+                       product.adds_after < 0 ? "" : " after the first " + axis_name(product.adds_after));
+  }
+
+  std::string matrix(const Matrix& matrix) const {
+    return fmt::format("b{}[{} + ({}, {})]", matrix.buffer, affine(matrix.at), extent(matrix.row),
+                       extent(matrix.column));
+  }
+
+  std::string axes(const std::vector<int>& axes) const {
+    std::vector<std::string> names;
+    for (const int axis : axes) {
+      names.push_back(axis_name(axis));
+    }
+    return names.empty() ? "1" : fmt::format("{}", fmt::join(names, "."));
+  }
+
   std::string value(const Load& load, Dtype) const {
     std::string at = load.at == Affine{} && !load.lookups.empty() ? "" : affine(load.at);
     std::string checks;

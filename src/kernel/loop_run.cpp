@@ -145,6 +145,34 @@ class Launch {
                reinterpret_cast<const int64_t*>(reg(into.what.position)), lanes_);
   }
 
+  void step(const ProductCode& product) {
+    const auto count = [&](const std::vector<int>& axes) {
+      int64_t product_of_all = 1;
+      for (const int axis : axes) {
+        product_of_all *= trip_count(axis);
+      }
+      return product_of_all;
+    };
+    reference_product(product.types,
+                      {.left = begin_of(product.left),
+                       .left_row = numbers_[product.left.row],
+                       .left_depth = numbers_[product.left.column],
+                       .right = begin_of(product.right),
+                       .right_depth = numbers_[product.right.row],
+                       .right_column = numbers_[product.right.column],
+                       .tile = begin_of(product.tile),
+                       .tile_row = numbers_[product.tile.row],
+                       .rows = count(product.rows),
+                       .columns = count(product.columns),
+                       .depth = count(product.depth),
+                       .accumulate = product.adds_after >= 0 && axes_[static_cast<size_t>(product.adds_after)] > 0});
+  }
+
+  std::byte* begin_of(const MatrixCode& matrix) const {
+    const auto buffer = static_cast<size_t>(matrix.buffer);
+    return buffers_[buffer] + place(matrix.at).start * static_cast<int64_t>(byte_size(code_.buffers[buffer].dtype));
+  }
+
   void step(const LoopCode&) { TENON_CHECK(false, "loops are not steps"); }
 
   int64_t trip_count(int axis) const {

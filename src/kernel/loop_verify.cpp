@@ -141,6 +141,38 @@ class Verifier {
     }
   }
 
+  void check(const Product& product) {
+    require(!vectorized_, "a product inside a vectorised loop");
+    check_operand(product.left);
+    check_operand(product.right);
+    for (const int buffer : {product.tile.buffer, product.work}) {
+      require(has(kernel_.buffers, buffer) && at(kernel_.buffers, buffer).role == Role::scratch, "b{} is no scratch",
+              buffer);
+    }
+    check_affine(product.tile.at);
+    require(product.tile.column == Extent(1), "the columns of the tile lie apart");
+    require(product.tile.buffer != product.left.buffer && product.tile.buffer != product.right.buffer,
+            "the product reads its tile");
+    require(is_product(types_of(kernel_, product)), "no product has these types");
+    require(product.adds_after < 0 || (has(kernel_.axes, product.adds_after) && at(bound_, product.adds_after)),
+            "the axis that counts blocks of k is not bound outside");
+    for (const std::vector<int>* axes : {&product.rows, &product.columns, &product.depth}) {
+      for (const int axis : *axes) {
+        require(has(kernel_.axes, axis) && !at(bound_, axis), "axis {} is bound outside, or there is none", axis);
+        const int counter = at(kernel_.axes, axis).tile_of;
+        require(counter < 0 || at(bound_, counter), "the axis that counts tiles of axis {} is not bound outside", axis);
+      }
+    }
+    at(written_, product.tile.buffer) = true;
+  }
+
+  void check_operand(const Matrix& matrix) const {
+    require(has(kernel_.buffers, matrix.buffer), "there is no buffer b{}", matrix.buffer);
+    require(at(kernel_.buffers, matrix.buffer).role == Role::input || at(written_, matrix.buffer),
+            "b{} is read before it is written", matrix.buffer);
+    check_affine(matrix.at);
+  }
+
   void define_results(int accumulator) {
     const Accumulator& from = at(kernel_.accumulators, accumulator);
     for (size_t i = 0; i < kernel_.values.size(); ++i) {

@@ -36,6 +36,15 @@ void for_each_extent(const std::vector<Bound>& bounds, const F& f) {
 }
 
 template <class F>
+void for_each_extent(const Product& product, const F& f) {
+  for (const Matrix* matrix : {&product.left, &product.right, &product.tile}) {
+    for_each_extent(matrix->at, f);
+    f(matrix->row);
+    f(matrix->column);
+  }
+}
+
+template <class F>
 void for_each_extent(const Value& value, const F& f) {
   if (const auto* load = std::get_if<Load>(&value.what)) {
     for_each_extent(load->at, f);
@@ -71,6 +80,8 @@ void for_each_extent(const Kernel& kernel, const F& f) {
       } else if (const auto* store = std::get_if<Store>(&statement.what)) {
         for_each_extent(store->at, f);
         for_each_extent(store->inside, f);
+      } else if (const auto* product = std::get_if<Product>(&statement.what)) {
+        for_each_extent(*product, f);
       }
     });
   }

@@ -55,7 +55,7 @@ struct Part {
 };
 
 /// The most scratch that a thread uses before a part for long rows takes over, in bytes.
-inline constexpr int64_t kMostScratch = int64_t{512} << 10;
+inline constexpr int64_t kMostScratch = int64_t{1} << 20;
 
 /// What the interpreter of the graph does, or a body that was compiled on its own: arrays in, arrays out.
 using HostFunction = std::function<std::vector<Array>(const std::vector<Array>& inputs, const Bindings& bindings)>;

@@ -12,6 +12,17 @@ int64_t cost_of(const loops::Value& value) {
   return compute == nullptr ? 1 : cost(compute->prim, compute->operand_dtype);
 }
 
+/// Multiply-adds of registers full of elements, two at once.
+Extent work_of(const loops::Kernel& kernel, const loops::Product& product) {
+  Extent steps = 1;
+  for (const std::vector<int>* axes : {&product.rows, &product.columns, &product.depth}) {
+    for (const int axis : *axes) {
+      steps *= kernel.axes.at(static_cast<size_t>(axis)).extent;
+    }
+  }
+  return steps;
+}
+
 Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
   int64_t here = 0;
   Extent inside = 0;
@@ -20,6 +31,8 @@ Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
       inside += kernel.axes.at(static_cast<size_t>(loop->axis)).extent * work_of(kernel, loop->body);
     } else if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
       here += cost_of(kernel.values.at(static_cast<size_t>(define->value)));
+    } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
+      inside += work_of(kernel, *product);
     } else {
       here += 1;
     }

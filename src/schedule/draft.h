@@ -54,7 +54,7 @@ void name_sizes(Draft& draft);
 int tile_axis(Draft& draft, int axis, const Extent& size);
 
 /// Mark the axes that vector lanes run along. Loops in `grid` run around everything; one of them is cut into tiles when
-/// lanes run along it.
-void choose_vector_axes(Draft& draft, AxisSet grid);
+/// lanes run along it, unless only what is inside may have lanes.
+void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only = false);
 
 }  // namespace tenon

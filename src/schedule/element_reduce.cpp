@@ -197,10 +197,12 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
   Mask inside = mask;
   inside.insert(inside.end(), bounds.begin(), bounds.end());
   const Dtype dtype = compute_dtype(value.dtype());
-  int product = values_.compute(Prim::mul, dtype, {emit(x, at, inside), emit(w, weight, mask)});
-  if (const int condition = values_.condition(bounds); condition >= 0) {
-    product = values_.select(condition, product, values_.constant(dtype, 0));  // 0 * infinity is no padding
+  int element = emit(x, at, inside);
+  const auto* load = std::get_if<loops::Load>(&kernel_.values[static_cast<size_t>(element)].what);
+  if (const int condition = values_.condition(bounds); condition >= 0 && !(load && !load->inside.empty())) {
+    element = values_.select(condition, element, values_.constant(dtype, 0));
   }
+  const int product = values_.compute(Prim::mul, dtype, {element, emit(w, weight, mask)});
   return values_.cast(loops.empty() ? product : reduce(ReduceOp::sum, dtype, product, -1, loops), value.dtype());
 }
 

@@ -123,13 +123,12 @@ std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster
       producer.nest.cost + consumer.nest.cost > kMostCost) {
     return "the kernel is large enough";
   }
-  const bool has_product = std::ranges::any_of(producer.nodes, [](const Node* n) { return is_product(*n); });
   for (const Node* node : consumer.nodes) {
     for (const Value& operand : roles_.operands(*node)) {
       if (!producer.members.contains(&operand.node())) {
         continue;
       }
-      if (reads_elements_often(*node)) {
+      if (reads_elements_often(*node) && !node->as<Contract>()) {
         return fmt::format("{} reads every element several times", op_name(node->op));
       }
       if (node->as<Concat>() && producer.nest.reduces) {
@@ -138,9 +137,6 @@ std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster
       if (node->as<Gather>() && operand == node->inputs[0] && !operand.node().as<Map>()) {
         return "gather reads at positions that data decides";
       }
-    }
-    if (has_product && node->as<Reduce>()) {
-      return "a reduction over the results of a product";
     }
   }
   return std::nullopt;
@@ -224,7 +220,8 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   if (!merged.nest.repeats.empty() && p.nest.repeats.empty() && c.nest.repeats.empty()) {
     return end(fmt::format("{} would be computed again and again", merged.nest.repeats));
   }
-  if (must_save_loads && merged.nest.loads >= p.nest.loads + c.nest.loads) {
+  if (must_save_loads && (merged.nest.loads >= p.nest.loads + c.nest.loads ||
+                          merged.nest.product_loops < std::max(p.nest.product_loops, c.nest.product_loops))) {
     return false;
   }
   take(std::move(merged), producer, consumer);
@@ -262,9 +259,7 @@ void Fusion::fuse_siblings() {
       std::vector<int> readers;
       for (const int id : clusters_reading(value)) {
         const Cluster& cluster = clusters_.at(id);
-        const bool fits = roles_.of(*cluster.nodes[0]) == NodeRole::loop &&
-                          std::ranges::none_of(cluster.nodes, [](const Node* n) { return is_product(*n); });
-        if (fits && bytes(value) >= largest_read(id)) {
+        if (roles_.of(*cluster.nodes[0]) == NodeRole::loop && bytes(value) >= largest_read(id)) {
           readers.push_back(id);
         }
       }

@@ -30,17 +30,28 @@ void write_phases(Draft& draft, bool keep_rows, Nest& nest) {
   for (size_t i = 0; i < draft.stores.size(); ++i) {
     stores.push_back(i);
   }
-  require_chain(draft);
   const AxisSet grid = common_axes(draft, stores);
   const bool has_root = std::ranges::any_of(draft.reductions, [](const DraftReduction& r) { return r.level == 0; });
   const bool has_loops = std::ranges::any_of(draft.stores, [](const DraftStore& s) { return s.axes != 0; });
   if (grid == 0 && !has_root && (has_loops || !draft.reductions.empty())) {
     throw Refusal{"its parts have no loop in common", {}};
   }
-  choose_vector_axes(draft, grid);
-  TreeBuilder tree(draft, keep_rows);
   if (has_root) {
+    require_chain(draft);
+    choose_vector_axes(draft, grid);
+    TreeBuilder tree(draft, keep_rows);
     add_root_phases(draft, tree);
+    nest.repeats = tree.repeats();
+    return;
+  }
+  const TiledProducts tiled = tile_products(draft, stores);
+  require_chain(draft);
+  const bool has_products = !tiled.products.empty();
+  choose_vector_axes(draft, has_products ? tiled.around : grid, has_products);
+  TreeBuilder tree(draft, keep_rows);
+  if (has_products) {
+    tree.add_phase(tiled.grid, stores, tiled.products);
+    nest.product_loops = draft.kernel.phases.back().grid.size();
   } else {
     // Tiling moved the grid: ask again.
     tree.add_phase(common_axes(draft, stores), stores);

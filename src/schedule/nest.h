@@ -36,7 +36,8 @@ struct Nest {
   size_t loads = 0;            // different loads
   size_t cost = 0;             // of compiling it: values, with functions counted several times
   bool reduces = false;
-  std::string repeats;  // a value that is dear and computed more often than it has elements; or empty
+  size_t product_loops = 0;  // that the grid of a kernel with products runs over
+  std::string repeats;       // a value that is dear and computed more often than it has elements; or empty
 };
 
 /// The kernel, or why there is none. A pure function of the request.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "base/fail.h"
 
@@ -90,6 +91,9 @@ void TreeBuilder::block(AxisSet bound, std::vector<Task> tasks) {
       }
       continue;
     }
+    if (in_product_) {
+      note_repeats(nests[i], bound);
+    }
     std::unordered_map<int, int> kept;
     if (keep_rows_) {
       kept = keep_for(nests, i, bound);
@@ -160,7 +164,80 @@ void TreeBuilder::open_nest(AxisSet bound, const Nest& nest) {
   }
 }
 
-void TreeBuilder::add_phase(AxisSet grid, const std::vector<size_t>& stores) {
+std::vector<Task> TreeBuilder::tasks_of(const std::vector<size_t>& stores, AxisSet bound) const {
+  std::vector<Task> tasks;
+  for (const size_t store : stores) {
+    tasks.push_back(
+        {.is_store = true, .index = store, .remaining = draft_.stores[store].axes & ~bound, .begins = false});
+  }
+  return tasks;
+}
+
+/// What is stored for a product must not be reduced again for every tile of the other side.
+void TreeBuilder::note_repeats(const Nest& nest, AxisSet bound) {
+  for (const Task& task : nest.tasks) {
+    if (task.begins && repeats_.empty() && !is_subset(bound, draft_.reductions[task.index].level)) {
+      repeats_ = name(draft_.accumulator(draft_.reductions[task.index]).op);
+    }
+  }
+}
+
+/// Whether a value is computed from the tiles of these products.
+bool TreeBuilder::reads(int value, std::span<const DraftProduct> products) const {
+  std::vector<int> pending{value};
+  std::unordered_set<int> seen;
+  while (!pending.empty()) {
+    const int next = pending.back();
+    pending.pop_back();
+    if (!seen.insert(next).second) {
+      continue;
+    }
+    if (const auto* load = std::get_if<loops::Load>(&draft_.value(next).what);
+        load && std::ranges::any_of(products, [&](const DraftProduct& product) {
+          return product.statement.tile.buffer == load->buffer;
+        })) {
+      return true;
+    }
+    if (const DraftReduction* reduction = draft_.reduction_of(next)) {
+      pending.push_back(draft_.accumulator(*reduction).input);
+    }
+    std::ranges::copy(operands_of(draft_.value(next)), std::back_inserter(pending));
+  }
+  return false;
+}
+
+/// Products in order, each after what is stored for it. Stores that need no later product are written beside that: they
+/// share its loops.
+void TreeBuilder::add_products(AxisSet grid, std::span<const DraftProduct> products, std::vector<size_t>& stores) {
+  for (size_t i = 0; i < products.size(); ++i) {
+    std::vector<size_t> beside;
+    if (!products[i].operands.empty() && products[i].depth_blocks < 0) {
+      const auto waits = [&](size_t store) { return reads(draft_.stores[store].value, products.subspan(i)); };
+      const auto ready = std::ranges::stable_partition(stores, waits);
+      beside.assign(ready.begin(), ready.end());
+      stores.erase(ready.begin(), ready.end());
+    }
+    product(grid, products[i], beside);
+    forget_rows();
+  }
+}
+
+void TreeBuilder::product(AxisSet bound, const DraftProduct& product, std::vector<size_t> stores) {
+  if (product.depth_blocks >= 0) {
+    open(product.depth_blocks);
+    bound |= axis_bit(product.depth_blocks);
+  }
+  in_product_ = true;
+  stores.insert(stores.begin(), product.operands.begin(), product.operands.end());
+  block(bound, tasks_of(stores, bound));
+  in_product_ = false;
+  open_.back().block.push_back({product.statement});
+  if (product.depth_blocks >= 0) {
+    close(product.depth_blocks, {});
+  }
+}
+
+void TreeBuilder::add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products) {
   AxisSet loops = 0;
   loops::Phase phase;
   std::vector<int> tiles;
@@ -176,12 +253,8 @@ void TreeBuilder::add_phase(AxisSet grid, const std::vector<size_t>& stores) {
   for (const int axis : inside) {
     open(axis);
   }
-  std::vector<Task> tasks;
-  for (const size_t store : stores) {
-    tasks.push_back(
-        {.is_store = true, .index = store, .remaining = draft_.stores[store].axes & ~grid, .begins = false});
-  }
-  block(grid, std::move(tasks));
+  add_products(grid, products, stores);
+  block(grid, tasks_of(stores, grid));
   for (size_t i = inside.size(); i-- > 0;) {
     close(inside[i], {});
   }

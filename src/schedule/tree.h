@@ -1,6 +1,7 @@
 // Puts the loops of a draft into order: phases, nests of loops, and what is defined where.
 #pragma once
 
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -8,6 +9,7 @@
 
 #include "kernel/prim_cost.h"
 #include "schedule/draft.h"
+#include "schedule/products.h"
 
 namespace tenon {
 
@@ -24,9 +26,9 @@ class TreeBuilder {
  public:
   TreeBuilder(Draft& draft, bool keep_rows) : draft_(draft), keep_rows_(keep_rows) {}
 
-  /// A phase that runs these stores and what they need. Its grid is `grid`, but for vectorised axes and the insides of
-  /// tiles, which are loops.
-  void add_phase(AxisSet grid, const std::vector<size_t>& stores);
+  /// A phase that runs these products, then these stores and what they need. Its grid is `grid`, but for vectorised
+  /// axes and the insides of tiles, which are loops.
+  void add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products = {});
 
   /// Rows that a phase kept are gone with it: what reads them computes them again in the next.
   void forget_rows();
@@ -52,11 +54,16 @@ class TreeBuilder {
   };
 
   void block(AxisSet bound, std::vector<Task> tasks);
+  void add_products(AxisSet grid, std::span<const DraftProduct> products, std::vector<size_t>& stores);
+  void product(AxisSet bound, const DraftProduct& product, std::vector<size_t> stores);
+  bool reads(int value, std::span<const DraftProduct> products) const;
+  std::vector<Task> tasks_of(const std::vector<size_t>& stores, AxisSet bound) const;
   void open_nest(AxisSet bound, const Nest& nest);
   void leaf(const Task& task);
   void define(int value);
   void keep(int value, Scope& scope);
   bool is_defined(int value) const;
+  void note_repeats(const Nest& nest, AxisSet bound);
   void open(int axis);
   void close(int axis, std::vector<int> begins);
 
@@ -72,6 +79,7 @@ class TreeBuilder {
 
   Draft& draft_;
   bool keep_rows_;
+  bool in_product_ = false;  // what is written now is an operand of a product
   std::vector<Scope> open_;
   std::unordered_map<int, std::vector<Kept>> keeping_;  // values that are stored in scratch as soon as they are defined
   std::unordered_map<size_t, int> rewritten_;           // reductions that read scratch: their inputs before

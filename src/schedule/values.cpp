@@ -67,8 +67,8 @@ AxisSet KernelValues::axes(const std::vector<loops::Bound>& bounds) const {
   return set;
 }
 
-int KernelValues::load(loops::Load load) {
-  AxisSet depends = axes_of(load.at) | axes(load.inside);
+int KernelValues::load(loops::Load load, AxisSet also) {
+  AxisSet depends = also | axes_of(load.at) | axes(load.inside);
   for (const loops::Lookup& lookup : load.lookups) {
     depends |= axes(lookup.value);
   }

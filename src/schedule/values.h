@@ -15,7 +15,8 @@ class KernelValues {
  public:
   explicit KernelValues(loops::Kernel& kernel) : kernel_(kernel) {}
 
-  int load(loops::Load load);
+  /// `also`: loops that it depends on though its position does not, because they change what is there.
+  int load(loops::Load load, AxisSet also = 0);
   /// An affine position as an i64.
   int position(const loops::Affine& at);
   int constant(Dtype dtype, double literal);

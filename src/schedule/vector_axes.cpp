@@ -73,7 +73,7 @@ Choice best(const Draft& draft, const std::vector<Access>& all, AxisSet among, A
 
 }  // namespace
 
-void choose_vector_axes(Draft& draft, AxisSet grid) {
+void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
   const std::vector<Access> all = accesses(draft);
   // The nests of loops inside the grid, each with lanes of its own.
   std::vector<AxisSet> nests;
@@ -109,7 +109,7 @@ void choose_vector_axes(Draft& draft, AxisSet grid) {
       inner.push_back(choice);
     }
   }
-  if (outer.axis < 0 || (!nests.empty() && inner_gain >= outer.gain)) {
+  if (inside_only || outer.axis < 0 || (!nests.empty() && inner_gain >= outer.gain)) {
     for (const Choice& choice : inner) {
       draft.axis(choice.axis).vectorized = true;
     }

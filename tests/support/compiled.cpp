@@ -1,5 +1,8 @@
 #include "support/compiled.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "support/arrays.h"
 #include "support/equivalence.h"
 #include "tenon/error.h"
@@ -7,6 +10,17 @@
 
 namespace tenon {
 namespace {
+
+/// Of the finite numbers; 0 for none, and for what is no float.
+double largest(const Array& array) {
+  double most = 0;
+  if (array.dtype() == Dtype::f32) {
+    for (const float each : array.values<float>()) {
+      most = std::isfinite(each) ? std::max(most, std::abs(double{each})) : most;
+    }
+  }
+  return most;
+}
 
 testing::AssertionResult matches_at(const Graph& graph, const Executable& executable, const Bindings& bindings,
                                     const CompiledCheck& check) {
@@ -24,7 +38,8 @@ testing::AssertionResult matches_at(const Graph& graph, const Executable& execut
   const std::vector<Array> actual = executable.run(inputs, {.threads = 1, .bindings = bindings});
   const std::vector<Array> threaded = executable.run(inputs, {.threads = 2, .bindings = bindings});
   for (size_t i = 0; i < expected.size(); ++i) {
-    if (const auto result = close(actual[i], expected[i], check.relative, check.absolute); !result) {
+    const double absolute = check.absolute + check.of_largest * largest(expected[i]);
+    if (const auto result = close(actual[i], expected[i], check.relative, absolute); !result) {
       return testing::AssertionFailure() << "output `" << graph.outputs()[i].name << "`: " << result.message();
     }
     if (const auto result = same(threaded[i], actual[i]); !result) {

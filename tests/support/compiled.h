@@ -12,6 +12,7 @@ struct CompiledCheck {
   size_t bindings = 5;  // how many to try; sizes 0 and 1 among them where the graph allows it
   double relative = 2e-5;
   double absolute = 1e-5;
+  double of_largest = 0;  // of the largest number of an output: what cancels in its sums is not lost
 };
 
 /// Compile once and run at several bindings, on random inputs, with one thread and with two: every output must be what
