@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/llvm_product.h"
+#include "codegen/llvm_scalar.h"
 
 namespace tenon::codegen {
 namespace {
@@ -175,6 +176,17 @@ class TileEmitter {
     return b_.CreateMaskedLoad(sum_, place, align, mask, llvm::Constant::getNullValue(sum_));
   }
 
+  /// One step of the right operand, as instructions take it.
+  llvm::Value* load_columns(llvm::Value* place, llvm::Value* mask) {
+    llvm::Type* const type =
+        e_.shape.form == ProductForm::floats ? memory_type(b_.getContext(), e_.shape.right, lanes()) : sum_;
+    const llvm::Align align(byte_size(e_.shape.right));
+    llvm::Value* const memory = mask == nullptr
+                                    ? static_cast<llvm::Value*>(b_.CreateAlignedLoad(type, place, align))
+                                    : b_.CreateMaskedLoad(type, place, align, mask, llvm::Constant::getNullValue(type));
+    return e_.shape.form == ProductForm::floats ? widen({b_, math_options(e_.target)}, e_.shape.right, memory) : memory;
+  }
+
   void store(llvm::Value* value, llvm::Value* place, llvm::Value* mask) {
     const llvm::Align align(static_cast<uint64_t>(bytes_));
     if (mask == nullptr) {
@@ -194,21 +206,20 @@ class TileEmitter {
     // The widest tile of one row is for operands in cache, and has nothing else to hide the prefetches behind.
     const bool fetches = rows_ > 1 || vectors_ <= 2 * e_.shape.vectors;
     const auto load_right = [&](int v) {
-      if (fetches) prefetch(advance(ahead, int64_t{v} * e_.shape.lanes * bytes_), false);
-      return load(advance(right, int64_t{v} * e_.shape.lanes * bytes_),
-                  e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
+      const int64_t offset = int64_t{v} * e_.shape.lanes * e_.shape.right_unit();
+      if (fetches) prefetch(advance(ahead, offset), false);
+      return load_columns(advance(right, offset), e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
     };
     const auto load_left = [&](int row) {
       llvm::Value* const place = row_start(lefts[static_cast<size_t>(row / 3)], row % 3, step(0));
       llvm::Value* const element =
-          b_.CreateAlignedLoad(sum_->getElementType(), place, llvm::Align(static_cast<uint64_t>(bytes_)));
+          b_.CreateAlignedLoad(sum_->getElementType(), place, llvm::Align(byte_size(e_.shape.left)));
       return b_.CreateVectorSplat(lanes(), element);
     };
     Values next(sums.size());
     const auto add = [&](int row, int v, llvm::Value* left, llvm::Value* column) {
       const auto index = static_cast<size_t>(row) * static_cast<size_t>(vectors_) + static_cast<size_t>(v);
-      next[index] = e_.target.fma ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum_}, {left, column, sums[index]})
-                                  : b_.CreateFAdd(sums[index], b_.CreateFMul(left, column));
+      next[index] = product_step({e_, b_}, left, column, sums[index]);
     };
     // Whatever there is less of stays in registers; the other passes through one.
     if (rows_ < vectors_) {

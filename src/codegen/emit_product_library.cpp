@@ -11,7 +11,7 @@ constexpr const char* kSymbol = "products";
 
 /// The functions of a library in the order in which it hands them out.
 std::vector<llvm::Function*> emit_functions(const ProductEmission& e) {
-  std::vector<llvm::Function*> functions = {emit_pack_rows(e), emit_pack_columns(e)};
+  std::vector<llvm::Function*> functions = {emit_pack_rows(e), emit_pack_columns(e), emit_pack_left(e)};
   for (int rows = 1; rows <= e.shape.rows; ++rows) {
     for (const int vectors : e.shape.widths[static_cast<size_t>(rows)]) {
       // The columns that are left over after the widest tiles: a partial tile does for whole ones too.
@@ -20,7 +20,7 @@ std::vector<llvm::Function*> emit_functions(const ProductEmission& e) {
       functions.push_back(part);
     }
   }
-  for (int rows = 1; rows <= ProductKernels::kDotRows; ++rows) {
+  for (int rows = 1; rows < static_cast<int>(e.shape.dot_columns.size()); ++rows) {
     functions.push_back(emit_product_dot(e, rows, e.shape.dot_columns[static_cast<size_t>(rows)]));
     functions.push_back(emit_product_dot(e, rows, 1));
   }
@@ -47,8 +47,6 @@ std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const Pro
 
 }  // namespace
 
-bool has_product_kernels(const ProductTypes& types) { return types.tile == types.left && types.tile == types.right; }
-
 Jit::Request product_request(const ProductTypes& types, const Target& target) {
   return {.key = fmt::format("products {} {} {}", name(types.left), name(types.right), name(types.tile)),
           .symbol = kSymbol,
@@ -57,12 +55,15 @@ Jit::Request product_request(const ProductTypes& types, const Target& target) {
 
 ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
   const ProductShape shape = product_shape(types, jit.target());
+  const auto bytes = [](Dtype dtype) { return static_cast<int>(byte_size(dtype)); };
   ProductKernels kernels{.lanes = shape.lanes,
                          .rows = shape.rows,
                          .panel = shape.lanes * shape.vectors,
                          .masks = shape.masks,
-                         .step = shape.step};
-  size_t count = 2 + 2 * size_t{ProductKernels::kDotRows};
+                         .step = shape.step,
+                         .left_bytes = bytes(shape.left),
+                         .right_bytes = bytes(shape.right)};
+  size_t count = 3 + 2 * shape.dot_columns.size();
   for (const std::vector<int>& widths : shape.widths) {
     count += 2 * widths.size();
   }
@@ -73,6 +74,8 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
   auto next = addresses.begin();
   kernels.pack_rows = reinterpret_cast<ProductPack>(*next++);
   kernels.pack_columns = reinterpret_cast<ProductPack>(*next++);
+  const auto pack_left = reinterpret_cast<ProductPack>(*next++);
+  if (shape.left != types.left || shape.step > 1) kernels.pack_left = pack_left;
   for (size_t rows = 1; rows < shape.widths.size(); ++rows) {
     for (const int vectors : shape.widths[rows]) {
       const auto full = reinterpret_cast<ProductMicro>(*next++);
@@ -80,7 +83,7 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
       kernels.tiles[rows][static_cast<size_t>(kernels.widths[rows]++)] = {vectors, full, part};
     }
   }
-  for (size_t rows = 1; rows < kernels.dots.size(); ++rows) {
+  for (size_t rows = 1; rows < shape.dot_columns.size(); ++rows) {
     const auto several = reinterpret_cast<ProductMicro>(*next++);
     const auto one = reinterpret_cast<ProductMicro>(*next++);
     kernels.dots[rows] = {shape.dot_columns[rows], several, one};

@@ -20,14 +20,22 @@ struct ProductEmission {
   const Target& target;
 };
 
+/// sum + left * right of one step, in vectors of sums or of what a step holds for them.
+struct ProductStep {
+  const ProductEmission& e;
+  llvm::IRBuilderBase& b;
+};
+llvm::Value* product_step(const ProductStep& context, llvm::Value* left, llvm::Value* right, llvm::Value* sum);
+
 /// A ProductMicro of `rows` by `vectors`; with `part`, the last vector may have fewer columns.
 llvm::Function* emit_product_tile(const ProductEmission& e, int rows, int vectors, bool part);
 
 /// A ProductMicro for ProductKernels::Dot.
 llvm::Function* emit_product_dot(const ProductEmission& e, int rows, int columns);
 
-/// The two ProductPack functions.
+/// The ProductPack functions.
 llvm::Function* emit_pack_rows(const ProductEmission& e);
 llvm::Function* emit_pack_columns(const ProductEmission& e);
+llvm::Function* emit_pack_left(const ProductEmission& e);
 
 }  // namespace tenon::codegen

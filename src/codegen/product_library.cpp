@@ -46,7 +46,7 @@ std::vector<ExternalSymbol> make_symbols(std::index_sequence<Kinds...> /*kinds*/
 void prepare_products(const ProductTypes& types, bool disk_cache) {
   static std::mutex mutex;
   for (size_t kind = 0; kind < kKinds; ++kind) {
-    if (product_kinds()[kind].types != types || !has_product_kernels(types)) continue;
+    if (product_kinds()[kind].types != types) continue;
     std::atomic<const Prepared*>& entry = table()[kind];
     if (entry.load(std::memory_order_acquire) != nullptr) return;
     const std::lock_guard lock(mutex);

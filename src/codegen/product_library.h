@@ -18,9 +18,6 @@ void prepare_products(const ProductTypes& types, bool disk_cache = true);
 /// The functions of product_kinds(). Unless they are prepared they give the same results slowly.
 std::span<const ExternalSymbol> product_symbols();
 
-/// Whether there are kernels for these types; products of others run as reference_product().
-bool has_product_kernels(const ProductTypes& types);
-
 /// The request that makes the kernels of blocked_product() for `target`.
 Jit::Request product_request(const ProductTypes& types, const Target& target);
 

@@ -3,9 +3,37 @@
 #include <algorithm>
 
 namespace tenon::codegen {
+namespace {
+
+void choose_integers(ProductShape& shape, const ProductTypes& types, const Target& target) {
+  const bool x86 = target.triple.starts_with("x86_64");
+  const bool mixed = types.left != types.right;
+  // Intel's instruction takes one signed and one unsigned byte, ARM's first ones two alike.
+  if (x86 ? mixed && target.i8_dot : mixed ? target.i8_matmul : target.i8_dot) {
+    shape.form = ProductForm::bytes;
+    shape.left = types.left;
+    shape.right = types.right;
+    shape.step = 4;
+  } else if (x86) {
+    shape.form = ProductForm::pairs;
+    shape.left = shape.right = Dtype::i16;
+    shape.step = 2;
+  } else {
+    shape.form = ProductForm::words;
+    shape.left = shape.right = Dtype::i32;
+  }
+}
+
+}  // namespace
 
 ProductShape product_shape(const ProductTypes& types, const Target& target) {
   ProductShape shape;
+  if (is_integer(types.tile)) {
+    choose_integers(shape, types, target);
+  } else {
+    shape.left = types.tile;
+    shape.right = types.right;
+  }
   shape.lanes = target.lanes(static_cast<int>(8 * byte_size(types.tile)));
   shape.masks = target.vector_bits == 512;
   const bool many = target.vector_registers >= 32;
@@ -24,9 +52,11 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
       if (width > widths.back()) widths.push_back(width);
     }
   }
-  shape.dot_columns = many ? std::vector{0, 8, 8, 4, 4} : std::vector{0, 8, 4, 4, 2};
-  for (int& columns : shape.dot_columns) {
-    columns = std::min(columns, shape.lanes);
+  if (types.left == types.tile) {
+    shape.dot_columns = many ? std::vector{0, 8, 8, 4, 4} : std::vector{0, 8, 4, 4, 2};
+    for (int& columns : shape.dot_columns) {
+      columns = std::min(columns, shape.lanes);
+    }
   }
   return shape;
 }

@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/convert.h"
 #include "kernel/product_caches.h"
 
 namespace tenon {
 namespace {
+
+// Where scratch is shared by copies of both operands.
+constexpr int64_t kRightScratch = int64_t{288} << 10;
+constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
+constexpr int64_t kDepthBlock = 1024;
 
 int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
@@ -27,62 +31,51 @@ bool collides(int64_t stride_bytes) { return stride_bytes % 2048 == 0; }
 class Blocked {
  public:
   Blocked(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch)
-      : k_(kernels), call_(call), scratch_(static_cast<std::byte*>(scratch)) {
-    bytes_ = static_cast<int64_t>(byte_size(types.tile));
-    steps_.left_row = call.left_row * bytes_;
-    steps_.left_depth = call.left_depth * bytes_;
-    steps_.tile_row = call.tile_row * bytes_;
+      : k_(kernels),
+        types_(types),
+        call_(call),
+        scratch_(static_cast<std::byte*>(scratch)),
+        left_bytes_(static_cast<int64_t>(byte_size(types.left))),
+        right_bytes_(static_cast<int64_t>(byte_size(types.right))),
+        tile_bytes_(static_cast<int64_t>(byte_size(types.tile))) {
+    steps_.tile_row = call.tile_row * tile_bytes_;
     // Out of cache, narrow strips were measured to be fetched faster; in cache, wide tiles have more sums under way.
-    const bool large = call.depth * call.columns * bytes_ > cache_sizes().second;
+    const bool large = call.depth * call.columns * right_bytes_ > cache_sizes().second;
     widest_ = large ? 2 * k_.panel : kProductScratchBytes;
   }
 
   void run() {
     if (in_dots()) {
       dots();
-      return;
+    } else if (!in_place()) {
+      nest(0, call_.columns, /*packs_right=*/true);
+    } else {
+      // A partial vector would read beyond the end of the operand: its columns are copied first.
+      const bool all = k_.masks || call_.panel > 0;
+      const int64_t whole = all ? call_.columns : call_.columns / k_.lanes * k_.lanes;
+      nest(0, whole, /*packs_right=*/false);
+      nest(whole, call_.columns - whole, /*packs_right=*/true);
     }
-    if (!in_place()) {
-      packed(0, call_.columns);
-      return;
-    }
-    steps_.depth = call_.depth;
-    steps_.accumulate = call_.accumulate;
-    steps_.right_depth = call_.right_depth * bytes_;
-    const std::byte* const left = at(call_.left, 0);
-    if (call_.panel == 0 && call_.rows <= k_.rows) {
-      const int64_t whole = k_.masks ? call_.columns : call_.columns / k_.lanes * k_.lanes;
-      span(call_.rows, left, at(call_.right, 0), at(call_.tile, 0), whole);
-      if (whole < call_.columns) packed(whole, call_.columns - whole);
-      return;
-    }
-    const int64_t panel = call_.panel > 0 ? call_.panel : k_.panel;
-    const int64_t apart = call_.panel > 0 ? call_.right_panel : panel;
-    const int64_t whole = k_.masks || call_.panel > 0 ? call_.columns : call_.columns / k_.lanes * k_.lanes;
-    for (int64_t column = 0; column < whole; column += panel) {
-      strip(call_.rows, left, at(call_.right, column / panel * apart * bytes_), at(call_.tile, column * bytes_),
-            std::min(panel, whole - column));
-    }
-    if (whole < call_.columns) packed(whole, call_.columns - whole);
   }
 
  private:
   /// Whether few rows meet a right operand whose depth is contiguous: packing it would cost more than the product.
   bool in_dots() const {
     if (call_.panel > 0 || call_.right_column == 1 || call_.right_depth != 1 || call_.left_depth != 1) return false;
-    return call_.rows <= (call_.depth < 256 ? 8 : 2 * k_.rows);
+    return k_.dots[1].several != nullptr && call_.rows <= (call_.depth < 256 ? 8 : 2 * k_.rows);
   }
 
   /// Whether the right operand is best read where it is.
   bool in_place() const {
+    if (k_.step > 1 || k_.right_bytes != right_bytes_) return false;
     if (call_.panel > 0) return k_.masks || call_.panel % k_.lanes == 0;
     if (call_.right_column != 1) return false;
     if (call_.rows <= 2 * k_.rows) return true;
     // Beyond that it must stay in the second cache from one tile of rows to the next, or be copied to where it does.
-    const int64_t bytes = call_.depth * call_.columns * bytes_;
+    const int64_t bytes = call_.depth * call_.columns * right_bytes_;
     const int64_t cache = cache_sizes().second;
     if (call_.rows <= 8 * k_.rows) return bytes <= cache + cache / 4;
-    return bytes <= cache / 2 && !collides(call_.right_depth * bytes_);
+    return bytes <= cache / 2 && !collides(call_.right_depth * right_bytes_);
   }
 
   /// `rows` of the left operand by `columns` contiguous columns.
@@ -108,8 +101,8 @@ class Blocked {
       if (columns >= full) {
         each->full(left, right, tile, full, &steps_);
         columns -= full;
-        right = at(right, full * bytes_);
-        tile = at(tile, full * bytes_);
+        right = at(right, full * k_.step * k_.right_bytes);
+        tile = at(tile, full * tile_bytes_);
       } else if (each->part != nullptr && columns > full - k_.lanes) {
         each->part(left, right, tile, columns, &steps_);
         return;
@@ -120,9 +113,10 @@ class Blocked {
   }
 
   void dots() {
+    steps_.left_row = call_.left_row * left_bytes_;
     steps_.depth = call_.depth;
     steps_.accumulate = call_.accumulate;
-    steps_.right_depth = call_.right_column * bytes_;
+    steps_.right_depth = call_.right_column * right_bytes_;
     constexpr int64_t kColumns = 8;  // whose right operand stays in cache from rows to rows
     for (int64_t first = 0; first < call_.columns; first += kColumns) {
       const int64_t columns = std::min(kColumns, call_.columns - first);
@@ -133,7 +127,7 @@ class Blocked {
         for (int64_t column = 0; column < columns;) {
           const bool several = columns - column >= dot.columns;
           (several ? dot.several : dot.one)(left, at(call_.right, (first + column) * steps_.right_depth),
-                                            at(call_.tile, row * steps_.tile_row + (first + column) * bytes_), 0,
+                                            at(call_.tile, row * steps_.tile_row + (first + column) * tile_bytes_), 0,
                                             &steps_);
           column += several ? dot.columns : 1;
         }
@@ -141,106 +135,169 @@ class Blocked {
     }
   }
 
-  /// Columns [first, first + columns) by way of panels in scratch.
-  void packed(int64_t first, int64_t columns) {
-    const bool pack_left = call_.left_depth != 1 && call_.rows > k_.rows && columns > 2 * k_.panel;
+  /// The sizes of blocks, and what is copied into scratch.
+  struct Plan {
+    bool packs_left = false;
+    bool packs_right = false;
+    int64_t depth = 0;
+    int64_t rows = 0;
+    int64_t columns = 0;
+    int64_t panel = 0;
+  };
+
+  Plan plan(int64_t columns, bool packs_right) const {
+    Plan plan{.packs_right = packs_right, .depth = call_.depth, .rows = call_.rows, .columns = columns};
+    plan.packs_left = k_.pack_left != nullptr ||
+                      (packs_right && call_.left_depth != 1 && call_.rows > k_.rows && columns > 2 * k_.panel);
     // Long blocks of depth load and store the tile less often. A left operand whose depth is not contiguous is read
     // badly over long ones.
-    const int64_t depth_block =
-        balanced(call_.depth, pack_left ? cache_sizes().first * 2 / 3 / (k_.panel * bytes_) : kDepthBlock, 4);
-    const int64_t column_block =
-        balanced(columns, (pack_left ? kRightScratch : kProductScratchBytes) / (depth_block * bytes_), k_.panel);
-    const int64_t row_block =
-        balanced(call_.rows,
-                 (pack_left ? kLeftScratch - 64 * depth_block : cache_sizes().second / 8) / (depth_block * bytes_ + 64),
-                 k_.rows);
-    for (int64_t depth = 0; depth < call_.depth; depth += depth_block) {
-      steps_.depth = std::min(depth_block, call_.depth - depth);
+    if (plan.packs_left && call_.left_depth != 1) {
+      plan.depth = balanced(call_.depth, cache_sizes().first * 2 / 3 / (k_.panel * k_.right_bytes), 4);
+    } else if (plan.packs_left || packs_right) {
+      plan.depth = balanced(call_.depth, kDepthBlock, 4);
+    }
+    if (plan.packs_left) {
+      plan.rows = balanced(call_.rows, (kLeftScratch - 64 * plan.depth) / (plan.depth * k_.left_bytes + 64), k_.rows);
+    } else if (packs_right) {
+      plan.rows = balanced(call_.rows, cache_sizes().second / 8 / (plan.depth * k_.left_bytes), k_.rows);
+    }
+    if (packs_right) {
+      plan.columns = balanced(
+          columns, (plan.packs_left ? kRightScratch : kProductScratchBytes) / (plan.depth * k_.right_bytes), k_.panel);
+      plan.panel = k_.panel;
+    } else if (call_.panel > 0) {
+      plan.panel = call_.panel;
+    } else {
+      plan.panel = call_.rows <= k_.rows ? columns : k_.panel;
+    }
+    return plan;
+  }
+
+  /// Columns [first, first + columns).
+  void nest(int64_t first, int64_t columns, bool packs_right) {
+    if (columns == 0) return;
+    const Plan blocks = plan(columns, packs_right);
+    for (int64_t depth = 0; depth < call_.depth; depth += blocks.depth) {
+      depth_ = std::min(blocks.depth, call_.depth - depth);
+      steps_.depth = (depth_ + k_.step - 1) / k_.step;
       steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
-      steps_.right_depth = k_.panel * bytes_;
-      for (int64_t column = 0; column < columns; column += column_block) {
-        const int64_t width = std::min(column_block, columns - column);
-        pack_right(depth, first + column, width);
-        for (int64_t row = 0; row < call_.rows; row += row_block) {
-          const int64_t rows = std::min(row_block, call_.rows - row);
-          const std::byte* left = at(call_.left, (row * call_.left_row + depth * call_.left_depth) * bytes_);
-          if (pack_left) left = packed_left(left, rows);
-          std::byte* const tile = at(call_.tile, row * steps_.tile_row + (first + column) * bytes_);
-          for (int64_t panel = 0; panel < width; panel += k_.panel) {
-            strip(rows, left, scratch_ + panel * steps_.depth * bytes_, at(tile, panel * bytes_),
-                  std::min<int64_t>(k_.panel, width - panel));
+      steps_.right_depth =
+          packs_right ? int64_t{k_.panel} * k_.step * k_.right_bytes : call_.right_depth * right_bytes_;
+      for (int64_t column = 0; column < columns; column += blocks.columns) {
+        const int64_t width = std::min(blocks.columns, columns - column);
+        for (int64_t row = 0; row < call_.rows; row += blocks.rows) {
+          const int64_t rows = std::min(blocks.rows, call_.rows - row);
+          const std::byte* const left = left_of(blocks, row, rows, depth);
+          for (int64_t panel = 0; panel < width; panel += blocks.panel) {
+            const int64_t begin = first + column + panel;
+            const int64_t size = std::min(blocks.panel, width - panel);
+            const std::byte* right = right_at(depth, begin);
+            if (packs_right) {
+              std::byte* const packed = scratch_ + panel * steps_.depth * k_.step * k_.right_bytes;
+              if (row == 0) pack_panel(depth, begin, size, packed);
+              right = packed;
+            }
+            strip(rows, left, right, at(call_.tile, row * steps_.tile_row + begin * tile_bytes_), size);
           }
         }
       }
     }
   }
 
-  void pack_right(int64_t depth, int64_t first, int64_t columns) {
-    for (int64_t column = 0; column < columns; column += k_.panel) {
-      const int64_t width = std::min<int64_t>(k_.panel, columns - column);
-      std::byte* const to = scratch_ + column * steps_.depth * bytes_;
-      const std::byte* const from =
-          at(call_.right, (depth * call_.right_depth + (first + column) * call_.right_column) * bytes_);
-      if (call_.panel == 0 && call_.right_column == 1 && (k_.masks || width == k_.panel)) {
-        k_.pack_rows(from, call_.right_depth * bytes_, to, width, steps_.depth);
-      } else if (call_.panel == 0 && call_.right_depth == 1) {
-        const int64_t squares = steps_.depth / k_.lanes * k_.lanes;
-        k_.pack_columns(from, call_.right_column * bytes_, to, width, squares);
-        pack_elements(depth, first + column, width, squares, to);
-      } else {
-        pack_elements(depth, first + column, width, 0, to);
-      }
-    }
+  const std::byte* right_at(int64_t depth, int64_t column) const {
+    const int64_t offset =
+        call_.panel > 0 ? column / call_.panel * call_.right_panel + column % call_.panel : column * call_.right_column;
+    return at(call_.right, (depth * call_.right_depth + offset) * right_bytes_);
   }
 
-  /// One by one, from depth `begin` of the block on.
-  void pack_elements(int64_t depth, int64_t first, int64_t columns, int64_t begin, std::byte* to) {
-    for (int64_t k = begin; k < steps_.depth; ++k) {
+  void pack_panel(int64_t depth, int64_t first, int64_t columns, std::byte* to) {
+    const std::byte* const from = right_at(depth, first);
+    int64_t done = 0;
+    if (call_.panel == 0 && call_.right_column == 1 && (k_.masks || columns == k_.panel)) {
+      done = depth_ / k_.step * k_.step;
+      k_.pack_rows(from, call_.right_depth * right_bytes_, to, columns, done);
+    } else if (call_.panel == 0 && call_.right_depth == 1) {
+      const int64_t square = int64_t{k_.lanes} * k_.step;
+      done = depth_ / square * square;
+      k_.pack_columns(from, call_.right_column * right_bytes_, to, columns, done);
+    }
+    for (int64_t k = done; k < steps_.depth * k_.step; ++k) {
       for (int64_t c = 0; c < columns; ++c) {
-        const int64_t column = first + c;
-        const int64_t offset = call_.panel > 0 ? column / call_.panel * call_.right_panel + column % call_.panel
-                                               : column * call_.right_column;
-        std::memcpy(to + (k * k_.panel + c) * bytes_,
-                    at(call_.right, ((depth + k) * call_.right_depth + offset) * bytes_), static_cast<size_t>(bytes_));
-      }
-    }
-  }
-
-  /// A copy of `rows` of the left operand, close together. Whatever axis is contiguous stays so.
-  const std::byte* packed_left(const std::byte* left, int64_t rows) {
-    std::byte* const to = scratch_ + kRightScratch;
-    const int64_t row = call_.left_row * bytes_;
-    const int64_t depth = call_.left_depth * bytes_;
-    if (call_.left_row == 1) {
-      steps_.left_row = bytes_;
-      steps_.left_depth = rows * bytes_ + (collides(rows * bytes_) ? 64 : 0);
-      for (int64_t k = 0; k < steps_.depth; ++k)
-        std::memcpy(to + k * steps_.left_depth, at(left, k * depth), static_cast<size_t>(rows * bytes_));
-    } else {
-      steps_.left_row = steps_.depth * bytes_ + 64;
-      steps_.left_depth = bytes_;
-      for (int64_t m = 0; m < rows; ++m) {
-        if (call_.left_depth == 1) {
-          std::memcpy(to + m * steps_.left_row, at(left, m * row), static_cast<size_t>(steps_.depth * bytes_));
+        std::byte* const place = to + ((k / k_.step * k_.panel + c) * k_.step + k % k_.step) * k_.right_bytes;
+        if (k < depth_) {
+          copy_element(right_at(depth + k, first + c), place);
         } else {
-          for (int64_t k = 0; k < steps_.depth; ++k)
-            std::memcpy(to + m * steps_.left_row + k * bytes_, at(left, m * row + k * depth),
-                        static_cast<size_t>(bytes_));
+          std::memset(place, 0, static_cast<size_t>(k_.right_bytes));
         }
       }
+    }
+  }
+
+  /// Integers may be wider in panels.
+  void copy_element(const std::byte* from, std::byte* to) const {
+    if (k_.right_bytes == right_bytes_) {
+      std::memcpy(to, from, static_cast<size_t>(right_bytes_));
+      return;
+    }
+    const bool negative = types_.right == Dtype::i8 && (*from & std::byte{0x80}) != std::byte{0};
+    std::memset(to, negative ? 0xff : 0, static_cast<size_t>(k_.right_bytes));
+    *to = *from;
+  }
+
+  /// Rows of the left operand as tiles read them, and their strides.
+  const std::byte* left_of(const Plan& blocks, int64_t row, int64_t rows, int64_t depth) {
+    const std::byte* const from = at(call_.left, (row * call_.left_row + depth * call_.left_depth) * left_bytes_);
+    if (!blocks.packs_left) {
+      steps_.left_row = call_.left_row * left_bytes_;
+      steps_.left_depth = call_.left_depth * left_bytes_;
+      return from;
+    }
+    std::byte* const to = scratch_ + (blocks.packs_right ? kRightScratch : 0);
+    if (k_.pack_left == nullptr && call_.left_row == 1) {  // what is contiguous stays so
+      steps_.left_row = left_bytes_;
+      steps_.left_depth = rows * left_bytes_ + (collides(rows * left_bytes_) ? 64 : 0);
+      for (int64_t k = 0; k < depth_; ++k) {
+        std::memcpy(to + k * steps_.left_depth, at(from, k * call_.left_depth * left_bytes_),
+                    static_cast<size_t>(rows * left_bytes_));
+      }
+      return to;
+    }
+    steps_.left_row = (steps_.depth * k_.step * k_.left_bytes + 127) / 64 * 64;
+    steps_.left_depth = int64_t{k_.left_bytes} * k_.step;
+    for (int64_t m = 0; m < rows; ++m) {
+      pack_left_row(at(from, m * call_.left_row * left_bytes_), to + m * steps_.left_row);
     }
     return to;
   }
 
-  static constexpr int64_t kDepthBlock = 1024;
-  static constexpr int64_t kRightScratch = int64_t{288} << 10;
-  static constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
+  void pack_left_row(const std::byte* from, std::byte* to) {
+    alignas(64) std::byte gathered[kDepthBlock * sizeof(double)];
+    if (call_.left_depth != 1) {
+      std::byte* const row = k_.pack_left == nullptr ? to : gathered;
+      for (int64_t k = 0; k < depth_; ++k) {
+        std::memcpy(row + k * left_bytes_, at(from, k * call_.left_depth * left_bytes_),
+                    static_cast<size_t>(left_bytes_));
+      }
+      from = row;
+    }
+    if (k_.pack_left != nullptr) {
+      k_.pack_left(from, 0, to, depth_, 1);
+      std::memset(to + depth_ * k_.left_bytes, 0,
+                  static_cast<size_t>((steps_.depth * k_.step - depth_) * k_.left_bytes));
+    } else if (from != to) {
+      std::memcpy(to, from, static_cast<size_t>(depth_ * left_bytes_));
+    }
+  }
 
   const ProductKernels& k_;
+  const ProductTypes& types_;
   const ProductCall& call_;
   std::byte* const scratch_;
-  int64_t bytes_ = 0;
+  const int64_t left_bytes_;  // of elements in the operands
+  const int64_t right_bytes_;
+  const int64_t tile_bytes_;
   int64_t widest_ = 0;  // columns of the widest tile to use
+  int64_t depth_ = 0;   // of the present block
   ProductSteps steps_;
 };
 

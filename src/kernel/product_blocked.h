@@ -46,18 +46,21 @@ struct ProductKernels {
     ProductMicro one = nullptr;
   };
 
-  int lanes = 0;                       // columns in a vector
-  int rows = 0;                        // of the highest tile
-  int panel = 0;                       // columns of a panel: the width of the highest tile
-  bool masks = false;                  // a partial tile reads nothing of `right` beyond its columns
-  int step = 1;                        // neighbours in depth that lie together in a panel, and must in `left`
-  ProductPack pack_rows = nullptr;     // of a right operand whose columns are contiguous
-  ProductPack pack_columns = nullptr;  // whose depth is, for multiples of `lanes` in depth
+  int lanes = 0;                    // columns in a vector
+  int rows = 0;                     // of the highest tile
+  int panel = 0;                    // columns of a panel: the width of the highest tile
+  bool masks = false;               // a partial tile reads nothing of `right` beyond its columns
+  int step = 1;                     // neighbours in depth that tiles read together
+  int left_bytes = 0;               // of an element of the left operand, as tiles read it
+  int right_bytes = 0;              // likewise
+  ProductPack pack_rows = nullptr;  // of a right operand whose columns are contiguous, for multiples of `step` in depth
+  ProductPack pack_columns = nullptr;  // whose depth is, for multiples of `step` times `lanes`
+  ProductPack pack_left = nullptr;     // `columns` neighbours in depth; null: tiles read the left operand as it is
 
   /// By rows, the widths of tiles, narrow ones first; the first one is 1.
   std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};
   std::array<int, kMostRows + 1> widths = {};
-  std::array<Dot, kDotRows + 1> dots = {};  // by rows
+  std::array<Dot, kDotRows + 1> dots = {};  // by rows; null where there are none
 };
 
 /// The product of `call`, where `scratch` is kProductScratchBytes of the caller's, aligned to 64 bytes. The bits are
