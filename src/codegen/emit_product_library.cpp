@@ -31,7 +31,15 @@ std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const Pro
                                            const Target& target) {
   auto module = std::make_unique<llvm::Module>(kSymbol, context);
   const ProductShape shape = product_shape(types, target);
-  const std::vector<llvm::Function*> functions = emit_functions({*module, shape, types, target});
+  std::vector<llvm::Function*> functions = emit_functions({*module, shape, types, target});
+  if (has_matrix_unit(types, target)) {
+    const ProductShape panels = matrix_shape(types, target);
+    const ProductEmission e{*module, panels, types, target};
+    for (llvm::Function* each : {emit_matrix_begin(e), emit_matrix_end(e), emit_matrix_tile(e, 1),
+                                 emit_matrix_tile(e, 2), emit_pack_rows(e), emit_pack_columns(e)}) {
+      functions.push_back(each);
+    }
+  }
   llvm::IRBuilder<> b(context);
   auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
   auto* const table = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kSymbol, *module);
@@ -63,7 +71,7 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
                          .step = shape.step,
                          .left_bytes = bytes(shape.left),
                          .right_bytes = bytes(shape.right)};
-  size_t count = 3 + 2 * shape.dot_columns.size();
+  size_t count = 9 + 2 * shape.dot_columns.size();
   for (const std::vector<int>& widths : shape.widths) {
     count += 2 * widths.size();
   }
@@ -87,6 +95,15 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
     const auto several = reinterpret_cast<ProductMicro>(*next++);
     const auto one = reinterpret_cast<ProductMicro>(*next++);
     kernels.dots[rows] = {shape.dot_columns[rows], several, one};
+  }
+  if (has_matrix_unit(types, jit.target())) {
+    kernels.matrix.begin = reinterpret_cast<void (*)()>(*next++);
+    kernels.matrix.end = reinterpret_cast<void (*)()>(*next++);
+    kernels.matrix.tiles[1] = reinterpret_cast<ProductMicro>(*next++);
+    kernels.matrix.tiles[2] = reinterpret_cast<ProductMicro>(*next++);
+    kernels.matrix.pack_rows = reinterpret_cast<ProductPack>(*next++);
+    kernels.matrix.pack_columns = reinterpret_cast<ProductPack>(*next++);
+    kernels.matrix.step = matrix_shape(types, jit.target()).step;
   }
   return kernels;
 }

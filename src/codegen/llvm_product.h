@@ -33,6 +33,11 @@ llvm::Function* emit_product_tile(const ProductEmission& e, int rows, int vector
 /// A ProductMicro for ProductKernels::Dot.
 llvm::Function* emit_product_dot(const ProductEmission& e, int rows, int columns);
 
+/// The functions of MatrixKernels; a tile is `high` times 16 rows.
+llvm::Function* emit_matrix_begin(const ProductEmission& e);
+llvm::Function* emit_matrix_end(const ProductEmission& e);
+llvm::Function* emit_matrix_tile(const ProductEmission& e, int high);
+
 /// The ProductPack functions.
 llvm::Function* emit_pack_rows(const ProductEmission& e);
 llvm::Function* emit_pack_columns(const ProductEmission& e);

@@ -61,4 +61,17 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
   return shape;
 }
 
+bool has_matrix_unit(const ProductTypes& types, const Target& target) {
+  const auto has = [&](const char* feature) { return target.features.find(feature) != std::string::npos; };
+  return is_integer(types.tile) ? has("+amx-int8") : types.right == Dtype::bf16 && has("+amx-bf16");
+}
+
+ProductShape matrix_shape(const ProductTypes& types, const Target& target) {
+  ProductShape shape = product_shape(types, target);
+  shape.left = types.left;
+  shape.right = types.right;
+  shape.step = static_cast<int>(4 / byte_size(types.right));
+  return shape;
+}
+
 }  // namespace tenon::codegen

@@ -34,4 +34,8 @@ struct ProductShape {
 
 ProductShape product_shape(const ProductTypes& types, const Target& target);
 
+/// Whether the target has a matrix unit for these types, and how panels lie for it.
+bool has_matrix_unit(const ProductTypes& types, const Target& target);
+ProductShape matrix_shape(const ProductTypes& types, const Target& target);
+
 }  // namespace tenon::codegen

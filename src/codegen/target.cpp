@@ -10,6 +10,13 @@
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
 
 namespace tenon::codegen {
 
@@ -44,6 +51,28 @@ uint64_t arm_bit(std::string_view feature, int word) {
 }
 
 #if defined(__x86_64__)
+// The tiles of the matrix unit are large, so the system hands them to a process only when asked.
+std::vector<const char*> matrix_unit_features() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return {};
+  const auto has = [&](int bit) { return (d >> bit & 1) != 0; };
+  if (!has(24)) return {};
+#if defined(__linux__)
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) return {};
+#else
+  return {};
+#endif
+  std::vector<const char*> features = {"amx-tile"};
+  if (has(22)) features.push_back("amx-bf16");
+  if (has(25)) features.push_back("amx-int8");
+  return features;
+}
+
 // The compiler's runtime reads the processor's bits and, for the wide registers, whether the system saves them.
 Target detect_host() {
   __builtin_cpu_init();
@@ -68,6 +97,9 @@ Target detect_host() {
     add("avx512vbmi2", __builtin_cpu_supports("avx512vbmi2"));
     add("avx512bf16", __builtin_cpu_supports("avx512bf16"));
     add("avx512fp16", __builtin_cpu_supports("avx512fp16"));
+    for (const char* feature : matrix_unit_features()) {
+      features.emplace_back(feature);
+    }
   }
   return x86_target(level, features);
 }

@@ -14,6 +14,8 @@ constexpr int64_t kRightScratch = int64_t{288} << 10;
 constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
 constexpr int64_t kDepthBlock = 1024;
 
+constexpr int64_t kMatrixRows = 8;  // for fewer, a matrix unit has too little to do to pay for packing
+
 int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
 /// The least blocks of at most `limit`, all alike, in multiples of `unit`.
@@ -306,7 +308,11 @@ class Blocked {
 void blocked_product(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch) {
   if (call.depth == 0) return reference_product(types, call);
   if (call.rows == 0 || call.columns == 0) return;
-  Blocked(kernels, types, call, scratch).run();
+  if (kernels.matrix.begin != nullptr && call.rows >= kMatrixRows) {
+    matrix_product(kernels.matrix, types, call, scratch);
+  } else {
+    Blocked(kernels, types, call, scratch).run();
+  }
 }
 
 }  // namespace tenon

@@ -6,26 +6,10 @@
 #include <vector>
 
 #include "kernel/product.h"
+#include "kernel/product_matrix.h"
+#include "kernel/product_steps.h"
 
 namespace tenon {
-
-/// How a register tile walks through memory. Strides are in bytes.
-struct ProductSteps {
-  int64_t left_row = 0;
-  int64_t left_depth = 0;
-  int64_t right_depth = 0;  // of dot products: from column to column
-  int64_t tile_row = 0;
-  int64_t depth = 0;
-  int64_t accumulate = 0;
-};
-
-/// A register tile: as many rows as the kernel is for, `columns` side by side, which end in the kernel's last vector.
-using ProductMicro = void (*)(const void* left, const void* right, void* tile, int64_t columns,
-                              const ProductSteps* steps);
-
-/// Copies `depth` by `columns` of the right operand into one panel. `step` is the distance in bytes of neighbours along
-/// the axis that is not contiguous. Columns of the panel beyond `columns` hold anything.
-using ProductPack = void (*)(const void* from, int64_t step, void* to, int64_t columns, int64_t depth);
 
 /// The kernels for one combination of dtypes, and what they are like.
 struct ProductKernels {
@@ -61,12 +45,13 @@ struct ProductKernels {
   std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};
   std::array<int, kMostRows + 1> widths = {};
   std::array<Dot, kDotRows + 1> dots = {};  // by rows; null where there are none
+  MatrixKernels matrix = {};                // for more than a few rows
 };
 
 /// The product of `call`, where `scratch` is kProductScratchBytes of the caller's, aligned to 64 bytes. The bits are
-/// those of reference_product() unless the target lacks fused multiply-add, or few rows meet a right operand whose
-/// depth is contiguous: those sums run in an order of their own, which sizes and strides alone decide. Uses one thread
-/// and allocates nothing.
+/// those of reference_product() unless the target lacks fused multiply-add, a matrix unit sums floats, or few rows meet
+/// a right operand whose depth is contiguous: those sums run in an order of their own, which sizes and strides alone
+/// decide. Uses one thread and allocates nothing.
 void blocked_product(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch);
 
 }  // namespace tenon

@@ -1,0 +1,26 @@
+// The calls between the drivers of products and the kernels that are made for the machine.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon {
+
+/// How a register tile walks through memory. Strides are in bytes.
+struct ProductSteps {
+  int64_t left_row = 0;
+  int64_t left_depth = 0;
+  int64_t right_depth = 0;  // of dot products: from column to column
+  int64_t tile_row = 0;
+  int64_t depth = 0;
+  int64_t accumulate = 0;
+};
+
+/// A register tile: as many rows as the kernel is for, `columns` side by side, which end in the kernel's last vector.
+using ProductMicro = void (*)(const void* left, const void* right, void* tile, int64_t columns,
+                              const ProductSteps* steps);
+
+/// Copies `depth` by `columns` of the right operand into one panel. `step` is the distance in bytes of neighbours along
+/// the axis that is not contiguous. Columns of the panel beyond `columns` hold anything.
+using ProductPack = void (*)(const void* from, int64_t step, void* to, int64_t columns, int64_t depth);
+
+}  // namespace tenon
