@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tenon/array.h"
 #include "tenon/error.h"
@@ -39,5 +41,19 @@ Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options 
 /// The same from the bytes of a file; external data lies in `folder`, nowhere when that is empty.
 Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder = {},
                         const OnnxOptions& options = {});
+
+/// An input of a model as its file declares it.
+struct OnnxPort {
+  std::string name;
+  Shape shape;  // sizes that nobody named are anonymous
+
+  friend bool operator==(const OnnxPort&, const OnnxPort&) = default;
+};
+struct OnnxSignature {
+  std::vector<OnnxPort> inputs;  // without initializers
+  std::vector<std::string> outputs;
+};
+/// What a model takes and gives, without importing it.
+OnnxSignature onnx_signature(const std::filesystem::path& file);
 
 }  // namespace tenon

@@ -1,10 +1,9 @@
 // Bytes become messages; the rest is the importer's.
-#include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <limits>
+#include <set>
 
 #include "base/fail.h"
 #include "onnx/importer.h"
@@ -24,7 +23,7 @@ proto::ModelProto parse(std::string_view bytes) {
                                                 static_cast<int>(bytes.size()));
   // Missing fields are told by whoever needs them, in words of the model.
   if (!model.ParsePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    fail("not an ONNX model: the bytes cannot be read as one, or end too early");
+    fail("not an ONNX model: its bytes end too early, nest too deeply or are something else");
   }
   if (!model.has_graph()) {
     fail("not an ONNX model: there is no graph in it");
@@ -37,11 +36,14 @@ std::string read_file(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file, error)) {
     fail("there is no file `{}`", file.string());
   }
+  const auto size = std::filesystem::file_size(file, error);
   std::ifstream stream(file, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream && !stream.eof()) {
-    fail("`{}` cannot be read", file.string());
+  if (error || !stream || size > static_cast<uintmax_t>(kMostBytes)) {
+    fail("`{}` cannot be read, or has more than 2 GB: weights beyond that belong into external data", file.string());
   }
+  std::string bytes(size, '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(size));
+  bytes.resize(static_cast<size_t>(stream.gcount()));
   return bytes;
 }
 
@@ -50,6 +52,24 @@ std::string read_file(const std::filesystem::path& file) {
 Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder, const OnnxOptions& options) {
   const proto::ModelProto model = parse(bytes);
   return importer::Importer(model, folder, options).run();
+}
+
+OnnxSignature onnx_signature(const std::filesystem::path& file) {
+  const proto::ModelProto model = parse(read_file(file));
+  std::set<std::string> constants;
+  for (const auto& tensor : model.graph().initializer()) {
+    constants.insert(tensor.name());
+  }
+  OnnxSignature signature;
+  for (const auto& input : model.graph().input()) {
+    if (!constants.contains(input.name())) {
+      signature.inputs.push_back({input.name(), importer::declared_shape(input)});
+    }
+  }
+  for (const auto& output : model.graph().output()) {
+    signature.outputs.push_back(output.name());
+  }
+  return signature;
 }
 
 Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options) {

@@ -12,34 +12,16 @@
 namespace tenon::importer {
 namespace {
 
+constexpr int kFirstIrWithOpsets = 3;
 constexpr int kMostAxes = 32;
 constexpr int kDeepestNesting = 64;
-constexpr int64_t kMostNodes = 2'000'000;
+constexpr int64_t kMostFunctionNodes = 100'000;  // functions that call functions multiply
 
 Axis to_axis(const proto::TensorShapeProto::Dimension& dimension) {
   if (dimension.has_dim_value() && dimension.dim_value() >= 0) {
     return dimension.dim_value();
   }
   return dimension.dim_param().empty() ? Axis::anonymous() : Axis(Extent::name(dimension.dim_param()));
-}
-
-Shape declared_shape(const proto::ValueInfoProto& input) {
-  if (!input.type().has_tensor_type()) {
-    fail("input `{}` is not a tensor, which is not supported", input.name());
-  }
-  const auto& type = input.type().tensor_type();
-  const Dtype dtype = to_dtype(type.elem_type());
-  if (!type.has_shape()) {
-    fail("input `{}` has no shape in the file; give it one in OnnxOptions::shapes", input.name());
-  }
-  if (type.shape().dim_size() > kMostAxes) {
-    fail("input `{}` has {} axes, more than {}", input.name(), type.shape().dim_size(), kMostAxes);
-  }
-  std::vector<Axis> axes;
-  for (const auto& dimension : type.shape().dim()) {
-    axes.push_back(to_axis(dimension));
-  }
-  return {dtype, std::move(axes)};
 }
 
 std::string describe(const proto::NodeProto& node) {
@@ -64,8 +46,31 @@ std::map<std::string, int, std::less<>> read_opsets(
 
 }  // namespace
 
+Shape declared_shape(const proto::ValueInfoProto& input) {
+  if (!input.type().has_tensor_type()) {
+    fail("input `{}` is not a tensor, which is not supported", input.name());
+  }
+  const auto& type = input.type().tensor_type();
+  const Dtype dtype = to_dtype(type.elem_type());
+  if (!type.has_shape()) {
+    fail("input `{}` has no shape in the file; give it one in OnnxOptions::shapes", input.name());
+  }
+  if (type.shape().dim_size() > kMostAxes) {
+    fail("input `{}` has {} axes, more than {}", input.name(), type.shape().dim_size(), kMostAxes);
+  }
+  std::vector<Axis> axes;
+  for (const auto& dimension : type.shape().dim()) {
+    axes.push_back(to_axis(dimension));
+  }
+  return {dtype, std::move(axes)};
+}
+
 Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options)
-    : model_(model), options_(options), files_(std::move(folder)), opsets_(read_opsets(model.opset_import())) {}
+    : model_(model), options_(options), files_(std::move(folder)), opsets_(read_opsets(model.opset_import())) {
+  if (model.ir_version() >= kFirstIrWithOpsets && model.opset_import_size() == 0) {
+    fail("the model does not say which opset it is of");
+  }
+}
 
 void Importer::define(const std::string& name, Item item) {
   if (!name.empty() && !scopes_.back().emplace(name, std::move(item)).second) {
@@ -153,8 +158,8 @@ Graph Importer::run() {
 
 void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes) {
   for (const proto::NodeProto& node : nodes) {
-    if (++nodes_run_ > kMostNodes) {
-      fail("the model has more than {} nodes, those of its functions counted at each call", kMostNodes);
+    if (visible_from_ > 0 && ++function_nodes_ > kMostFunctionNodes) {
+      fail("calls of functions are more than {} nodes", kMostFunctionNodes);
     }
     const Place place(describe(node));
     try {

@@ -14,6 +14,9 @@
 
 namespace tenon::importer {
 
+/// The shape of an input of a graph as the file declares it.
+Shape declared_shape(const proto::ValueInfoProto& input);
+
 /// Walks a model node by node. One instance imports one model once. What operators need beyond their node is here.
 class Importer {
  public:
@@ -54,7 +57,7 @@ class Importer {
   std::map<std::string, bool, std::less<>> graph_inputs_;
   std::vector<Constraint> relations_;
   int depth_ = 0;
-  int64_t nodes_run_ = 0;
+  int64_t function_nodes_ = 0;
 };
 
 }  // namespace tenon::importer

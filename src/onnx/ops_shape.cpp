@@ -216,6 +216,24 @@ Results slice_operands(const NodeCall& call) {
                               .steps = call.has(4) ? call.integers(4) : std::vector<int64_t>()});
 }
 
+/// Padding whose sign is not known yet: what is below 0 crops first, what is left is never below 0.
+Value cropped(Value x, std::vector<Extent>& low, std::vector<Extent>& high) {
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    Extent& before = low[static_cast<size_t>(axis)];
+    Extent& behind = high[static_cast<size_t>(axis)];
+    const auto may_crop = [](const Extent& amount) { return !amount.is_constant() && !proves_at_least(amount, 0); };
+    if (!may_crop(before) && !may_crop(behind)) {
+      continue;
+    }
+    const Extent first = simplify(max(-before, 0));
+    const Extent last = simplify(x.extent(axis) - max(-behind, 0));
+    x = slice_axis(x, axis, first, last);
+    before = simplify(max(before, 0));
+    behind = simplify(max(behind, 0));
+  }
+  return x;
+}
+
 /// `pads` has the starts of all axes, then the ends.
 Value pad_by(const Value& x, const std::vector<Extent>& pads, const Axes& axes, const std::string& mode,
              const Operand& fill) {
@@ -229,11 +247,12 @@ Value pad_by(const Value& x, const std::vector<Extent>& pads, const Axes& axes, 
     low[axis] = pads[i];
     high[axis] = pads[i + axes.size()];
   }
+  const Value kept = cropped(x, low, high);
   if (fill.value() == nullptr) {
-    return pad(x, low, high, mode, fill.number());
+    return pad(kept, low, high, mode, fill.number());
   }
-  const Value inside = full(x.shape().with_dtype(Dtype::boolean), 1);
-  return select(pad(inside, low, high), pad(x, low, high), *fill.value());
+  const Value inside = full(kept.shape().with_dtype(Dtype::boolean), 1);
+  return select(pad(inside, low, high), pad(kept, low, high), *fill.value());
 }
 
 Axes all_axes(const Value& x) {

@@ -1,0 +1,55 @@
+// Model files that run.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/compile.h"
+#include "tenon/onnx.h"
+
+namespace tenon {
+
+struct LoadOptions {
+  OnnxOptions onnx = {};
+  CompileOptions compile = {};
+};
+
+/// A compiled model whose inputs and outputs have names. A handle, cheap to copy; copies share the program. Safe to run
+/// from many threads at once.
+class LoadedModel {
+ public:
+  using Arrays = std::map<std::string, Array>;
+
+  /// The outputs by name. Errors: an input that is missing or that the model does not have; else those of
+  /// Executable::run().
+  Arrays run(const Arrays& inputs, const RunOptions& options = {}) const;
+
+  /// As the file declares them, those whose value is given at load left out.
+  const std::vector<OnnxPort>& inputs() const;
+  const std::vector<std::string>& output_names() const;
+
+  /// Inputs whose value decides a shape. Most models have none: they are compiled when they are loaded, once. Otherwise
+  /// a run compiles for values that it has not seen; the last few are kept.
+  std::vector<std::string> value_inputs() const;
+  /// How often the model was compiled so far.
+  int compile_count() const;
+  /// The compiled program; an Error for a model with value_inputs() that has not run yet, else the last one that ran.
+  Executable executable() const;
+
+ private:
+  friend LoadedModel load(const std::filesystem::path& file, const LoadOptions& options);
+  struct State;
+  explicit LoadedModel(std::shared_ptr<State> state);
+
+  std::shared_ptr<State> state_;
+};
+
+/// Read an ONNX model and compile it for all sizes of its named axes:
+///   const LoadedModel model = load("model.onnx");
+///   const auto out = model.run({{"input_ids", ids}});
+LoadedModel load(const std::filesystem::path& file, const LoadOptions& options = {});
+
+}  // namespace tenon

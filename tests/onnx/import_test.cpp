@@ -1,0 +1,241 @@
+// What a model becomes.
+#include <gtest/gtest.h>
+
+#include "ir/node.h"
+#include "onnx/model_builder.h"
+#include "support/arrays.h"
+#include "tenon/interpreter.h"
+#include "tenon/onnx.h"
+#include "tenon/text.h"
+
+namespace tenon {
+namespace {
+
+Array ints(const std::vector<int64_t>& values) { return Array::from({static_cast<int64_t>(values.size())}, values); }
+
+Graph imported(const ModelBuilder& model, const OnnxOptions& options = {}) {
+  return import_onnx_bytes(model.bytes(), {}, options);
+}
+
+/// The names of the operations, inputs and constants left out.
+std::vector<std::string> operations(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node* node : graph.nodes()) {
+    if (!node->as<Input>() && !node->as<Constant>()) {
+      names.emplace_back(op_name(node->op));
+    }
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(OnnxImport, NamesOfSizesAreAxes) {
+  ModelBuilder model;
+  model.input("x", "f32[batch, 3, -1]");
+  model.node("Relu", {"x"}, {"y"});
+  model.output("y");
+  const Graph graph = imported(model);
+  EXPECT_EQ(graph.inputs()[0].shape().to_string(), "f32[batch, 3, x.2]");
+  EXPECT_EQ(graph.outputs()[0].value.shape(), graph.inputs()[0].shape());
+  EXPECT_EQ(operations(graph), Names{"relu"});
+}
+
+TEST(OnnxImport, NamesThatMeetAreOne) {
+  ModelBuilder model;
+  model.input("a", "f32[batch]");
+  model.input("b", "f32[other]");
+  model.node("Add", {"a", "b"}, {"y"});
+  model.output("y");
+  const Graph graph = imported(model);
+  const Array two = Array::from<float>({2}, {1, 2});
+  EXPECT_TRUE(same(interpret(graph, {two, two})[0], Array::from<float>({2}, {2, 4})));
+  EXPECT_NE(error_text([&] { interpret(graph, {two, Array(f32, {3})}); }), "no error");
+}
+
+// What exporters write for x.view(x.size(0), -1, 4).
+TEST(OnnxImport, ReshapeChainsDisappear) {
+  ModelBuilder model;
+  model.input("x", "f32[batch, seq, 8]");
+  model.node("Shape", {"x"}, {"shape"});
+  model.constant("zero", Array::scalar(i64, 0));
+  model.node("Gather", {"shape", "zero"}, {"batch"});
+  model.constant("axes", ints({0}));
+  model.node("Unsqueeze", {"batch", "axes"}, {"batch1"});
+  model.constant("rest", ints({-1, 4}));
+  model.node("Concat", {"batch1", "rest"}, {"to"}, {attribute("axis", int64_t{0})});
+  model.node("Reshape", {"x", "to"}, {"y"});
+  model.output("y");
+  const Graph graph = imported(model);
+  EXPECT_EQ(operations(graph), Names{"reshape"});
+  EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[batch, 2*seq, 4]");
+}
+
+TEST(OnnxImport, ArithmeticOnSizesIsExact) {
+  ModelBuilder model;
+  model.input("x", "f32[n, 6]");
+  model.node("Shape", {"x"}, {"shape"});
+  model.constant("half", Array::from<float>({2}, {0.5F, 0.5F}));
+  model.node("Cast", {"shape"}, {"floats"}, {attribute("to", int64_t{1})});
+  model.node("Mul", {"floats", "half"}, {"halves"});
+  model.node("Floor", {"halves"}, {"floors"});
+  model.node("Cast", {"floors"}, {"to"}, {attribute("to", int64_t{7})});
+  model.node("ConstantOfShape", {"to"}, {"y"});
+  model.output("y");
+  EXPECT_EQ(imported(model).outputs()[0].value.shape().to_string(), "f32[n floordiv 2, 3]");
+}
+
+TEST(OnnxImport, ChoicesBySizesAreMade) {
+  ModelBuilder model;
+  model.input("x", "f32[n, 1]");
+  model.node("Shape", {"x"}, {"shape"});
+  model.constant("one", ints({1}));
+  model.node("Slice", {"shape", "one", "two"}, {"last"});
+  model.constant("two", ints({2}));
+  model.node("Equal", {"last", "one"}, {"is_one"});
+  proto::GraphProto squeezes;
+  GraphBuilder(squeezes).node("Squeeze", {"x", "one"}, {"s"});
+  GraphBuilder(squeezes).output("s");
+  proto::GraphProto keeps;
+  GraphBuilder(keeps).node("Identity", {"x"}, {"k"});
+  GraphBuilder(keeps).output("k");
+  model.node("If", {"is_one"}, {"y"}, {attribute("then_branch", squeezes), attribute("else_branch", keeps)});
+  model.output("y");
+  EXPECT_EQ(imported(model).outputs()[0].value.shape().to_string(), "f32[n]");
+}
+
+TEST(OnnxImport, AValueThatDecidesAShapeMustBeGiven) {
+  ModelBuilder model;
+  model.input("x", "f32[n, 6]");
+  model.input("to", "i64[2]");
+  model.node("Reshape", {"x", "to"}, {"y"});
+  model.output("y");
+  try {
+    imported(model);
+    FAIL();
+  } catch (const OnnxValueNeeded& needed) {
+    EXPECT_EQ(needed.input(), "to");
+    EXPECT_EQ(std::string(needed.what()),
+              "input 1 depends on the value of input `to`, which must be given at import\n"
+              "  at node \"Reshape -> y\" (Reshape)");
+  }
+  const Graph graph = imported(model, {.values = {{"to", ints({-1, 3})}}, .shapes = {}});
+  EXPECT_EQ(graph.inputs().size(), 1U);
+  EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[2*n, 3]");
+}
+
+TEST(OnnxImport, OtherShapesTakeThePlaceOfTheFiles) {
+  ModelBuilder model;
+  model.input("x", "f32[2, 3]");
+  model.node("Relu", {"x"}, {"y"});
+  model.output("y");
+  const Graph graph = imported(model, {.values = {}, .shapes = {{"x", shape(f32, "rows", 3)}}});
+  EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[rows, 3]");
+  EXPECT_EQ(error_text([&] { imported(model, {.values = {}, .shapes = {{"z", shape(f32)}}}); }),
+            "the model has no input `z`");
+}
+
+TEST(OnnxImport, AllThatIsNotSupportedIsListed) {
+  ModelBuilder model;
+  model.input("x", "f32[n]");
+  model.node("NonZero", {"x"}, {"a"});
+  model.node("Frobnicate", {"x"}, {"b"}).set_name("first");
+  model.node("Frobnicate", {"x"}, {"c"}).set_name("second");
+  model.node("Thing", {"x"}, {"d"}, {}, "org.example");
+  model.output("d");
+  EXPECT_EQ(error_text([&] { imported(model); }),
+            "the model has operators that are not supported: Frobnicate (2, first at \"first\"), "
+            "NonZero (1, first at \"a\"), org.example.Thing (1, first at \"d\")");
+}
+
+TEST(OnnxImport, OpsetsDifferInWhatTheyMean) {
+  // A softmax of opset 12 flattens; that of 13 is along one axis.
+  for (const int opset : {12, 13}) {
+    ModelBuilder model(opset);
+    model.input("x", "f32[2, 2, 2]");
+    model.node("Softmax", {"x"}, {"y"}, {attribute("axis", int64_t{1})});
+    model.output("y");
+    const Array y = interpret(imported(model), {Array(f32, {2, 2, 2})})[0];
+    EXPECT_DOUBLE_EQ(y.at(0), opset == 12 ? 0.25 : 0.5);
+  }
+}
+
+TEST(OnnxImport, OpsetsBeyondOursAreRefused) {
+  EXPECT_EQ(error_text([] { imported(ModelBuilder(23)); }), "the model is of opset 23; 1 to 22 are supported");
+  EXPECT_EQ(error_text([] { imported(ModelBuilder(0)); }), "the model is of opset 0; 1 to 22 are supported");
+}
+
+TEST(OnnxImport, FunctionsTakeAttributes) {
+  ModelBuilder model;
+  model.opset("local", 1);
+  auto& function = *model.model().add_functions();
+  function.set_name("Scaled");
+  function.set_domain("local");
+  function.add_input("x");
+  function.add_output("y");
+  function.add_attribute("by");
+  function.add_opset_import()->set_version(17);
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  auto& leaky = builder.node("LeakyRelu", {"x"}, {"y"});
+  auto& reference = *leaky.add_attribute();
+  reference.set_name("alpha");
+  reference.set_ref_attr_name("by");
+  reference.set_type(proto::AttributeProto::FLOAT);
+  *function.mutable_node() = body.node();
+  model.input("x", "f32[2]");
+  model.node("Scaled", {"x"}, {"a"}, {attribute("by", 0.5)}, "local");
+  model.node("Scaled", {"a"}, {"y"}, {}, "local");  // the operator's own default
+  model.output("y");
+  const Array y = interpret(imported(model), {Array::from<float>({2}, {-8, 8})})[0];
+  EXPECT_TRUE(close(y, Array::from<float>({2}, {-0.04F, 8}), 1e-6));
+}
+
+TEST(OnnxImport, PlacesAreNodes) {
+  ModelBuilder model;
+  model.input("x", "f32[2, 3]");
+  model.input("w", "f32[4, 5]");
+  model.node("MatMul", {"x", "w"}, {"y"}).set_name("/layers.0/MatMul");
+  model.output("y");
+  const std::string text = error_text([&] { imported(model); });
+  EXPECT_NE(text.find("axis 1 of `x` is 3, axis 0 of `w` is 4"), std::string::npos) << text;
+  EXPECT_NE(text.find("/layers.0/MatMul"), std::string::npos) << text;
+}
+
+TEST(OnnxImport, LoopsCarryAndStack) {
+  ModelBuilder model;
+  model.input("x", "f32[n]");
+  model.constant("trips", Array::scalar(i64, 3));
+  model.constant("go", Array::scalar(boolean, 1));
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  builder.input("i", "i64[]");
+  builder.input("c", "bool[]");
+  builder.input("state", "f32[n]");
+  builder.node("Identity", {"c"}, {"c_out"});
+  builder.node("Add", {"state", "x"}, {"next"});
+  builder.node("Identity", {"next"}, {"kept"});
+  builder.output("c_out");
+  builder.output("next");
+  builder.output("kept");
+  model.node("Loop", {"trips", "go", "x"}, {"last", "all"}, {attribute("body", body)});
+  model.output("last");
+  model.output("all");
+  const std::vector<Array> results = interpret(imported(model), {Array::from<float>({2}, {1, 2})});
+  EXPECT_TRUE(same(results[0], Array::from<float>({2}, {4, 8})));
+  EXPECT_TRUE(same(results[1], Array::from<float>({3, 2}, {2, 4, 3, 6, 4, 8})));
+}
+
+TEST(OnnxImport, SequencesLeaveNothingBehind) {
+  ModelBuilder model;
+  model.input("x", "f32[n, 4]");
+  model.constant("two", Array::scalar(i64, 2));
+  model.node("SplitToSequence", {"x", "two"}, {"parts"}, {attribute("axis", int64_t{1})});
+  model.constant("last", Array::scalar(i64, -1));
+  model.node("SequenceAt", {"parts", "last"}, {"y"});
+  model.output("y");
+  EXPECT_EQ(operations(imported(model)), Names{"slice"});
+}
+
+}  // namespace
+}  // namespace tenon

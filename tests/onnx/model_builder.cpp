@@ -1,0 +1,117 @@
+#include "onnx/model_builder.h"
+
+#include "onnx/tensor_data.h"
+#include "tenon/shape.h"
+
+namespace tenon {
+namespace {
+
+proto::AttributeProto named(const std::string& name, proto::AttributeProto::AttributeType type) {
+  proto::AttributeProto result;
+  result.set_name(name);
+  result.set_type(type);
+  return result;
+}
+
+void set_opset(proto::ModelProto& model, const std::string& domain, int version) {
+  auto& opset = *model.add_opset_import();
+  opset.set_domain(domain);
+  opset.set_version(version);
+}
+
+}  // namespace
+
+proto::AttributeProto attribute(const std::string& name, int64_t value) {
+  proto::AttributeProto result = named(name, proto::AttributeProto::INT);
+  result.set_i(value);
+  return result;
+}
+
+proto::AttributeProto attribute(const std::string& name, double value) {
+  proto::AttributeProto result = named(name, proto::AttributeProto::FLOAT);
+  result.set_f(static_cast<float>(value));
+  return result;
+}
+
+proto::AttributeProto attribute(const std::string& name, const std::string& value) {
+  proto::AttributeProto result = named(name, proto::AttributeProto::STRING);
+  result.set_s(value);
+  return result;
+}
+
+proto::AttributeProto attribute(const std::string& name, const std::vector<int64_t>& values) {
+  proto::AttributeProto result = named(name, proto::AttributeProto::INTS);
+  result.mutable_ints()->Add(values.begin(), values.end());
+  return result;
+}
+
+proto::AttributeProto attribute(const std::string& name, const proto::GraphProto& body) {
+  proto::AttributeProto result = named(name, proto::AttributeProto::GRAPH);
+  *result.mutable_g() = body;
+  return result;
+}
+
+proto::TensorProto tensor(const std::string& name, const Array& value) {
+  proto::TensorProto result;
+  result.set_name(name);
+  result.set_data_type(importer::to_onnx_type(value.dtype()));
+  result.mutable_dims()->Add(value.dims().begin(), value.dims().end());
+  result.set_raw_data(std::string(reinterpret_cast<const char*>(value.data()), value.byte_count()));
+  return result;
+}
+
+proto::ValueInfoProto& GraphBuilder::input(const std::string& name, const std::string& shape) {
+  const Shape parsed = Shape::parse(shape);
+  proto::ValueInfoProto& info = *graph_.add_input();
+  info.set_name(name);
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(importer::to_onnx_type(parsed.dtype()));
+  type.mutable_shape();
+  for (const Axis& axis : parsed.axes()) {
+    auto& dim = *type.mutable_shape()->add_dim();
+    if (axis.is_static()) {
+      dim.set_dim_value(*axis.extent().constant());
+    } else if (!axis.is_anonymous()) {
+      dim.set_dim_param(axis.to_string());
+    }
+  }
+  return info;
+}
+
+void GraphBuilder::output(const std::string& name) { graph_.add_output()->set_name(name); }
+
+void GraphBuilder::constant(const std::string& name, const Array& value) {
+  *graph_.add_initializer() = tensor(name, value);
+}
+
+proto::NodeProto& GraphBuilder::node(const std::string& type, const std::vector<std::string>& inputs,
+                                     const std::vector<std::string>& outputs,
+                                     const std::vector<proto::AttributeProto>& attributes, const std::string& domain) {
+  proto::NodeProto& result = *graph_.add_node();
+  result.set_op_type(type);
+  result.set_domain(domain);
+  for (const std::string& name : inputs) {
+    result.add_input(name);
+  }
+  for (const std::string& name : outputs) {
+    result.add_output(name);
+  }
+  for (const proto::AttributeProto& each : attributes) {
+    *result.add_attribute() = each;
+  }
+  return result;
+}
+
+ModelBuilder::ModelBuilder(std::shared_ptr<proto::ModelProto> model)
+    : GraphBuilder(*model->mutable_graph()), model_(std::move(model)) {}
+
+ModelBuilder::ModelBuilder(int opset) : ModelBuilder(std::make_shared<proto::ModelProto>()) {
+  model_->set_ir_version(8);
+  set_opset(*model_, "", opset);
+}
+
+void ModelBuilder::opset(const std::string& domain, int version) { set_opset(*model_, domain, version); }
+
+std::string ModelBuilder::bytes() const { return model_->SerializeAsString(); }
+
+}  // namespace tenon

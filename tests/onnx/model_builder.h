@@ -1,0 +1,53 @@
+// ONNX models for tests, written in C++.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "onnx/proto.h"
+#include "tenon/array.h"
+
+namespace tenon {
+
+/// An attribute: a number, a list, a text or a body.
+proto::AttributeProto attribute(const std::string& name, int64_t value);
+proto::AttributeProto attribute(const std::string& name, double value);
+proto::AttributeProto attribute(const std::string& name, const std::string& value);
+proto::AttributeProto attribute(const std::string& name, const std::vector<int64_t>& values);
+proto::AttributeProto attribute(const std::string& name, const proto::GraphProto& body);
+
+proto::TensorProto tensor(const std::string& name, const Array& value);
+
+/// Adds to a graph; each function gives the message that it added.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(proto::GraphProto& graph) : graph_(graph) {}
+
+  /// `f32[batch, 3]`: names are dim_param, `-1` is neither.
+  proto::ValueInfoProto& input(const std::string& name, const std::string& shape);
+  void output(const std::string& name);
+  void constant(const std::string& name, const Array& value);
+  proto::NodeProto& node(const std::string& type, const std::vector<std::string>& inputs,
+                         const std::vector<std::string>& outputs,
+                         const std::vector<proto::AttributeProto>& attributes = {}, const std::string& domain = "");
+
+ private:
+  proto::GraphProto& graph_;
+};
+
+/// A model of one opset, with its graph to be filled in.
+class ModelBuilder : public GraphBuilder {
+ public:
+  explicit ModelBuilder(int opset = 17);
+
+  proto::ModelProto& model() { return *model_; }
+  void opset(const std::string& domain, int version);
+  std::string bytes() const;
+
+ private:
+  explicit ModelBuilder(std::shared_ptr<proto::ModelProto> model);
+  std::shared_ptr<proto::ModelProto> model_;
+};
+
+}  // namespace tenon
