@@ -21,6 +21,7 @@ const OpenBlas* OpenBlas::find() {
     blas->sgemm_ = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
     if (set_threads == nullptr || core == nullptr || blas->sgemm_ == nullptr) return nullptr;
     set_threads(1);
+    blas->set_threads_ = set_threads;
     blas->core_ = core();
     return blas;
   }();

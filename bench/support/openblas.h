@@ -1,4 +1,4 @@
-// OpenBLAS on one thread: the opponent in benchmarks of products, where it is installed.
+// OpenBLAS: the opponent in benchmarks of products, where it is installed.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ class OpenBlas {
   /// The product of f32 that `call` describes; panels are not for it.
   void multiply(const tenon::ProductCall& call) const;
 
+  /// How many threads it uses from now on; 1 at first.
+  void use_threads(int threads) const { set_threads_(threads); }
+
   /// The processor that its kernels are for.
   const std::string& core() const { return core_; }
 
@@ -26,6 +29,7 @@ class OpenBlas {
   OpenBlas() = default;
 
   Sgemm sgemm_ = nullptr;
+  void (*set_threads_)(int) = nullptr;
   std::string core_;
 };
 

@@ -161,7 +161,7 @@ struct Matrix {
 struct Product {
   Matrix left;   // m by k
   Matrix right;  // k by n
-  Matrix tile;   // m by n, in scratch; columns side by side
+  Matrix tile;   // m by n, in scratch or an output; columns side by side
   std::vector<int> rows, columns, depth;
   int adds_after = -1;  // a loop around it over blocks of k: from its second iteration on, the tile is added to
   int work = 0;         // scratch that the product may use as it likes: kProductScratchBytes

@@ -145,10 +145,10 @@ class Verifier {
     require(!vectorized_, "a product inside a vectorised loop");
     check_operand(product.left);
     check_operand(product.right);
-    for (const int buffer : {product.tile.buffer, product.work}) {
-      require(has(kernel_.buffers, buffer) && at(kernel_.buffers, buffer).role == Role::scratch, "b{} is no scratch",
-              buffer);
-    }
+    require(has(kernel_.buffers, product.work) && at(kernel_.buffers, product.work).role == Role::scratch,
+            "b{} is no scratch", product.work);
+    require(has(kernel_.buffers, product.tile.buffer), "there is no buffer b{}", product.tile.buffer);
+    require(at(kernel_.buffers, product.tile.buffer).role != Role::input, "an input is written");
     check_affine(product.tile.at);
     require(product.tile.column == Extent(1), "the columns of the tile lie apart");
     require(product.tile.buffer != product.left.buffer && product.tile.buffer != product.right.buffer,

@@ -50,7 +50,7 @@ void write_phases(Draft& draft, bool keep_rows, Nest& nest) {
   choose_vector_axes(draft, has_products ? tiled.around : grid, has_products);
   TreeBuilder tree(draft, keep_rows);
   if (has_products) {
-    tree.add_phase(tiled.grid, stores, tiled.products);
+    tree.add_phase(tiled.grid, tiled.stores, tiled.products);
     nest.product_loops = draft.kernel.phases.back().grid.size();
   } else {
     // Tiling moved the grid: ask again.

@@ -11,7 +11,7 @@ namespace {
 
 /// Rows and columns of a tile: enough that each element of both operands is used often, few enough that the tile stays
 /// in cache and every thread gets some. kDepth steps of k of an operand that is stored first.
-constexpr int64_t kRows = 128;
+constexpr int64_t kRows = 384;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kColumnMultiple = 32;
 constexpr int64_t kFewestRows = 4;
@@ -88,6 +88,7 @@ class Tiler {
       batch |= product.batch;
     }
     require_no_other_loops();
+    result_.stores = stores_;
     result_.grid = common_ & (~free | batch);
     for (const Found& product : found_) {
       tile(product);
@@ -170,6 +171,14 @@ class Tiler {
     return is_plain ? load : nullptr;
   }
 
+  /// Elements lie side by side along k, or along the innermost axis of the side.
+  bool is_usable(int value, Dtype dtype, AxisSet side) const {
+    const loops::Load* load = plain_load(value, dtype);
+    return load && std::ranges::any_of(load->at.terms, [&](const loops::Term& term) {
+             return term.scale == Extent(1) && (!contains(side, term.axis) || term.axis == in_order(side).back());
+           });
+  }
+
   Extent elements(const std::vector<int>& axes) const {
     Extent product = 1;
     for (const int axis : axes) {
@@ -185,9 +194,9 @@ class Tiler {
       return whole == Extent(1) ? Extent(usual)
                                 : min(usual, max(kFewestRows, floordiv(kTileElements, max(Extent(1), whole))));
     };
-    tile_side(product.rows, most(kRows, whole_columns), 1, plain_load(product.left, product.dtype) != nullptr);
+    tile_side(product.rows, most(kRows, whole_columns), 1, is_usable(product.left, product.dtype, product.rows));
     tile_side(product.columns, most(kColumns, whole_rows), kColumnMultiple,
-              plain_load(product.right, product.dtype) != nullptr);
+              is_usable(product.right, product.dtype, product.columns));
   }
 
   /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit. One loop is
@@ -291,6 +300,24 @@ class Tiler {
     return blocks;
   }
 
+  /// Where the result is stored and nothing else is done with it: no tile is needed then.
+  std::optional<loops::Matrix> stored_as_it_is(const Found& found, const std::vector<int>& rows,
+                                               const std::vector<int>& columns) {
+    if (draft_.reductions.size() != 1 || stores_.size() != 1 || draft_.stores[stores_[0]].value != found.result) {
+      return std::nullopt;
+    }
+    const DraftStore& store = draft_.stores[stores_[0]];
+    const auto row = stride(store.at, rows);
+    const auto column = stride(store.at, columns);
+    if (!row || !column || *column != Extent(1) ||
+        draft_.kernel.buffers[static_cast<size_t>(store.buffer)].dtype != found.dtype) {
+      return std::nullopt;
+    }
+    result_.stores.clear();
+    return loops::Matrix{
+        .buffer = store.buffer, .at = without(without(store.at, rows), columns), .row = *row, .column = 1};
+  }
+
   void write(const Found& found) {
     DraftProduct product;
     const std::vector<int> rows = in_order(found.rows & ~result_.grid);
@@ -309,17 +336,22 @@ class Tiler {
     if (!right) {
       right = stored(found.right, found.dtype, depth, columns, product);
     }
-    const Extent width = elements(columns);
-    const loops::Matrix tile{
-        .buffer = add_scratch(found.dtype, elements(rows) * width), .at = {}, .row = width, .column = 1};
     product.statement = {.left = *left,
                          .right = *right,
-                         .tile = tile,
+                         .tile = {},
                          .rows = rows,
                          .columns = columns,
                          .depth = depth,
                          .adds_after = product.depth_blocks,
                          .work = work_};
+    if (const auto output = stored_as_it_is(found, rows, columns)) {
+      product.statement.tile = *output;
+      result_.products.push_back(std::move(product));
+      return;
+    }
+    const Extent width = elements(columns);
+    loops::Matrix& tile = product.statement.tile;
+    tile = {.buffer = add_scratch(found.dtype, elements(rows) * width), .at = {}, .row = width, .column = 1};
     std::unordered_map<int, int> by;
     by[found.result] = draft_.values.load(
         {.buffer = tile.buffer, .at = add(scale(count(rows), width), count(columns)), .inside = {}, .lookups = {}},

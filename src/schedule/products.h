@@ -18,6 +18,7 @@ struct TiledProducts {
   AxisSet grid = 0;                    // the loops around everything
   AxisSet around = 0;                  // these, and the loops over blocks of k
   std::vector<DraftProduct> products;  // each after those whose results it reads
+  std::vector<size_t> stores;          // that are left to do after them
 };
 
 /// Turn every reduction that is a sum over k of a[.., m, k] * b[.., k, n] into a product over a tile of m and n, and

@@ -1,0 +1,273 @@
+// Whole kernels with products: matrix products against OpenBLAS, what follows a product, convolutions against the
+// machine's peak, attention against itself unfused. All through Executable::run_into, interleaved, medians.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "support/openblas.h"
+#include "support/report.h"
+#include "tenon/compile.h"
+#include "tenon/tenon.h"
+
+namespace {
+
+using namespace tenon;  // NOLINT: the graphs read like the documentation
+
+constexpr int kRounds = 11;
+constexpr double kFlopsOfARound = 2e7;
+
+double now(int threads) {
+  timespec time{};
+  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double seconds_of(int threads, int times, const auto& run) {
+  const double begin = now(threads);
+  for (int i = 0; i < times; ++i) {
+    run();
+  }
+  return (now(threads) - begin) / times;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+/// Numbers in [-2, 2), the same in every run.
+Array numbers(std::vector<int64_t> dims) {
+  Array array = Array::uninitialized(f32, std::move(dims));
+  uint32_t state = 1;
+  for (float& each : array.mutable_values<float>()) {
+    state = state * 1664525 + 1013904223;
+    each = static_cast<float>(state >> 8) * 0x1p-22f - 2;
+  }
+  return array;
+}
+
+/// A compiled graph with arrays for it.
+class Bound {
+ public:
+  Bound(const Graph& graph, std::vector<Array> inputs, int threads, const CompileOptions& options = {})
+      : executable_(compile(graph, options)), inputs_(std::move(inputs)), options_{.threads = threads} {
+    outputs_ = executable_.run(inputs_, options_);
+    for (Array& each : inputs_) {
+      in_.push_back(view_of(each));
+    }
+    for (Array& each : outputs_) {
+      out_.push_back(writable_view_of(each));
+    }
+  }
+
+  void run() const { executable_.run_into(in_, out_, options_); }
+
+ private:
+  Executable executable_;
+  std::vector<Array> inputs_, outputs_;
+  std::vector<TensorView> in_, out_;
+  RunOptions options_;
+};
+
+Graph graph_of(std::vector<Value> inputs, const Value& y) { return {std::move(inputs), {{.name = "y", .value = y}}}; }
+
+struct ProductShape {
+  std::string name;
+  int64_t rows, columns, depth;
+  double target = 0.95;
+  bool right_transposed = false;
+  int64_t batch = 1;
+
+  double flops() const { return 2.0 * static_cast<double>(batch * rows * columns * depth); }
+};
+
+std::vector<ProductShape> shapes() {
+  std::vector<ProductShape> all;
+  for (const int64_t size : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
+    all.push_back({fmt::format("square.{}", size), size, size, size, size < 512 ? 1.2 : 0.95});
+  }
+  for (const int64_t rows : {1, 4, 13, 128}) {
+    for (const auto& [columns, depth] : {std::pair<int64_t, int64_t>{3072, 768}, {768, 3072}, {768, 768}}) {
+      all.push_back({fmt::format("rows{}.{}x{}", rows, columns, depth), rows, columns, depth, 1.2});
+    }
+  }
+  all.push_back({"batched.12x128x128x64", 128, 128, 64, 1.2, true, 12});
+  all.push_back({"batched.12x128x64x128", 128, 64, 128, 1.2, false, 12});
+  return all;
+}
+
+int repeats(double flops) { return std::max(1, static_cast<int>(kFlopsOfARound / flops)); }
+
+class Benchmark {
+ public:
+  Benchmark(bench::Report& report, const bench::OpenBlas* blas) : report_(report), blas_(blas) {}
+
+  void product(const ProductShape& shape, int threads) {
+    const Value a = input("a", tenon::shape(f32, "b", "m", "k"));
+    const Value b = shape.right_transposed ? input("w", tenon::shape(f32, "b", "n", "k"))
+                                           : input("w", tenon::shape(f32, "b", "k", "n"));
+    const Graph graph = graph_of({a, b}, matmul(a, shape.right_transposed ? transpose(b, {0, 2, 1}) : b));
+    const Array left = numbers({shape.batch, shape.rows, shape.depth});
+    const Array right = shape.right_transposed ? numbers({shape.batch, shape.columns, shape.depth})
+                                               : numbers({shape.batch, shape.depth, shape.columns});
+    Array theirs = numbers({shape.batch, shape.rows, shape.columns});
+    const Bound ours(graph, {left, right}, threads);
+    const auto their_run = [&] {
+      for (int64_t i = 0; i < shape.batch; ++i) {
+        blas_->multiply({.left = left.values<float>().data() + i * shape.rows * shape.depth,
+                         .left_row = shape.depth,
+                         .right = right.values<float>().data() + i * shape.depth * shape.columns,
+                         .right_depth = shape.right_transposed ? 1 : shape.columns,
+                         .right_column = shape.right_transposed ? shape.depth : 1,
+                         .tile = theirs.mutable_values<float>().data() + i * shape.rows * shape.columns,
+                         .tile_row = shape.columns,
+                         .rows = shape.rows,
+                         .columns = shape.columns,
+                         .depth = shape.depth});
+      }
+    };
+    if (blas_ != nullptr) blas_->use_threads(threads);
+    std::vector<double> time, ratio;
+    for (int round = -1; round < kRounds; ++round) {
+      const double t = seconds_of(threads, repeats(shape.flops()), [&] { ours.run(); });
+      const double o = blas_ == nullptr ? t : seconds_of(threads, repeats(shape.flops()), their_run);
+      if (round < 0) continue;  // memory and caches are new
+      time.push_back(t);
+      ratio.push_back(o / t);
+    }
+    const std::string name = fmt::format("{}.{}t", shape.name, threads);
+    const std::string note =
+        fmt::format("{:.1f} GFLOP/s, {:.2f} us", 1e-9 * shape.flops() / median(time), 1e6 * median(time));
+    if (blas_ == nullptr) {
+      report_.add_pending(name, "x OpenBLAS", shape.target, bench::Better::higher, note);
+      return;
+    }
+    best_ = std::max(best_, shape.flops() / median(time) / threads);
+    log_sum_ += std::log(median(ratio));
+    ++count_;
+    report_.add(name, median(ratio), "x OpenBLAS", shape.target, bench::Better::higher, note);
+  }
+
+  void mean() {
+    if (count_ > 0) {
+      report_.add("geometric_mean", std::exp(log_sum_ / count_), "x OpenBLAS", 1.0, bench::Better::higher);
+    }
+  }
+
+  /// Bias, gelu and residual on top of a product, and the product alone.
+  void epilogue(int64_t columns, int64_t depth) {
+    const Value x = input("x", tenon::shape(f32, "rows", depth));
+    const Value w = input("w", tenon::shape(f32, depth, columns));
+    const Value bias = input("bias", tenon::shape(f32, columns));
+    const Value residual = input("residual", tenon::shape(f32, "rows", columns));
+    const Array left = numbers({128, depth});
+    const Array right = numbers({depth, columns});
+    const Bound plain(graph_of({x, w}, matmul(x, w)), {left, right}, 1);
+    const Bound fused(graph_of({x, w, bias, residual}, gelu(matmul(x, w) + bias) + residual),
+                      {left, right, numbers({columns}), numbers({128, columns})}, 1);
+    std::vector<double> ratio;
+    for (int round = -1; round < kRounds; ++round) {
+      const double t = seconds_of(1, 2, [&] { fused.run(); });
+      const double o = seconds_of(1, 2, [&] { plain.run(); });
+      if (round >= 0) ratio.push_back(t / o);
+    }
+    report_.add(fmt::format("epilogue.128x{}x{}", columns, depth), 100 * (median(ratio) - 1), "% of the product", 3);
+  }
+
+  struct Conv {
+    int64_t in, out, size, kernel, stride;
+  };
+
+  /// The distinct convolutions of ResNet-50 at batch 1, with bias and relu.
+  void convolutions() {
+    const std::vector<Conv> all = {
+        {3, 64, 224, 7, 2},     {64, 64, 56, 1, 1},    {64, 64, 56, 3, 1},    {64, 256, 56, 1, 1},
+        {256, 64, 56, 1, 1},    {256, 128, 56, 1, 1},  {128, 128, 56, 3, 2},  {128, 512, 28, 1, 1},
+        {256, 512, 56, 1, 2},   {512, 128, 28, 1, 1},  {128, 128, 28, 3, 1},  {512, 256, 28, 1, 1},
+        {256, 256, 28, 3, 2},   {256, 1024, 14, 1, 1}, {512, 1024, 28, 1, 2}, {1024, 256, 14, 1, 1},
+        {256, 256, 14, 3, 1},   {1024, 512, 14, 1, 1}, {512, 512, 14, 3, 2},  {512, 2048, 7, 1, 1},
+        {1024, 2048, 14, 1, 2}, {2048, 512, 7, 1, 1},  {512, 512, 7, 3, 1},
+    };
+    double sum = 0;
+    for (const Conv& c : all) {
+      const Value x = input("x", tenon::shape(f32, "batch", c.in, "height", "width"));
+      const Value w = input("w", tenon::shape(f32, c.out, c.in, c.kernel, c.kernel));
+      const Value b = input("b", tenon::shape(f32, c.out, 1, 1));
+      const int64_t pad = c.kernel / 2;
+      const Value y = conv(x, w, {.stride = {c.stride, c.stride}, .low = {pad, pad}, .high = {pad, pad}});
+      const Bound bound(
+          graph_of({x, w, b}, relu(y + b)),
+          {numbers({1, c.in, c.size, c.size}), numbers({c.out, c.in, c.kernel, c.kernel}), numbers({c.out, 1, 1})}, 1);
+      const double places = std::ceil(static_cast<double>(c.size) / static_cast<double>(c.stride));
+      const double flops = 2 * places * places * static_cast<double>(c.in * c.out * c.kernel * c.kernel);
+      std::vector<double> time;
+      for (int round = -1; round < 5; ++round) {
+        const double t = seconds_of(1, 1, [&] { bound.run(); });
+        if (round >= 0) time.push_back(t);
+      }
+      const double share = flops / median(time) / best_;
+      sum += share;
+      report_.add(fmt::format("conv.{}x{}.{}.k{}s{}", c.in, c.out, c.size, c.kernel, c.stride), share, "of peak",
+                  std::nullopt, bench::Better::higher, fmt::format("{:.1f} GFLOP/s", 1e-9 * flops / median(time)));
+    }
+    report_.add("conv.mean", sum / static_cast<double>(all.size()), "of peak", 0.7, bench::Better::higher,
+                "peak: the best product above");
+  }
+
+  void attention_at(int64_t keys) {
+    const auto head = [](const std::string& name, const std::string& length) {
+      return input(name, tenon::shape(f32, "batch", 12, length, 64));
+    };
+    const Value q = head("q", "query");
+    const Value k = head("k", "key");
+    const Value v = head("v", "key");
+    const Graph graph = graph_of({q, k, v}, attention(q, k, v));
+    const std::vector<Array> arrays{numbers({8, 12, keys, 64}), numbers({8, 12, keys, 64}), numbers({8, 12, keys, 64})};
+    const Bound fused(graph, arrays, 1);
+    const Bound unfused(graph, arrays, 1, {.fuse = false});
+    std::vector<double> ratio, time;
+    for (int round = -1; round < 5; ++round) {
+      const double t = seconds_of(1, 1, [&] { fused.run(); });
+      const double o = seconds_of(1, 1, [&] { unfused.run(); });
+      if (round < 0) continue;
+      ratio.push_back(o / t);
+      time.push_back(t);
+    }
+    const double flops = 4.0 * 8 * 12 * 64 * static_cast<double>(keys * keys);
+    report_.add(fmt::format("attention.{}", keys), median(ratio), "x unfused", 2, bench::Better::higher,
+                fmt::format("{:.1f} GFLOP/s", 1e-9 * flops / median(time)));
+  }
+
+ private:
+  bench::Report& report_;
+  const bench::OpenBlas* blas_;
+  double log_sum_ = 0;
+  int count_ = 0;
+  double best_ = 1;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report(argc, argv);
+  const bench::OpenBlas* const blas = bench::OpenBlas::find();
+  if (blas == nullptr)
+    fmt::print(stderr, "bench contract: OpenBLAS is not installed (libopenblas0); nothing to compare with\n");
+  Benchmark benchmark(report, blas);
+  for (const int threads : {1, 2}) {
+    for (const ProductShape& shape : shapes()) {
+      benchmark.product(shape, threads);
+    }
+  }
+  benchmark.mean();
+  benchmark.epilogue(3072, 768);
+  benchmark.epilogue(768, 3072);
+  benchmark.convolutions();
+  benchmark.attention_at(128);
+  benchmark.attention_at(512);
+  return report.finish();
+}
