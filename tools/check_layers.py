@@ -40,6 +40,7 @@ PUBLIC_HEADERS = {
     "autodiff.h": "passes",
     "optimizers.h": "passes",
     "cancel.h": "runtime",
+    "dlpack.h": "runtime",
     "executable.h": "runtime",
     "run_report.h": "runtime",
     "strided_array.h": "runtime",

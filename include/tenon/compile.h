@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct CompileOptions {
   bool native = true;                  ///< off: kernels run in the interpreter of the loop IR, as without LLVM
   bool disk_cache = true;              ///< keep machine code under the user's cache directory
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
+  /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which
+  /// are integers. `{{"shape", {"rows", "cols"}}}` binds both names from the input `shape: i64[2]` of each run.
+  std::map<std::string, std::vector<std::string>> sizes_from = {};
   /// Called after each pass that ran.
   std::function<void(const PassRun&)> on_pass = {};
   CompileReport* report = nullptr;  ///< filled in where given

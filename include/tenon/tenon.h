@@ -10,6 +10,7 @@
 #include "tenon/constraint.h"
 #include "tenon/control.h"
 #include "tenon/convolution.h"
+#include "tenon/dlpack.h"
 #include "tenon/dtype.h"
 #include "tenon/einsum.h"
 #include "tenon/elementwise.h"

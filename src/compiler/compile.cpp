@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <set>
 
+#include "base/fail.h"
 #include "compiler/backend.h"
 #include "compiler/pipeline.h"
 #include "ir/walk.h"
@@ -43,6 +45,22 @@ std::vector<std::string> names_of(const Graph& graph) {
   return {names.begin(), names.end()};
 }
 
+void set_given_sizes(Program& program, const std::map<std::string, std::vector<std::string>>& sizes_from) {
+  for (const auto& [name, sizes] : sizes_from) {
+    const auto input = std::ranges::find(program.inputs, name, &ProgramInput::name);
+    if (input == program.inputs.end()) {
+      fail("there is no input `{}` to take sizes from", name);
+    }
+    const Shape& shape = input->shape;
+    const auto elements = shape.element_count().constant();
+    if (is_float(shape.dtype()) || shape.dtype() == Dtype::boolean || elements != std::ssize(sizes)) {
+      fail("input `{}` is {}, which is not {} integers for the sizes of {}", name, shape.to_string(), sizes.size(),
+           fmt::join(sizes, ", "));
+    }
+    input->gives = sizes;
+  }
+}
+
 }  // namespace
 
 Executable compile(const Graph& graph, const CompileOptions& options) {
@@ -64,6 +82,7 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     program.inputs[i].shape = graph.inputs()[i].shape();
   }
+  set_given_sizes(program, options.sizes_from);
   return make_executable(std::move(program), std::move(code.entries), graph.constraints(), std::move(code.keep_alive),
                          {.compile_ms = watch.milliseconds(), .code = code.description, .names = names_of(graph)});
 }

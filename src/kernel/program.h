@@ -32,6 +32,8 @@ struct ProgramInput {
   std::string name;
   Shape shape;
   int buffer = -1;
+  /// Names whose sizes are the elements of this input: integers, as many as there are names.
+  std::vector<std::string> gives = {};
 };
 
 /// An output is a view of a buffer: element (i, j, ...) lies at offset + i * strides[0] + ...

@@ -1,8 +1,11 @@
 #include "runtime/binder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "base/convert.h"
+#include "base/dtype_visit.h"
 #include "base/fail.h"
 
 namespace tenon::runtime {
@@ -10,14 +13,28 @@ namespace {
 
 constexpr int64_t kNotGiven = -1;
 
+/// An element of a small integer input in row-major order.
+int64_t element_of(const Operand& input, size_t element) {
+  int64_t at = static_cast<int64_t>(element);
+  if (!input.strides.empty()) {
+    int64_t rest = at;
+    at = 0;
+    for (size_t axis = input.dims.size(); axis-- > 0; rest /= input.dims[axis]) {
+      at += rest % input.dims[axis] * input.strides[axis];
+    }
+  }
+  return visit_dtype(input.dtype, [&]<class T>() {
+    T value{};
+    std::memcpy(&value, input.data + at * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    return convert<int64_t>(value);
+  });
+}
+
 }  // namespace
 
 Binder::Binder(const Program& program, std::span<const std::string> needed, std::span<const std::string> others,
                ConstraintSet constraints)
     : program_(program), constraints_(std::move(constraints)) {
-  const auto add_names = [this](std::span<const std::string> all) {
-    std::ranges::for_each(all, [this](const std::string& name) { add_name(name); });
-  };
   add_names(needed);
   add_names(others);
   for (const Constraint& constraint : constraints_.added()) {
@@ -25,24 +42,44 @@ Binder::Binder(const Program& program, std::span<const std::string> needed, std:
     add_names(constraint.rhs.names());
   }
   for (const ProgramInput& input : program.inputs) {
+    add_names(input.gives);
     for (const Axis& axis : input.shape.axes()) {
       add_names(axis.extent().names());
       if (const std::string name = axis.name(); !name.empty()) {
-        add_name(name);
+        add_names({&name, 1});
       }
     }
   }
-  for (const ProgramInput& input : program.inputs) {
+  add_rules();
+  is_static_ = needed.empty() && key_size_ == 0 && constraints_.added().empty();
+  for (Known& known : names_) {
+    known.place = known.shown ? known.place : key_size_++;
+  }
+  add_given();
+  is_static_ = is_static_ && given_.empty();
+}
+
+void Binder::add_names(std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    const auto at = std::ranges::lower_bound(names_, name, {}, &Known::name);
+    if (at == names_.end() || at->name != name) {
+      names_.insert(at, {.name = name});
+    }
+  }
+}
+
+void Binder::add_rules() {
+  for (const ProgramInput& input : program_.inputs) {
     for (const Axis& axis : input.shape.axes()) {
       const std::string name = axis.name();
-      Known* const known = name.empty() ? nullptr : find(name);
+      Known* const known = name.empty() || !(axis.extent() == Extent::name(name)) ? nullptr : find(name);
       if (const auto size = axis.extent().constant()) {
         rules_.push_back({AxisRule::Kind::constant, *size});
-      } else if (known != nullptr && axis.extent() == Extent::name(name) && known->shown) {
+      } else if (known != nullptr && known->shown) {
         rules_.push_back({AxisRule::Kind::bound_before, static_cast<int64_t>(known->place)});
       } else {
         rules_.push_back({AxisRule::Kind::goes_into_key, 0});
-        if (known != nullptr && axis.extent() == Extent::name(name)) {
+        if (known != nullptr) {
           known->shown = true;
           known->place = key_size_;
         }
@@ -50,16 +87,15 @@ Binder::Binder(const Program& program, std::span<const std::string> needed, std:
       }
     }
   }
-  is_static_ = needed.empty() && key_size_ == 0 && constraints_.added().empty();
-  for (Known& known : names_) {
-    known.place = known.shown ? known.place : key_size_++;
-  }
 }
 
-void Binder::add_name(const std::string& name) {
-  const auto at = std::ranges::lower_bound(names_, name, {}, &Known::name);
-  if (at == names_.end() || at->name != name) {
-    names_.insert(at, {.name = name});
+void Binder::add_given() {
+  for (size_t i = 0; i < program_.inputs.size(); ++i) {
+    const std::vector<std::string>& gives = program_.inputs[i].gives;
+    for (size_t element = 0; element < gives.size(); ++element) {
+      const Known* const known = find(gives[element]);
+      given_.push_back({.input = i, .element = element, .name = static_cast<size_t>(known - names_.data())});
+    }
   }
 }
 
@@ -104,8 +140,28 @@ Bindings Binder::constrained(Bindings bindings, const Bindings& known) const {
   return constraints_.complete(bindings);
 }
 
+/// What inputs give by their values, and what is known beside.
+Bindings Binder::with_given(std::span<const Operand> inputs, const Bindings& known) const {
+  Bindings result;
+  for (const Given& given : given_) {
+    const int64_t size = element_of(inputs[given.input], given.element);
+    const std::string& name = names_[given.name].name;
+    if (size < 0) {
+      fail("input `{}` gives axis `{}` the size {}, which cannot be negative", program_.inputs[given.input].name, name,
+           size);
+    }
+    result.set(name, size);
+  }
+  for (const auto& [name, size] : known) {
+    result.set(name, size);
+  }
+  return result;
+}
+
 Bindings Binder::bind(std::span<const Operand> inputs, const Bindings& known) const {
-  return constrained(extract(describe(inputs)), known);
+  Bindings found = extract(describe(inputs));
+  return given_.empty() ? constrained(std::move(found), known)
+                        : constrained(std::move(found), with_given(inputs, known));
 }
 
 Bindings Binder::bind_ahead(const Bindings& bindings, std::vector<int64_t>& key) const {
@@ -152,9 +208,20 @@ bool Binder::key(std::span<const Operand> inputs, const Bindings& known, std::ve
     }
   }
   std::fill(key.begin() + static_cast<std::ptrdiff_t>(filled), key.end(), kNotGiven);
+  for (const Given& given : given_) {
+    if (inputs[given.input].data == nullptr) {
+      continue;  // ahead of a run `known` has them
+    }
+    int64_t& place = key[names_[given.name].place];
+    const int64_t size = element_of(inputs[given.input], given.element);
+    if (size < 0 || (place != kNotGiven && place != size)) {
+      return false;
+    }
+    place = size;
+  }
   for (const auto& [name, size] : known) {
     const Known* const found = find(name);
-    if (found == nullptr || (found->shown && key[found->place] != size)) {
+    if (found == nullptr || (key[found->place] != kNotGiven && key[found->place] != size)) {
       return false;
     }
     key[found->place] = size;

@@ -1,9 +1,9 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/fail.h"
+#include "runtime/clock.h"
 #include "runtime/execution.h"
 #include "runtime/scratch.h"
 #include "runtime/work.h"
@@ -37,27 +37,6 @@ StepReport report(const Program& program, const Step& step) {
   return result;
 }
 
-using Clock = std::chrono::steady_clock;
-
-int64_t nanoseconds_since(Clock::time_point start) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
-}
-
-void describe_inputs(RunState& state, std::span<const Array> inputs) {
-  state.outputs.clear();
-  state.inputs.clear();
-  for (const Array& input : inputs) {
-    state.inputs.push_back(operand_of(input));
-  }
-}
-
-void describe(std::vector<Operand>& operands, std::span<const TensorView> views, const char* what) {
-  operands.clear();
-  for (size_t i = 0; i < views.size(); ++i) {
-    operands.push_back(operand_of(views[i], what, i));
-  }
-}
-
 }  // namespace
 
 Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints,
@@ -83,22 +62,20 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Level 2
-
 Specialization Engine::make(const Bindings& bindings) const {
   return specialize(program_, plan_, bindings, pool_.size());
 }
 
-/// What a key stands for; `bind` gives its bindings when it is new.
-SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key, const auto& bind) {
+SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,
+                                          std::variant<const Bindings*, Unbound> at) {
   bool fresh = false;
   const auto make_fresh = [&] {
-    const Clock::time_point start = Clock::now();
-    Specialization made = make(bind());
-    specialize_ns_.fetch_add(nanoseconds_since(start), std::memory_order_relaxed);
+    const TimeInto time(specialize_ns_);
     fresh = true;
-    return made;
+    if (const auto* const run = std::get_if<Unbound>(&at)) {
+      return make(binder_.bind(run->inputs, run->known));
+    }
+    return make(*std::get<const Bindings*>(at));
   };
   if (binder_.is_static()) {
     if (!has_static_.load(std::memory_order_acquire)) {
@@ -130,7 +107,7 @@ void Engine::bind_or_fail(RunState& state, const Bindings& known) const {
 SpecializationCache::Pointer Engine::specialization(const Bindings& bindings) {
   SpecializationCache::Key key;
   const Bindings bound = binder_.bind_ahead(bindings, key);
-  return find(key, [&] { return bound; });
+  return find(key, &bound);
 }
 
 void Engine::pre_specialize(std::span<const Bindings> list) {
@@ -143,11 +120,10 @@ void Engine::pre_specialize(std::span<const Bindings> list) {
     Made made;
     const Bindings bound = binder_.bind_ahead(bindings, made.key);
     if (binder_.is_static()) {
-      made.pointer = find(made.key, [&] { return bound; });
+      made.pointer = find(made.key, &bound);
     } else if (made.pointer = cache_.peek(made.key); !made.pointer) {
-      const Clock::time_point start = Clock::now();
+      const TimeInto time(specialize_ns_);
       made.pointer = std::make_shared<const Specialization>(make(bound));
-      specialize_ns_.fetch_add(nanoseconds_since(start), std::memory_order_relaxed);
     }
     all.push_back(std::move(made));
   }
@@ -190,158 +166,6 @@ void Engine::set_memory_budget(int64_t bytes) {
   cache_.set_byte_limit(bytes / 4);
   results_.set_byte_limit(bytes / 4);
   share_budget();
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Runs
-
-template <class Finish>
-auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions& options, const Finish& finish) {
-  const SpecializationCache::Pointer s = find(state.key, [&] { return binder_.bind(state.inputs, options.bindings); });
-  Execution execution(context_, *s, state, donated);
-  const Executor executor = options.threads == 1 || pool_.size() == 1 ? execute_inline : execute_parallel;
-  if (options.cancel == nullptr && options.trace == nullptr && !options_.before_step) {
-    execution.run(executor, options.threads, nullptr);
-    return finish(execution);
-  }
-  Watch watch(options.cancel, options.trace, &options_.before_step);
-  try {
-    execution.run(executor, options.threads, &watch);
-  } catch (...) {
-    report_trace(watch, *s);
-    throw;
-  }
-  report_trace(watch, *s);
-  return finish(execution);
-}
-
-namespace {
-
-/// Counts a run and its time when it ends, well or not.
-class Timer {
- public:
-  Timer(std::atomic<int64_t>& runs, std::atomic<int64_t>& nanoseconds) : nanoseconds_(nanoseconds) {
-    runs.fetch_add(1, std::memory_order_relaxed);
-  }
-  ~Timer() { nanoseconds_.fetch_add(nanoseconds_since(start_), std::memory_order_relaxed); }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
- private:
-  std::atomic<int64_t>& nanoseconds_;
-  Clock::time_point start_ = Clock::now();
-};
-
-}  // namespace
-
-std::vector<Array> Engine::run_arrays(RunState& state, std::span<Array> donated, const RunOptions& options) {
-  bind_or_fail(state, options.bindings);
-  const auto collect = [](const Execution& execution) { return execution.arrays(); };
-  if (!options.reuse_results) {
-    return execute(state, donated, options, collect);
-  }
-  ResultKey key = result_key(state.key, state.inputs);
-  if (std::optional<std::vector<Array>> known = results_.find(key)) {
-    return *std::move(known);
-  }
-  std::vector<Array> results = execute(state, donated, options, collect);
-  results_.keep(std::move(key), results);
-  share_budget();
-  return results;
-}
-
-std::vector<Array> Engine::run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) {
-  const Timer timer(runs_, run_ns_);
-  const RunStates::Lease state(states_);
-  describe_inputs(*state, inputs);
-  return run_arrays(*state, donated, options);
-}
-
-std::vector<Array> Engine::run(std::span<const TensorView> inputs, const RunOptions& options) {
-  const Timer timer(runs_, run_ns_);
-  const RunStates::Lease state(states_);
-  describe(state->inputs, inputs, "input");
-  state->outputs.clear();
-  return run_arrays(*state, {}, options);
-}
-
-std::vector<StridedArray> Engine::run_views(std::span<const Array> inputs, const RunOptions& options) {
-  const Timer timer(runs_, run_ns_);
-  const RunStates::Lease state(states_);
-  describe_inputs(*state, inputs);
-  bind_or_fail(*state, options.bindings);
-  return execute(*state, {}, options, [](const Execution& execution) { return execution.views(); });
-}
-
-void Engine::run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
-                      const RunOptions& options) {
-  const Timer timer(runs_, run_ns_);
-  const RunStates::Lease state(states_);
-  describe(state->inputs, inputs, "input");
-  describe(state->outputs, outputs, "output");
-  if (outputs.size() != outputs_.size()) {
-    fail("graph `{}` gives {} outputs, but memory was given for {}", program_.name, outputs_.size(), outputs.size());
-  }
-  bind_or_fail(*state, options.bindings);
-  execute(*state, {}, options, [](const Execution& execution) { execution.write_outputs(); });
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Reports
-
-void Engine::report_trace(const Watch& watch, const Specialization& s) const {
-  if (!watch.traces()) {
-    return;
-  }
-  std::vector<double> work(program_.steps.size(), 0);
-  for (const Watch::Stretch& stretch : watch.stretches()) {
-    work[static_cast<size_t>(stretch.step)] += stretch.work;
-  }
-  std::vector<TraceEvent> events;
-  for (const Watch::Stretch& stretch : watch.stretches()) {
-    const auto at = static_cast<size_t>(stretch.step);
-    const double share = stretch.work / work[at];
-    const int64_t bytes = evaluate(steps_[at].bytes_read + steps_[at].bytes_written, s.bindings);
-    const int64_t flops = evaluate(program_.steps[at].flops, s.bindings);
-    events.push_back({.program = program_.name,
-                      .step = stretch.step + 1,
-                      .label = steps_[at].label,
-                      .phase = stretch.phase,
-                      .thread = stretch.thread,
-                      .begin_ns = stretch.begin_ns,
-                      .end_ns = stretch.end_ns,
-                      .bytes = share * static_cast<double>(bytes),
-                      .flops = flops > 0 ? std::optional(share * static_cast<double>(flops)) : std::nullopt});
-  }
-  watch.trace()->add(std::move(events));
-}
-
-RunCounters Engine::counters() const {
-  const SpecializationCache::Counters cache = cache_.counters();
-  const ResultCache::Counters results = results_.counters();
-  const MemoryPool::Counters memory = memory_.counters();
-  constexpr double kMillisecond = 1e6;
-  return {.compiles = 1,
-          .runs = runs_.load(std::memory_order_relaxed),
-          .specializations = cache.made,
-          .hits = cache.hits,
-          .evictions = cache.evictions,
-          .reused_results = results.hits,
-          .cached_bytes = cache.bytes + results.bytes,
-          .idle_bytes = memory.idle,
-          .memory_bytes = memory.total,
-          .peak_memory_bytes = memory.peak,
-          .compile_ms = options_.compile_ms,
-          .specialize_ms = static_cast<double>(specialize_ns_.load(std::memory_order_relaxed)) / kMillisecond,
-          .run_ms = static_cast<double>(run_ns_.load(std::memory_order_relaxed)) / kMillisecond};
-}
-
-Capabilities Engine::capabilities() const {
-  Capabilities result{.threads = pool_.size(), .code = options_.code};
-  for (int i = 0; i < kDtypeCount; ++i) {
-    result.dtypes.push_back(static_cast<Dtype>(i));
-  }
-  return result;
 }
 
 }  // namespace tenon::runtime

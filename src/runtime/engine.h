@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "runtime/binder.h"
@@ -45,8 +46,12 @@ class Engine {
   Capabilities capabilities() const;
 
  private:
-  SpecializationCache::Pointer find(RunState& state, const Bindings& known);
-  SpecializationCache::Pointer find(const SpecializationCache::Key& key, const auto& bind);
+  /// What inputs of a run are at: not bound yet where the key is new.
+  struct Unbound {
+    std::span<const Operand> inputs;
+    const Bindings& known;
+  };
+  SpecializationCache::Pointer find(const SpecializationCache::Key& key, std::variant<const Bindings*, Unbound> at);
   Specialization make(const Bindings& bindings) const;
   void prepare_memory(const Specialization& s);
   void bind_or_fail(RunState& state, const Bindings& known) const;

@@ -76,8 +76,7 @@ void run_shared(const Run& run, const Launch& launch, Failure& failure) {
       run.threads);
 }
 
-template <bool kParallel>
-void execute(const Run& run) {
+void execute(const Run& run, bool parallel) {
   Failure failure;
   for (const Stage& stage : run.s.stages) {
     if (stage.launches.count == 0) {
@@ -86,7 +85,7 @@ void execute(const Run& run) {
     }
     for (uint32_t i = stage.launches.first; i < stage.launches.end(); ++i) {
       const Launch& launch = run.s.launches[i];
-      if (!kParallel || launch.chunks <= 1) {
+      if (!parallel || launch.chunks <= 1) {
         run_whole(run, launch, failure);
       } else {
         run_shared(run, launch, failure);
@@ -98,7 +97,7 @@ void execute(const Run& run) {
 
 }  // namespace
 
-void execute_inline(const Run& run) { execute<false>(run); }
-void execute_parallel(const Run& run) { execute<true>(run); }
+void execute_inline(const Run& run) { execute(run, false); }
+void execute_parallel(const Run& run) { execute(run, true); }
 
 }  // namespace tenon::runtime

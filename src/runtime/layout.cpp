@@ -38,7 +38,6 @@ class Layout {
       take_over(i);
     }
     place_blocks();
-    measure_live();
   }
 
  private:
@@ -110,7 +109,9 @@ class Layout {
   void place_blocks() {
     std::vector<int64_t> offsets(blocks_.size());
     try {
-      s_.memory.arena_bytes = place(blocks_, offsets);
+      const Arena arena = place(blocks_, offsets);
+      s_.memory.arena_bytes = arena.bytes;
+      s_.memory.live_bytes = arena.live;
       const auto all = checked_add(s_.memory.arena_bytes, s_.memory.output_bytes).value_or(INT64_MAX);
       if (all > kSurelyThere) {
         Array::require_memory(Dtype::u8, {all});
@@ -122,21 +123,6 @@ class Layout {
     s_.offsets.resize(plan_.slots.size());
     for (size_t i = 0; i < plan_.slots.size(); ++i) {
       s_.offsets[i] = block_of_[i] < 0 ? 0 : offsets[root(block_of_[i])];
-    }
-  }
-
-  void measure_live() {
-    std::vector<int64_t> change(plan_.steps.size() + 1, 0);
-    for (const Block& block : blocks_) {
-      if (block.bytes > 0) {
-        change[static_cast<size_t>(block.first)] += block.bytes;
-        change[static_cast<size_t>(block.last) + 1] -= block.bytes;
-      }
-    }
-    int64_t live = 0;
-    for (const int64_t each : change) {
-      live += each;
-      s_.memory.live_bytes = std::max(s_.memory.live_bytes, live);
     }
   }
 

@@ -93,17 +93,13 @@ class MemoryPool::State {
     TENON_CHECK(header->use == Use::in_use, "a block of memory was given back twice");
     header->use = Use::idle;
     const SizeClass size = header->size;
-    try {
-      if (size.bytes <= limit_) {
-        free_.at(size.index).push_back({header, ++clock_});
-        counters_.idle += size.bytes;
-        trim();
-        return;
-      }
-    } catch (const std::bad_alloc&) {  // no memory to remember it by
+    if (size.bytes > limit_ || !remember(header)) {
+      counters_.total -= size.bytes;
+      free_block(header);
+      return;
     }
-    counters_.total -= size.bytes;
-    free_block(header);
+    counters_.idle += size.bytes;
+    trim();
   }
 
   void set_limit(int64_t limit) {
@@ -123,6 +119,15 @@ class MemoryPool::State {
   }
 
  private:
+  bool remember(Header* header) {
+    try {
+      free_.at(header->size.index).push_back({header, ++clock_});
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
   /// What waits longest goes first. Of one size that is the first of its list.
   void trim() {
     while (counters_.idle > limit_) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -10,27 +11,39 @@
 namespace tenon::runtime {
 namespace {
 
+int64_t most_live(const std::vector<Block>& blocks) {
+  int64_t most = 0;
+  for (int time = 0; time < 30; ++time) {
+    int64_t live = 0;
+    for (const Block& block : blocks) {
+      live += block.first <= time && time <= block.last ? block.bytes : 0;
+    }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
 TEST(Arena, AChainNeedsTwoBlocks) {
   std::vector<Block> blocks;
   for (int i = 0; i < 10; ++i) {
     blocks.push_back({.bytes = 1000, .first = i, .last = i + 1});
   }
   std::vector<int64_t> offsets(blocks.size());
-  EXPECT_EQ(place(blocks, offsets), 2 * 1024);
+  EXPECT_EQ(place(blocks, offsets).bytes, 2 * 1024);
 }
 
 TEST(Arena, SmallBlocksFillTheGapsOfLargeOnes) {
   const std::vector<Block> blocks = {{6400, 0, 1}, {3200, 2, 3}, {3200, 3, 4}, {64, 0, 4}};
   std::vector<int64_t> offsets(blocks.size());
-  EXPECT_EQ(place(blocks, offsets), 6464);
+  EXPECT_EQ(place(blocks, offsets).bytes, 6464);
   EXPECT_EQ(offsets, (std::vector<int64_t>{0, 0, 3200, 6400}));
 }
 
 TEST(Arena, NothingNeedsNothing) {
   const std::vector<Block> blocks = {{0, 0, 5}, {0, 0, 5}};
   std::vector<int64_t> offsets(blocks.size());
-  EXPECT_EQ(place(blocks, offsets), 0);
-  EXPECT_EQ(place({}, {}), 0);
+  EXPECT_EQ(place(blocks, offsets).bytes, 0);
+  EXPECT_EQ(place({}, {}).bytes, 0);
 }
 
 TEST(Arena, BlocksThatLiveAtOnceNeverOverlap) {
@@ -45,7 +58,9 @@ TEST(Arena, BlocksThatLiveAtOnceNeverOverlap) {
       sum += (block.bytes + 63) / 64 * 64;
     }
     std::vector<int64_t> offsets(blocks.size());
-    const int64_t total = place(blocks, offsets);
+    const auto [total, live] = place(blocks, offsets);
+    EXPECT_EQ(live, most_live(blocks));
+    EXPECT_GE(total, live);
     EXPECT_LE(total, sum);
     for (size_t i = 0; i < blocks.size(); ++i) {
       ASSERT_EQ(offsets[i] % kArenaAlignment, 0);

@@ -59,6 +59,40 @@ TEST(Specialization, NamesOfRunOptionsAreInTheKey) {
   EXPECT_EQ(executable.counters().specializations, 2) << "what an input shows is in the key once";
 }
 
+TEST(Specialization, SizesFromTheValuesOfAnInput) {
+  ProgramBuilder builder("given");
+  const int x = builder.input("x", shape(f32, "m"));
+  builder.input("sizes", shape(i32, 2));
+  builder.view("y", shape(f32, "rows", "cols", "m"), x, 0, {0, 0, 1});
+  Program program = builder.program();
+  program.inputs[1].gives = {"rows", "cols"};
+  const Executable executable = make_executable(program, {}, {});
+  const auto run = [&](const std::vector<int32_t>& sizes, const Bindings& known = {}) {
+    return executable.run({Array(f32, {5}), Array::from<int32_t>({2}, sizes)}, {.bindings = known})[0].dims();
+  };
+  EXPECT_EQ(run({2, 3}), (std::vector<int64_t>{2, 3, 5}));
+  EXPECT_EQ(run({3, 2}), (std::vector<int64_t>{3, 2, 5}));
+  EXPECT_EQ(run({0, 1}), (std::vector<int64_t>{0, 1, 5}));
+  EXPECT_EQ(run({2, 3}, {{"rows", 2}}), (std::vector<int64_t>{2, 3, 5}));
+  executable.specialize({{"m", 5}, {"rows", 3}, {"cols", 2}});
+  EXPECT_EQ(executable.counters().specializations, 3);
+  EXPECT_EQ(executable.counters().hits, 1);
+  EXPECT_EQ(error_text([&] { run({2, -3}); }), "input `sizes` gives axis `cols` the size -3, which cannot be negative");
+  EXPECT_NE(error_text([&] { run({2, 3}, {{"rows", 4}}); }), "no error");
+
+  std::vector<int64_t> apart = {7, 0, 4};
+  EXPECT_NE(error_text([&] {
+              const std::vector<TensorView> views = {{.data = apart.data(), .dims = {0}},
+                                                     {.data = apart.data(), .dtype = i64, .dims = {2}, .strides = {2}}};
+              executable.run_borrowed(views);
+            }).find("i32"),
+            std::string::npos);
+  std::vector<int32_t> strided = {7, 0, 4};
+  const std::vector<TensorView> views = {{.data = nullptr, .dims = {0}},
+                                         {.data = strided.data(), .dtype = i32, .dims = {2}, .strides = {2}}};
+  EXPECT_EQ(executable.run_borrowed(views)[0].dims(), (std::vector<int64_t>{7, 4, 0}));
+}
+
 TEST(Specialization, TheCacheStaysWithinItsBudget) {
   constexpr int64_t kBudget = 20000;
   const Executable executable = scale_program().executable({}, {.memory_budget = 4 * kBudget});
@@ -103,6 +137,30 @@ TEST(Specialization, ManyThreadsRunOneExecutable) {
   EXPECT_EQ(executable.counters().specializations, 9) << "0, and four sizes of each kind";
 }
 
+TEST(Specialization, ManyThreadsAtRandomSizesWhileOthersAreEvicted) {
+  Pool pool(3);
+  const Executable executable = scale_program().executable({}, {.memory_budget = 60000, .pool = &pool});
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&executable, t] {
+      std::mt19937_64 rng(t);
+      for (int round = 0; round < 60; ++round) {
+        const auto n = static_cast<int64_t>(2 * (rng() % (round % 8 == 0 ? 20000 : 100)));
+        const auto value = static_cast<double>(rng() % 1000);
+        const Array y = executable.run({Array::full(f32, {n}, value)}, {.threads = static_cast<int>(rng() % 4)})[0];
+        ASSERT_TRUE(same(y, Array::full(f32, {n}, 2 * (3 * value + 1))));
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  const RunCounters counters = executable.counters();
+  EXPECT_GT(counters.evictions, 0);
+  EXPECT_EQ(counters.specializations + counters.hits, 480);
+  EXPECT_LE(counters.cached_bytes + counters.idle_bytes, 60000);
+}
+
 TEST(Specialization, ManyThreadsThatAllFail) {
   ProgramBuilder program("free");
   const int x = program.input("x", shape(f32, 1));
@@ -127,10 +185,10 @@ TEST(Specialization, ResultsAreTheSameBitsForAnyNumberOfThreads) {
   std::mt19937_64 rng(11);
   const Array x = random_array(f32, {300 * 501}, rng);
   std::vector<Array> results;
-  for (const int size : {1, 2, 5}) {
+  for (const int size : {1, 2, 7}) {
     Pool pool(size);
     const Executable executable = program_of(softmax.kernel).executable({}, {.pool = &pool});
-    for (const int threads : {0, 1, 2}) {
+    for (const int threads : {0, 1, 2, 7}) {
       results.push_back(executable.run({x}, {.threads = threads, .bindings = {{"rows", 300}, {"cols", 501}}})[0]);
       EXPECT_TRUE(same(results.back(), results.front())) << threads << " of " << size;
     }

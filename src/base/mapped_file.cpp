@@ -1,0 +1,60 @@
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/fail.h"
+
+namespace tenon {
+namespace {
+
+/// Closed when it goes.
+class File {
+ public:
+  explicit File(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) {
+      fail("cannot open `{}`: {}", path, std::strerror(errno));
+    }
+  }
+  ~File() { ::close(descriptor_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  int64_t size() const {
+    struct stat status = {};
+    return ::fstat(descriptor_, &status) == 0 ? static_cast<int64_t>(status.st_size) : 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+std::shared_ptr<std::byte[]> map_file(const std::string& path, int64_t offset, int64_t bytes) {
+  const File file(path);
+  if (offset < 0 || bytes < 0 || offset > file.size() || bytes > file.size() - offset) {
+    fail("`{}` has {} bytes, not {} from {} on", path, file.size(), bytes, offset);
+  }
+  if (bytes == 0) {
+    return std::shared_ptr<std::byte[]>(new std::byte[1]);  // nothing can be mapped of nothing
+  }
+  const int64_t page = ::sysconf(_SC_PAGESIZE);
+  const int64_t begin = offset / page * page;
+  const auto length = static_cast<size_t>(offset - begin + bytes);
+  void* const mapped = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.descriptor(), begin);
+  if (mapped == MAP_FAILED) {
+    fail("cannot map `{}`: {}", path, std::strerror(errno));
+  }
+  const std::shared_ptr<void> whole(mapped, [length](void* memory) { ::munmap(memory, length); });
+  return {whole, static_cast<std::byte*>(mapped) + (offset - begin)};
+}
+
+}  // namespace tenon

@@ -1,0 +1,56 @@
+#include "base/mapped_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "support/error_text.h"
+#include "tenon/array.h"
+
+namespace tenon {
+namespace {
+
+class MappedFile : public testing::Test {
+ protected:
+  MappedFile() {
+    std::vector<float> values(10000);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(i);
+    }
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(values.size() * sizeof(float)));
+  }
+  ~MappedFile() override { std::filesystem::remove(path_); }
+
+  std::string path_ = (std::filesystem::path(testing::TempDir()) / "tenon_mapped_file_test.bin").string();
+};
+
+TEST_F(MappedFile, IsMemoryOfAnArray) {
+  Array array = Array::adopt(f32, {100}, map_file(path_, 4 * 5000, 400));
+  EXPECT_EQ(array.at(0), 5000);
+  EXPECT_EQ(array.at(99), 5099);
+  const Array copy = array;
+  array.mutable_values<float>()[0] = 1;  // copied first
+  EXPECT_EQ(copy.at(0), 5000);
+}
+
+TEST_F(MappedFile, WhatIsWrittenStaysHere) {
+  Array array = Array::adopt(f32, {10}, map_file(path_, 0, 40));
+  array.mutable_values<float>()[3] = -1;
+  EXPECT_EQ(array.at(3), -1);
+  EXPECT_EQ(Array::adopt(f32, {10}, map_file(path_, 0, 40)).at(3), 3);
+}
+
+TEST_F(MappedFile, MistakesNameTheFile) {
+  EXPECT_EQ(error_text([&] { map_file(path_, 39999, 2); }), "`" + path_ + "` has 40000 bytes, not 2 from 39999 on");
+  EXPECT_EQ(error_text([&] { map_file(path_, -1, 2); }), "`" + path_ + "` has 40000 bytes, not 2 from -1 on");
+  EXPECT_EQ(error_text([] { map_file("/there/is/none", 0, 1); }),
+            "cannot open `/there/is/none`: No such file or directory");
+  EXPECT_NE(map_file(path_, 40000, 0), nullptr);
+}
+
+}  // namespace
+}  // namespace tenon

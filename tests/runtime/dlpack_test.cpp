@@ -1,0 +1,102 @@
+#include "tenon/dlpack.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/arrays.h"
+#include "support/programs.h"
+
+namespace tenon {
+namespace {
+
+/// A tensor of another library's, which counts how often it is released.
+struct Foreign {
+  std::vector<float> memory = {0, 1, 2, 3, 4, 5, 6, 7};
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+  dlpack::ManagedTensor managed;
+  int released = 0;
+
+  Foreign(std::vector<int64_t> dims, std::vector<int64_t> steps, size_t first = 0)
+      : shape(std::move(dims)), strides(std::move(steps)) {
+    managed.tensor = {.data = memory.data(),
+                      .device = {},
+                      .ndim = static_cast<int32_t>(shape.size()),
+                      .dtype = {},
+                      .shape = shape.data(),
+                      .strides = strides.empty() ? nullptr : strides.data(),
+                      .byte_offset = first * sizeof(float)};
+    managed.context = this;
+    managed.deleter = [](dlpack::ManagedTensor* self) { ++static_cast<Foreign*>(self->context)->released; };
+  }
+};
+
+TEST(DlPack, ComesInWithoutACopy) {
+  Foreign foreign({2, 4}, {});
+  {
+    const StridedArray array = from_dlpack(&foreign.managed);
+    EXPECT_EQ(array.base.data(), reinterpret_cast<const std::byte*>(foreign.memory.data()));
+    EXPECT_TRUE(array.is_contiguous());
+    const Array kept = array.contiguous();
+    EXPECT_EQ(kept.to_string(), "f32[2, 4] {0, 1, 2, 3, 4, 5, 6, 7}");
+    EXPECT_EQ(kept.data(), array.base.data());
+    EXPECT_EQ(foreign.released, 0);
+  }
+  EXPECT_EQ(foreign.released, 1);
+}
+
+TEST(DlPack, StridesOfAnySign) {
+  Foreign foreign({2, 3}, {-4, 1}, 5);
+  EXPECT_EQ(from_dlpack(&foreign.managed).contiguous().to_string(), "f32[2, 3] {5, 6, 7, 1, 2, 3}");
+  EXPECT_EQ(foreign.released, 1);
+  Foreign empty({0, 3}, {});
+  EXPECT_EQ(from_dlpack(&empty.managed).contiguous().to_string(), "f32[0, 3] {}");
+}
+
+TEST(DlPack, MistakesLeaveTheTensorToTheCaller) {
+  Foreign foreign({2, 2}, {});
+  foreign.managed.tensor.device = {.type = 2, .id = 1};
+  EXPECT_EQ(error_text([&] { from_dlpack(&foreign.managed); }),
+            "a tensor on device 1 of type 2 is not in the CPU's memory");
+  foreign.managed.tensor.device = {};
+  foreign.managed.tensor.dtype = {.code = 5, .bits = 64, .lanes = 1};
+  EXPECT_EQ(error_text([&] { from_dlpack(&foreign.managed); }),
+            "a tensor of type code 5 with 64 bits and 1 lanes has no dtype here");
+  foreign.managed.tensor.dtype = {};
+  foreign.managed.tensor.byte_offset = 1;
+  EXPECT_EQ(error_text([&] { from_dlpack(&foreign.managed); }), "a tensor of f32 at an address that 4 does not divide");
+  EXPECT_EQ(foreign.released, 0);
+}
+
+TEST(DlPack, GoesOutAndComesBack) {
+  for (int i = 0; i < kDtypeCount; ++i) {
+    const Array array(static_cast<Dtype>(i), {2, 3});
+    dlpack::ManagedTensor* const tensor = to_dlpack(array);
+    EXPECT_EQ(tensor->tensor.data, array.data());
+    EXPECT_EQ(tensor->tensor.shape[1], 3);
+    EXPECT_EQ(tensor->tensor.strides[0], 3);
+    const Array back = from_dlpack(tensor).contiguous();  // which releases the tensor in the end
+    EXPECT_EQ(back.data(), array.data());
+    EXPECT_TRUE(same(back, array));
+  }
+}
+
+TEST(DlPack, IsAnInputLikeAnyOther) {
+  ProgramBuilder program("double");
+  const int x = program.input("x", shape(f32, "n", 2));
+  const int y = program.output("y", shape(f32, "n", 2));
+  program.step(scale_kernel(2 * Extent::name("n"), 2, 0), {x, y});
+  const Executable executable = program.executable();
+  Foreign foreign({2, 2}, {1, 4});
+  const StridedArray in = from_dlpack(&foreign.managed);
+  const TensorView view = view_of(in);
+  EXPECT_EQ(executable.run_borrowed({&view, 1})[0].to_string(), "f32[2, 2] {0, 8, 2, 10}");
+
+  dlpack::ManagedTensor* const out = to_dlpack(executable.run_views({in.contiguous()})[0]);
+  EXPECT_EQ(static_cast<float*>(out->tensor.data)[3], 10);
+  out->deleter(out);
+}
+
+}  // namespace
+}  // namespace tenon
