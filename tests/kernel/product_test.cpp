@@ -1,0 +1,192 @@
+// Products as obvious loops, and the driver of blocked ones over kernels written in C++.
+#include "kernel/product.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/aligned.h"
+#include "kernel/product_blocked.h"
+#include "support/product_case.h"
+
+namespace tenon {
+namespace {
+
+TEST(ReferenceProduct, MultipliesByHand) {
+  const std::array<float, 6> left = {1, 2, 3, 4, 5, 6};
+  const std::array<float, 6> right = {1, -1, 0.5f, 2, 0, 10};
+  std::array<float, 6> tile = {100, 100, -1, 100, 100, -1};
+  ProductCall call{.left = left.data(),
+                   .left_row = 3,
+                   .right = right.data(),
+                   .right_depth = 2,
+                   .tile = tile.data(),
+                   .tile_row = 3,
+                   .rows = 2,
+                   .columns = 2,
+                   .depth = 3};
+  reference_product({}, call);
+  EXPECT_EQ(tile, (std::array<float, 6>{2, 33, -1, 6.5f, 66, -1}));
+  call.accumulate = 1;
+  reference_product({}, call);
+  EXPECT_EQ(tile, (std::array<float, 6>{4, 66, -1, 13, 132, -1}));
+}
+
+TEST(ReferenceProduct, ReadsPanelsAndTransposedOperands) {
+  const std::array<double, 4> left = {1, 3, 2, 4};                // columns first: [[1, 2], [3, 4]]
+  const std::array<double, 8> right = {5, 6, 8, 9, 7, 0, 10, 0};  // [[5, 6, 7], [8, 9, 10]] in panels of 2
+  std::array<double, 6> tile = {};
+  reference_product({Dtype::f64, Dtype::f64, Dtype::f64}, {.left = left.data(),
+                                                           .left_row = 1,
+                                                           .left_depth = 2,
+                                                           .right = right.data(),
+                                                           .right_depth = 2,
+                                                           .panel = 2,
+                                                           .right_panel = 4,
+                                                           .tile = tile.data(),
+                                                           .tile_row = 3,
+                                                           .rows = 2,
+                                                           .columns = 3,
+                                                           .depth = 2});
+  EXPECT_EQ(tile, (std::array<double, 6>{21, 24, 27, 47, 54, 61}));
+}
+
+TEST(ReferenceProduct, RoundsOnceAndWraps) {
+  // 1 + 2^-12 squared is 1 + 2^-11 + 2^-24: one rounding keeps what two lose.
+  const float a = 1 + 0x1p-12f;
+  float sum = -(1 + 0x1p-11f);
+  const ProductCall call{.left = &a, .right = &a, .tile = &sum, .rows = 1, .columns = 1, .depth = 1, .accumulate = 1};
+  reference_product({}, call);
+  EXPECT_EQ(sum, 0x1p-24f);
+
+  const int8_t low = -128;
+  int32_t most = std::numeric_limits<int32_t>::max();
+  reference_product({Dtype::i8, Dtype::i8, Dtype::i32},
+                    {.left = &low, .right = &low, .tile = &most, .rows = 1, .columns = 1, .depth = 1, .accumulate = 1});
+  EXPECT_EQ(most, std::numeric_limits<int32_t>::min() + 16383);
+}
+
+TEST(ReferenceProduct, KnowsEveryKind) {
+  for (const ProductKind& kind : product_kinds()) {
+    EXPECT_TRUE(is_product(kind.types));
+    EXPECT_EQ(difference(kind.types, {.rows = 2, .columns = 3, .depth = 4},
+                         [&](const ProductCall& call) { reference_product(kind.types, call); }),
+              "");
+  }
+  EXPECT_FALSE(is_product({Dtype::f32, Dtype::f64, Dtype::f64}));
+}
+
+// A machine with vectors of 4 floats and tiles of 3 rows.
+constexpr int kLanes = 4;
+constexpr int kRows = 3;
+constexpr int kPanel = 2 * kLanes;
+
+template <int Rows, bool Masks>
+void tile(const void* left, const void* right, void* result, int64_t columns, const ProductSteps* steps) {
+  const int64_t read = Masks ? columns : (columns + kLanes - 1) / kLanes * kLanes;
+  const auto element = [](const void* base, int64_t bytes) {
+    return reinterpret_cast<const float*>(static_cast<const std::byte*>(base) + bytes);
+  };
+  for (int row = 0; row < Rows; ++row) {
+    auto* const sums = reinterpret_cast<float*>(static_cast<std::byte*>(result) + row * steps->tile_row);
+    for (int64_t column = 0; column < read; ++column) {
+      float sum = steps->accumulate != 0 && column < columns ? sums[column] : 0;
+      for (int64_t k = 0; k < steps->depth; ++k) {
+        sum = std::fma(*element(left, row * steps->left_row + k * steps->left_depth),
+                       element(right, k * steps->right_depth)[column], sum);
+      }
+      if (column < columns) sums[column] = sum;
+    }
+  }
+}
+
+template <bool ByRows>
+void pack(const void* from, int64_t step, void* to, int64_t columns, int64_t depth) {
+  for (int64_t k = 0; k < depth; ++k) {
+    for (int64_t column = 0; column < columns; ++column) {
+      const int64_t offset = ByRows ? k * step + column * 4 : column * step + k * 4;
+      static_cast<float*>(to)[k * kPanel + column] =
+          *reinterpret_cast<const float*>(static_cast<const std::byte*>(from) + offset);
+    }
+  }
+}
+
+template <bool Masks>
+ProductKernels small_machine() {
+  ProductKernels kernels{.lanes = kLanes,
+                         .rows = kRows,
+                         .panel = kPanel,
+                         .masks = Masks,
+                         .left_bytes = 4,
+                         .right_bytes = 4,
+                         .pack_rows = pack<true>,
+                         .pack_columns = pack<false>};
+  const std::array<ProductMicro, kRows + 1> tiles = {nullptr, tile<1, Masks>, tile<2, Masks>, tile<3, Masks>};
+  for (size_t rows = 1; rows <= kRows; ++rows) {
+    kernels.widths[rows] = 3;
+    for (const int vectors : {1, 2, 4}) {
+      kernels.tiles[rows][static_cast<size_t>(vectors / 2)] = {vectors, tiles[rows],
+                                                               vectors > 2 ? nullptr : tiles[rows]};
+    }
+  }
+  return kernels;
+}
+
+class BlockedProduct : public testing::TestWithParam<bool> {
+ protected:
+  void expect_right(const ProductCase& c) {
+    const auto free = [](std::byte* block) { free_aligned(block); };
+    const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
+    const ProductKernels kernels = GetParam() ? small_machine<true>() : small_machine<false>();
+    EXPECT_EQ(difference({}, c, [&](const ProductCall& call) { blocked_product(kernels, {}, call, scratch.get()); }),
+              "");
+  }
+};
+
+TEST_P(BlockedProduct, IsRightAroundEveryEdge) {
+  for (const int64_t rows : {0, 1, 2, 3, 4, 6, 7, 25}) {
+    for (const int64_t columns : {0, 1, 3, 4, 5, 8, 9, 15, 16, 17, 40}) {
+      for (const int64_t depth : {0, 1, 3, 4, 5, 17}) {
+        for (const int mode : {0, 1, 2, 3}) {
+          expect_right({.rows = rows,
+                        .columns = columns,
+                        .depth = depth,
+                        .left_transposed = (mode & 1) != 0,
+                        .right_transposed = (mode & 2) != 0,
+                        .gap = rows % 3,
+                        .accumulate = columns % 2 == 1});
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BlockedProduct, IsRightOverSeveralBlocks) {
+  for (const int mode : {0, 1, 2, 3}) {
+    expect_right({.rows = 70,
+                  .columns = 301,
+                  .depth = 1037,
+                  .left_transposed = (mode & 1) != 0,
+                  .right_transposed = (mode & 2) != 0,
+                  .accumulate = mode == 1});
+  }
+}
+
+TEST_P(BlockedProduct, ReadsPanels) {
+  for (const int64_t panel : {4, 5, 8, 24}) {
+    for (const int64_t rows : {1, 8}) {
+      expect_right({.rows = rows, .columns = 2 * panel + 1, .depth = 9, .gap = 2, .panel = panel});
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, BlockedProduct, testing::Bool(),
+                         [](const auto& row) { return std::string(row.param ? "masks" : "whole_vectors"); });
+
+}  // namespace
+}  // namespace tenon
