@@ -1,4 +1,5 @@
-// Products of f32 on one thread, against OpenBLAS in the same run and against the machine's peak.
+// Products of f32 on one thread, against OpenBLAS in the same run and against the machine's peak; those of other types
+// against f32.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -145,6 +146,41 @@ class Benchmark {
                 fmt::format("{}; OpenBLAS {:.1f}", note, 1e-9 * shape.flops() / median(their_time)));
   }
 
+  /// Other types against f32 at the same sizes.
+  void measure_types(int64_t rows, int64_t columns, int64_t depth) {
+    const Matrix left(rows * depth * 2);
+    const Matrix right(depth * columns * 2);
+    const Matrix tile(rows * columns * 2);
+    const ProductCall call{.left = left.data(),
+                           .left_row = depth,
+                           .right = right.data(),
+                           .right_depth = columns,
+                           .tile = tile.data(),
+                           .tile_row = columns,
+                           .rows = rows,
+                           .columns = columns,
+                           .depth = depth};
+    const codegen::Target& target = jit_->target();
+    for (const ProductKind& kind : product_kinds()) {
+      if (kind.types == ProductTypes{}) continue;
+      const ProductKernels kernels = codegen::make_product_kernels(kind.types, *jit_);
+      std::vector<double> ratio;
+      std::vector<double> time;
+      for (int round = -1; round < kRounds; ++round) {
+        const double f32_time = seconds_of(1, [&] { blocked_product(kernels_, {}, call, scratch_.data()); });
+        const double t = seconds_of(1, [&] { blocked_product(kernels, kind.types, call, scratch_.data()); });
+        if (round < 0) continue;
+        ratio.push_back(f32_time / t);
+        time.push_back(t);
+      }
+      const bool wanted = kind.types.right == Dtype::bf16 && (target.bf16_dot || kernels.matrix.begin != nullptr);
+      const double flops = 2.0 * static_cast<double>(rows * columns * depth);
+      report_.add(fmt::format("{}.{}x{}x{}", kind.symbol.substr(14), rows, columns, depth), median(ratio), "x f32",
+                  wanted ? std::optional(1.5) : std::nullopt, bench::Better::higher,
+                  fmt::format("{:.1f} G operations/s", 1e-9 * flops / median(time)));
+    }
+  }
+
   void finish() {
     if (count_ > 0) {
       report_.add("geometric_mean", std::exp(log_sum_ / count_), "x", 1.0, bench::Better::higher,
@@ -192,5 +228,7 @@ int main(int argc, char** argv) {
     benchmark.measure(shape);
   }
   benchmark.finish();
+  benchmark.measure_types(128, 3072, 768);
+  benchmark.measure_types(1024, 1024, 1024);
   return report.finish();
 }
