@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "files.h"
 #include "inputs.h"
 #include "json.h"
-#include "picture.h"
 #include "plot.h"
 #include "stopwatch.h"
 #include "sweep.h"
@@ -54,7 +54,7 @@ struct Settings {
   int threads = 0;
 };
 
-Point measure(const LoadedModel& model, const Executable& executable, const Bindings& swept, const Bindings& bound,
+Point measure(const GraphModel& model, const Executable& executable, const Bindings& swept, const Bindings& bound,
               const std::vector<std::string>& words, const Extent& macs, const Settings& settings) {
   Bindings sizes = bound;
   for (const auto& [name, size] : swept) {
@@ -152,7 +152,7 @@ int run(const Arguments& arguments) {
                           .threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0))};
   const Progress progress;
   progress.show("loading");
-  const LoadedModel model = load_model(arguments.rest()[0], {.weights = true});
+  const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
   for (const Bindings& each : swept) {
     check_names(each, model.graph);
   }

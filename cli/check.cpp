@@ -119,7 +119,7 @@ void print_text(const std::string& model, const Bindings& bindings, const std::v
 int run(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
-  const LoadedModel model = load_model(arguments.rest()[0], {.weights = true});
+  const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
   const std::vector<NamedArray> expected = read_expected(model.graph, arguments.all("--expect"));
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "compiler/inspect.h"
 #include "explain_steps.h"
+#include "files.h"
 #include "picture.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -149,7 +150,7 @@ void write_pictures(const Arguments& arguments, const ScheduledGraph& plan, cons
   }
 }
 
-int explain_steps(const Arguments& arguments, const LoadedModel& model, const Executable& executable,
+int explain_steps(const Arguments& arguments, const GraphModel& model, const Executable& executable,
                   const CompileOptions& options) {
   const bool as_json = arguments.has("--json");
   ScheduledGraph plan;
@@ -159,7 +160,7 @@ int explain_steps(const Arguments& arguments, const LoadedModel& model, const Ex
   std::vector<BoundStep> bound;
   Bindings bindings;
   if (const auto sizes = arguments.find("--bind")) {
-    const PreparedInputs prepared = prepare_inputs(model, Bindings::parse(*sizes), {});
+    const PreparedInputs prepared = prepare_inputs(model, Bindings::parse(*sizes), {"zeros"});
     bindings = prepared.bindings;
     const std::vector<Array> inputs = prepared.arrays();
     bound = bind_steps(plan, executable, bindings, &inputs);
@@ -188,7 +189,7 @@ int explain_steps(const Arguments& arguments, const LoadedModel& model, const Ex
 
 int run(const Arguments& arguments) {
   check(arguments);
-  const LoadedModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train")});
+  const GraphModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train")});
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip"), .report = &report};
   if (const auto step = arguments.find_number("--kernel")) {

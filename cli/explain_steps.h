@@ -16,7 +16,7 @@ struct BoundStep {
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
   int64_t flops = 0;         // of products and convolutions
-  double microseconds = -1;  // the median of several runs; negative: not measured
+  double microseconds = -1;  // the least of several runs; negative: not measured
 };
 
 /// Sizes of `bindings` for each step; with `inputs`, also its time.

@@ -12,7 +12,7 @@
 #include "units.h"
 #include "verb.h"
 
-#ifdef TENON_WITH_ONNX_EXPORT
+#ifdef TENON_WITH_ONNX
 #include "tenon/onnx_export.h"
 #endif
 
@@ -25,11 +25,11 @@ constexpr Example kExamples[] = {
 };
 
 int run(const Arguments& arguments) {
-#ifdef TENON_WITH_ONNX_EXPORT
+#ifdef TENON_WITH_ONNX
   const std::string& path = arguments.rest()[1];
   const Progress progress;
   progress.show("loading");
-  const LoadedModel model = load_model(arguments.rest()[0], {.weights = true});
+  const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
   progress.show("exporting");
   export_onnx(model.graph, path);
   progress.show("");

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/fail.h"
+#include "files.h"
 #include "picture.h"
 
 extern char** environ;

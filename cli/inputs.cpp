@@ -78,7 +78,7 @@ std::vector<Array> PreparedInputs::arrays() const {
   return arrays;
 }
 
-PreparedInputs prepare_inputs(const LoadedModel& model, const Bindings& bindings,
+PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
                               const std::vector<std::string>& words) {
   const Graph& graph = model.graph;
   check_names(bindings, graph);

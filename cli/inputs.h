@@ -27,8 +27,7 @@ struct PreparedInputs {
 /// in every run: floats in [-1, 1); integers that are positions of something (words of a vocabulary) lie inside of it,
 /// other ones are small; booleans are mostly true, and so is the first of each row, which makes sense as a mask.
 /// Errors: a name that no input has, a source that is none, a file whose type or sizes do not fit, unbound axes.
-PreparedInputs prepare_inputs(const LoadedModel& model, const Bindings& bindings,
-                              const std::vector<std::string>& words);
+PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings, const std::vector<std::string>& words);
 
 /// NAME=FILE.npy words for outputs, as what `tenon check` expects. An empty array stands for an output without a word.
 std::vector<NamedArray> read_expected(const Graph& graph, const std::vector<std::string>& words);

@@ -19,7 +19,7 @@ namespace tenon {
 namespace {
 
 struct Trainable {
-  LoadedModel model;
+  GraphModel model;
   std::vector<std::string> parameters;
 };
 
@@ -96,7 +96,7 @@ Graph with_training(const Graph& graph, const std::vector<std::string>& paramete
 
 }  // namespace
 
-LoadedModel load_model(const std::string& model, const LoadOptions& options) {
+GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
   const bool is_file = model.find_first_of("./") != std::string::npos;
   Trainable loaded = is_file ? load_file(model) : build_model(model, options.weights && !options.train);
   if (options.train) {
@@ -135,7 +135,7 @@ void check_names(const Bindings& bindings, const Graph& graph) {
   }
 }
 
-Bindings complete_bindings(const LoadedModel& model, const Bindings& given) {
+Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
   check_names(given, model.graph);
   Bindings bindings = model.graph.constraints().complete(given);
   for (const auto& [name, size] : model.typical) {

@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-struct LoadOptions {
+struct LoadGraphOptions {
   /// One step of Adam on it: the loss is the first output where that is a scalar, else the mean of its squares. The
   /// parameters are the model's; of a file, the float inputs whose sizes are all known.
   bool train = false;
@@ -17,14 +17,14 @@ struct LoadOptions {
   bool weights = false;
 };
 
-struct LoadedModel {
+struct GraphModel {
   Graph graph;
   Bindings typical;  // sizes that a built-in model is usually run at; empty for a file
 };
 
 /// A built-in model by name, an ONNX file, or the last graph of a text file: what has a `.` or a `/` in it is a file.
 /// Errors name what there is.
-LoadedModel load_model(const std::string& model, const LoadOptions& options = {});
+GraphModel load_model(const std::string& model, const LoadGraphOptions& options = {});
 
 /// The names of axes that the graph's sizes need, in the order of inputs, then of nodes.
 std::vector<std::string> axis_names(const Graph& graph);
@@ -34,6 +34,6 @@ void check_names(const Bindings& bindings, const Graph& graph);
 
 /// `given`, and for the rest of the names what is typical and what the graph's constraints imply.
 /// Error: a name that the graph does not have; one that stays unbound, with what could be written.
-Bindings complete_bindings(const LoadedModel& model, const Bindings& given);
+Bindings complete_bindings(const GraphModel& model, const Bindings& given);
 
 }  // namespace tenon

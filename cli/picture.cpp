@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "base/fail.h"
 #include "ir/node.h"
 
@@ -156,15 +154,6 @@ std::string picture_html(const std::string& svg, const Executable& executable, c
       "<th>bytes written</th><th>FLOPs of products</th><th>why it ends "
       "there</th></tr>\n{1}</table>\n{2}</body></html>\n",
       html(executable.name()), rows, start == std::string::npos ? svg : svg.substr(start));
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) {
-    fail("cannot write the file `{}`", path);
-  }
 }
 
 }  // namespace tenon

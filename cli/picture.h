@@ -16,7 +16,4 @@ std::string layout_svg(const std::string& dot);
 /// A page around the picture: the steps as a table, each linked with its hull.
 std::string picture_html(const std::string& svg, const Executable& executable, const ScheduledGraph& scheduled);
 
-/// Error when the file cannot be written.
-void write_text(const std::string& path, const std::string& text);
-
 }  // namespace tenon

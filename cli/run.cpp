@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "files.h"
 #include "inputs.h"
 #include "npy.h"
 #include "stopwatch.h"
@@ -25,6 +26,7 @@ constexpr Option kOptions[] = {
     {"--output", "DIR", "write each output to DIR/NAME.npy"},
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
+    {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
 };
 
 constexpr Example kExamples[] = {
@@ -142,7 +144,7 @@ int run(const Arguments& arguments) {
   Times times;
   const Progress progress;
   progress.show("loading");
-  LoadedModel model;
+  GraphModel model;
   times.load = microseconds([&] { model = load_model(arguments.rest()[0], {.weights = true}); });
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
@@ -159,6 +161,12 @@ int run(const Arguments& arguments) {
   times.first = microseconds([&] { outputs = executable->run(inputs, options); });
   const auto repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(1));
   times.repeated = sample([&] { executable->run(inputs, options); }, repeat, 0);
+  if (const auto file = arguments.find("--trace")) {
+    Trace trace;
+    options.trace = &trace;
+    executable->run(inputs, options);
+    write_text(*file, trace.to_json());
+  }
   progress.show("");
   if (const auto folder = arguments.find("--output")) {
     write_outputs(*folder, model.graph, outputs);

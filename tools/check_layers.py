@@ -49,6 +49,7 @@ PUBLIC_HEADERS = {
     "compile.h": "compiler",
     "models.h": "models",
     "onnx.h": "onnx",
+    "onnx_export.h": "onnx",
     "load.h": "load",
 }
 # Headers of other projects whose folder is called as one of ours.
