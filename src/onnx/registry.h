@@ -47,5 +47,6 @@ std::vector<OperatorEntry> vision_operators();
 std::vector<OperatorEntry> training_operators();
 std::vector<OperatorEntry> text_operators();
 std::vector<OperatorEntry> microsoft_operators();
+std::vector<OperatorEntry> microsoft_attention_operators();
 
 }  // namespace tenon::importer

@@ -1,0 +1,81 @@
+// Files that run by names.
+#include "tenon/load.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "onnx/model_builder.h"
+#include "support/arrays.h"
+
+namespace tenon {
+namespace {
+
+class LoadTest : public testing::Test {
+ protected:
+  ~LoadTest() override { std::filesystem::remove(file_); }
+
+  LoadedModel load_model(const ModelBuilder& model) const {
+    std::ofstream(file_, std::ios::binary) << model.bytes();
+    return load(file_, {.onnx = {}, .compile = {.disk_cache = false}});
+  }
+
+  std::filesystem::path file_ =
+      std::filesystem::temp_directory_path() / ("tenon_load_" + std::to_string(::getpid()) + ".onnx");
+};
+
+ModelBuilder difference() {
+  ModelBuilder model;
+  model.input("a", "f32[n]");
+  model.input("b", "f32[n]");
+  model.node("Sub", {"a", "b"}, {"y"});
+  model.output("y");
+  return model;
+}
+
+TEST_F(LoadTest, RunsByNamesAtEverySize) {
+  const LoadedModel model = load_model(difference());
+  for (const int64_t n : {1, 3, 100}) {
+    const Array two = Array::full(f32, {n}, 2);
+    const Array five = Array::full(f32, {n}, 5);
+    EXPECT_TRUE(same(model.run({{"b", two}, {"a", five}}).at("y"), Array::full(f32, {n}, 3)));
+  }
+  EXPECT_EQ(model.compile_count(), 1);
+  EXPECT_EQ(model.inputs()[0], (OnnxPort{"a", shape(f32, "n")}));
+  EXPECT_EQ(model.output_names(), std::vector<std::string>{"y"});
+  EXPECT_TRUE(model.value_inputs().empty());
+}
+
+TEST_F(LoadTest, NamesAreChecked) {
+  const LoadedModel model = load_model(difference());
+  const Array x(f32, {2});
+  EXPECT_EQ(error_text([&] { model.run({{"a", x}}); }), "input `b` is not given; the model takes `a`, `b`");
+  EXPECT_EQ(error_text([&] { model.run({{"a", x}, {"b", x}, {"c", x}}); }),
+            "the model has no input `c`; it takes `a`, `b`");
+}
+
+TEST_F(LoadTest, CompilesForValuesThatDecideShapes) {
+  ModelBuilder builder;
+  builder.input("x", "f32[n]");
+  builder.input("to", "i64[2]");
+  builder.node("Reshape", {"x", "to"}, {"y"});
+  builder.output("y");
+  const LoadedModel model = load_model(builder);
+  EXPECT_EQ(model.value_inputs(), std::vector<std::string>{"to"});
+  EXPECT_EQ(model.compile_count(), 0);
+  const auto dims = [&](int64_t n, int64_t rows) {
+    const Array to = Array::from<int64_t>({2}, {rows, -1});
+    return model.run({{"x", Array(f32, {n})}, {"to", to}}).at("y").dims();
+  };
+  EXPECT_EQ(dims(6, 2), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(dims(8, 2), (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(model.compile_count(), 1);
+  EXPECT_EQ(dims(6, 3), (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(dims(6, 2), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(model.compile_count(), 2);
+}
+
+}  // namespace
+}  // namespace tenon
