@@ -10,7 +10,7 @@ namespace tenon {
 namespace {
 
 // Where scratch is shared by copies of both operands.
-constexpr int64_t kRightScratch = int64_t{288} << 10;
+constexpr int64_t kRightScratch = int64_t{384} << 10;
 constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
 constexpr int64_t kDepthBlock = 1024;
 
@@ -55,7 +55,11 @@ class Blocked {
       // A partial vector would read beyond the end of the operand: its columns are copied first.
       const bool all = k_.masks || call_.panel > 0;
       const int64_t whole = all ? call_.columns : call_.columns / k_.lanes * k_.lanes;
-      nest(0, whole, /*packs_right=*/false);
+      if (k_.pack_left == nullptr) {
+        directly(whole);
+      } else {
+        nest(0, whole, /*packs_right=*/false);
+      }
       nest(whole, call_.columns - whole, /*packs_right=*/true);
     }
   }
@@ -77,11 +81,14 @@ class Blocked {
     const int64_t bytes = call_.depth * call_.columns * right_bytes_;
     const int64_t cache = cache_sizes().second;
     if (call_.rows <= 8 * k_.rows) return bytes <= cache + cache / 4;
-    return bytes <= cache / 2 && !collides(call_.right_depth * right_bytes_);
+    const int64_t row = call_.right_depth * right_bytes_;
+    const bool whole_lines = row % 64 == 0 && reinterpret_cast<uintptr_t>(call_.right) % 64 == 0;
+    return bytes <= cache / 2 && whole_lines && !collides(row);
   }
 
   /// `rows` of the left operand by `columns` contiguous columns.
   void strip(int64_t rows, const std::byte* left, const std::byte* right, std::byte* tile, int64_t columns) {
+    if (rows <= k_.rows) return span(rows, left, right, tile, columns);
     for (int64_t tiles = blocks(rows, k_.rows); tiles > 0; --tiles) {
       const int64_t high = rows / tiles;
       span(high, left, right, tile, columns);
@@ -111,6 +118,23 @@ class Blocked {
       } else {
         --each;
       }
+    }
+  }
+
+  /// The first `columns`, with nothing copied: small products spend no time on plans.
+  void directly(int64_t columns) {
+    steps_.left_row = call_.left_row * left_bytes_;
+    steps_.left_depth = call_.left_depth * left_bytes_;
+    steps_.right_depth = call_.right_depth * right_bytes_;
+    steps_.depth = call_.depth;
+    steps_.accumulate = call_.accumulate;
+    const std::byte* const left = at(call_.left, 0);
+    const int64_t panel = call_.panel > 0 ? call_.panel : call_.rows <= k_.rows ? columns : k_.panel;
+    const int64_t apart = call_.panel > 0 ? call_.right_panel : panel;
+    const std::byte* right = at(call_.right, 0);
+    for (int64_t column = 0; column < columns; column += panel) {
+      strip(call_.rows, left, right, at(call_.tile, column * tile_bytes_), std::min(panel, columns - column));
+      right = at(right, apart * right_bytes_);
     }
   }
 
@@ -161,7 +185,7 @@ class Blocked {
     if (plan.packs_left) {
       plan.rows = balanced(call_.rows, (kLeftScratch - 64 * plan.depth) / (plan.depth * k_.left_bytes + 64), k_.rows);
     } else if (packs_right) {
-      plan.rows = balanced(call_.rows, cache_sizes().second / 8 / (plan.depth * k_.left_bytes), k_.rows);
+      plan.rows = k_.rows;  // which stay in the first caches while all panels pass by
     }
     if (packs_right) {
       plan.columns = balanced(
