@@ -2,6 +2,7 @@
 #   tenon, tenon::tenon   every layer behind the public headers; what users and examples link
 #   tenon_internal        tenon, the headers of src/, {fmt} and our warnings; what the CLI, tests and benchmarks link
 
+include(GNUInstallDirs)
 set(generated_include_dir ${CMAKE_BINARY_DIR}/generated/include)
 file(MAKE_DIRECTORY ${generated_include_dir})
 
@@ -13,6 +14,7 @@ target_include_directories(tenon_internal INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(tenon_internal INTERFACE tenon tenon_warnings fmt::fmt)
 
 define_property(GLOBAL PROPERTY TENON_LAYERS BRIEF_DOCS "Names of the layers declared so far")
+define_property(GLOBAL PROPERTY TENON_INSTALLED BRIEF_DOCS "Targets of the layers, for cmake/Install.cmake")
 
 # tenon_layer(<name> [DEPS layer...] [DIR folder] [ONLY pattern...] [EXCEPT pattern...])
 #
@@ -55,13 +57,15 @@ function(tenon_layer name)
   if(sources)
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(${target} PRIVATE fmt::fmt tenon_warnings)
+    target_link_libraries(${target} PRIVATE fmt::fmt $<BUILD_INTERFACE:tenon_warnings>)
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/include ${generated_include_dir})
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${generated_include_dir}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} ${scope} Threads::Threads)
   foreach(dep IN LISTS arg_DEPS)
     if(TARGET tenon_${dep})
@@ -69,4 +73,5 @@ function(tenon_layer name)
     endif()
   endforeach()
   target_link_libraries(tenon INTERFACE ${target})
+  set_property(GLOBAL APPEND PROPERTY TENON_INSTALLED ${target})
 endfunction()

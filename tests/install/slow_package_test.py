@@ -1,0 +1,78 @@
+"""`cmake --install`, then a project of its own that uses the package: find_package(Tenon), build, run. Also what the
+installed command wrote: its manual page and completions."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = Path(os.environ["TENON_COMMAND"]).resolve()
+BUILD = COMMAND.parent
+
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES CXX)
+find_package(Tenon REQUIRED)
+foreach(name {names})
+  add_executable(${{name}} ${{name}}.cpp)
+  target_link_libraries(${{name}} PRIVATE tenon::tenon)
+endforeach()
+"""
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
+
+
+def cached(name):
+    for line in (BUILD / "CMakeCache.txt").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return line.partition("=")[2]
+    return ""
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.prefix = cls.folder / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    def test_a_fresh_project_builds_and_runs(self):
+        names = ["quickstart"] + (["load_and_run"] if cached("TENON_ONNX") == "ON" else [])
+        project = self.folder / "project"
+        project.mkdir()
+        for name in names:
+            shutil.copy(ROOT / "examples" / f"{name}.cpp", project)
+        (project / "CMakeLists.txt").write_text(PROJECT.format(names=" ".join(names)))
+        sanitizers = cached("TENON_SANITIZE")
+        flags = f"-fsanitize={sanitizers}" if sanitizers else ""
+        try:
+            run("cmake", "-S", project, "-B", project / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}", f"-DCMAKE_CXX_FLAGS={flags}",
+                "-DCMAKE_CXX_STANDARD=20")
+            run("cmake", "--build", project / "build")
+        except subprocess.CalledProcessError as error:
+            self.fail(error.stdout + error.stderr)
+        for name in names:
+            self.assertNotEqual(run(project / "build" / name), "")
+
+    def test_the_command_is_there_with_its_pages(self):
+        self.assertEqual(run(self.prefix / "bin/tenon", "man"), run(COMMAND, "man"))
+        self.assertEqual((self.prefix / "share/man/man1/tenon.1").read_text(), run(COMMAND, "man"))
+        for path, shell in [("bash-completion/completions/tenon", "bash"), ("zsh/site-functions/_tenon", "zsh"),
+                            ("fish/vendor_completions.d/tenon.fish", "fish")]:
+            self.assertEqual((self.prefix / "share" / path).read_text(), run(COMMAND, "completion", shell))
+
+    def test_nothing_points_back_to_the_sources(self):
+        for path in self.prefix.rglob("*.cmake"):
+            text = path.read_text()
+            self.assertNotIn(str(ROOT), text, path)
+            self.assertNotIn(str(BUILD), text, path)
+
+
+if __name__ == "__main__":
+    unittest.main()
