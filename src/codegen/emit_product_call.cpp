@@ -47,8 +47,8 @@ void emit_product(Emission& e, const loops::Product& product) {
   set(offsetof(ProductCall, right), begin_of(product.right));
   set(offsetof(ProductCall, right_depth), extent(e, product.right.row));
   set(offsetof(ProductCall, right_column), extent(e, product.right.column));
-  set(offsetof(ProductCall, panel), e.b.getInt64(0));
-  set(offsetof(ProductCall, right_panel), e.b.getInt64(0));
+  set(offsetof(ProductCall, panel), e.b.getInt64(static_cast<uint64_t>(product.panel)));
+  set(offsetof(ProductCall, right_panel), extent(e, product.right.column));
   set(offsetof(ProductCall, tile), begin_of(product.tile));
   set(offsetof(ProductCall, tile_row), extent(e, product.tile.row));
   set(offsetof(ProductCall, rows), count_of(e, product.rows));

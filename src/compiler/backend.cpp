@@ -4,6 +4,7 @@
 
 #ifdef TENON_WITH_LLVM
 #include "codegen/compile_kernels.h"
+#include "codegen/product_shape.h"
 #endif
 
 namespace tenon {
@@ -52,6 +53,11 @@ KernelCode compile_natively(std::span<const loops::Kernel> kernels, bool disk_ca
 
 bool has_native_code() { return true; }
 
+int64_t panel_columns(const BackendOptions& options) {
+  const codegen::ProductShape shape = codegen::product_shape({}, codegen::host_target());
+  return options.native ? int64_t{shape.lanes} * shape.vectors : 0;
+}
+
 KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions& options) {
   return options.native ? compile_natively(kernels, options.disk_cache) : interpret_kernels(kernels);
 }
@@ -59,6 +65,8 @@ KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOption
 #else
 
 bool has_native_code() { return false; }
+
+int64_t panel_columns(const BackendOptions&) { return 0; }
 
 KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions&) {
   return interpret_kernels(kernels);

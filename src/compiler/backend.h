@@ -24,6 +24,9 @@ struct KernelCode {
 
 KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions& options);
 
+/// Columns of the panels that products read constant operands in; 0: they take them as they are.
+int64_t panel_columns(const BackendOptions& options);
+
 /// Whether this build makes machine code.
 bool has_native_code();
 

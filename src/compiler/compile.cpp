@@ -70,11 +70,12 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   const Stopwatch watch;
   const Graph optimized = optimize(graph, options, report.passes);
   const Stopwatch schedule_watch;
-  Program program = schedule(optimized, {.fuse = options.fuse});
+  const BackendOptions backend{.native = options.native, .disk_cache = options.disk_cache};
+  Program program = schedule(optimized, {.fuse = options.fuse, .panel = panel_columns(backend)});
   report.schedule_ms = schedule_watch.milliseconds();
   report.kernels = static_cast<int>(program.kernels.size());
   const Stopwatch codegen_watch;
-  KernelCode code = make_code(program.kernels, {.native = options.native, .disk_cache = options.disk_cache});
+  KernelCode code = make_code(program.kernels, backend);
   report.codegen_ms = codegen_watch.milliseconds();
   report.code = code.description;
   // Inputs and constraints of the graph as it was given: a pass may prove that a node, and what it needs, is not

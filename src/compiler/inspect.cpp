@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/fail.h"
+#include "compiler/backend.h"
 #include "compiler/pipeline.h"
 #include "schedule/schedule.h"
 
@@ -33,7 +34,8 @@ std::string describe_parts(const Step& step, int kernel) {
 std::string show_step(const Graph& graph, int64_t number, const CompileOptions& options,
                       const std::function<std::string(const loops::Kernel&)>& show) {
   std::vector<PassRun> runs;
-  const Program program = schedule(optimize(graph, options, runs), {.fuse = options.fuse});
+  const Program program = schedule(optimize(graph, options, runs),
+                                   {.fuse = options.fuse, .panel = panel_columns({.native = options.native})});
   if (number < 1 || number > std::ssize(program.steps)) {
     fail("there is no step {}; graph `{}` has steps 1 to {}", number, program.name, program.steps.size());
   }

@@ -177,6 +177,7 @@ class Preparer {
                      .rows = product.rows,
                      .columns = product.columns,
                      .depth = product.depth,
+                     .panel = product.panel,
                      .adds_after = product.adds_after});
   }
 

@@ -89,6 +89,7 @@ struct ProductCode {
   ProductTypes types;
   MatrixCode left, right, tile;
   std::vector<int> rows, columns, depth;
+  int64_t panel = 0;
   int adds_after = -1;
 };
 

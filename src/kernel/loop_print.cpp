@@ -160,10 +160,11 @@ class Printer {
   }
 
   std::string line(const Product& product) const {
-    return fmt::format("{} {}= {} * {} over {} by {} by {}{}", matrix(product.tile), product.adds_after < 0 ? "" : "+",
-                       matrix(product.left), matrix(product.right), axes(product.rows), axes(product.columns),
-                       axes(product.depth),
-                       product.adds_after < 0 ? "" : " after the first " + axis_name(product.adds_after));
+    const std::string panels = product.panel == 0 ? "" : fmt::format(" in panels of {}", product.panel);
+    const std::string after = product.adds_after < 0 ? "" : " after the first " + axis_name(product.adds_after);
+    return fmt::format("{} {}= {} * {}{} over {} by {} by {}{}", matrix(product.tile), after.empty() ? "" : "+",
+                       matrix(product.left), matrix(product.right), panels, axes(product.rows), axes(product.columns),
+                       axes(product.depth), after);
   }
 
   std::string matrix(const Matrix& matrix) const {

@@ -160,6 +160,8 @@ class Launch {
                        .right = begin_of(product.right),
                        .right_depth = numbers_[product.right.row],
                        .right_column = numbers_[product.right.column],
+                       .panel = product.panel,
+                       .right_panel = numbers_[product.right.column],
                        .tile = begin_of(product.tile),
                        .tile_row = numbers_[product.tile.row],
                        .rows = count(product.rows),

@@ -31,7 +31,7 @@ bool reads_elements_often(const Node& node);
 /// Starts with one cluster for each loop; merges are tried by building the kernel.
 class Fusion {
  public:
-  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs);
+  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, int64_t panel);
 
   /// Join every operation with the kernels that make its operands.
   void fuse_producers();
@@ -75,6 +75,7 @@ class Fusion {
   const Graph& graph_;
   const Roles& roles_;
   MapPrograms& programs_;
+  int64_t panel_;  // NestRequest::panel
   std::unordered_map<const Node*, size_t> order_;
   std::unordered_map<Value, std::vector<const Node*>> readers_;  // loops and hosts
   std::unordered_set<Value> visible_;                            // graph outputs

@@ -219,7 +219,7 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
 
 std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
                                const GroupOptions& options) {
-  Fusion fusion(graph, roles, programs);
+  Fusion fusion(graph, roles, programs, options.panel);
   if (options.fuse) {
     fusion.fuse_producers();
     fusion.recompute_cheap();

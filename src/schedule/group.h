@@ -25,7 +25,8 @@ struct GroupedStep {
 };
 
 struct GroupOptions {
-  bool fuse = true;  // off: every operation is a kernel of its own
+  bool fuse = true;   // off: every operation is a kernel of its own
+  int64_t panel = 0;  // NestRequest::panel
 };
 
 /// The steps of a graph without calls, producers first.

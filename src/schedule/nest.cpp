@@ -25,7 +25,7 @@ void require_chain(const Draft& draft) {
   }
 }
 
-void write_phases(Draft& draft, bool keep_rows, Nest& nest) {
+void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   std::vector<size_t> stores;
   for (size_t i = 0; i < draft.stores.size(); ++i) {
     stores.push_back(i);
@@ -39,16 +39,21 @@ void write_phases(Draft& draft, bool keep_rows, Nest& nest) {
   if (has_root) {
     require_chain(draft);
     choose_vector_axes(draft, grid);
-    TreeBuilder tree(draft, keep_rows);
+    TreeBuilder tree(draft, request.keep_rows);
     add_root_phases(draft, tree);
     nest.repeats = tree.repeats();
     return;
   }
-  const TiledProducts tiled = tile_products(draft, stores);
+  const TiledProducts tiled = tile_products(
+      draft, stores, {.panel = request.panel, .is_constant = [&](int buffer) {
+                        const auto i = static_cast<size_t>(buffer);  // scratch comes after them
+                        return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
+                      }});
+  nest.panels = tiled.panels;
   require_chain(draft);
   const bool has_products = !tiled.products.empty();
   choose_vector_axes(draft, has_products ? tiled.around : grid, has_products);
-  TreeBuilder tree(draft, keep_rows);
+  TreeBuilder tree(draft, request.keep_rows);
   if (has_products) {
     tree.add_phase(tiled.grid, tiled.stores, tiled.products);
     nest.product_loops = draft.kernel.phases.back().grid.size();
@@ -112,7 +117,7 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
   if (request.shared_code) {
     name_sizes(draft);
   }
-  write_phases(draft, request.keep_rows, nest);
+  write_phases(draft, request, nest);
   nest.buffers.resize(draft.kernel.buffers.size());
   nest.kernel = std::move(draft.kernel);
   return nest;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "schedule/element.h"
+#include "schedule/panels.h"
 
 namespace tenon {
 
@@ -26,6 +28,7 @@ struct NestRequest {
   bool keep_rows = true;
   /// Sizes that are constants are given when the kernel is called, so that kernels that differ in them share code.
   bool shared_code = false;
+  int64_t panel = 0;  // columns of the panels that constant right operands of products are laid out in; 0: not
   /// Outputs that are stored as a part of another value, which has a buffer.
   std::function<std::optional<Placement>(const Value& value)> placement = {};
 };
@@ -36,8 +39,9 @@ struct Nest {
   size_t loads = 0;            // different loads
   size_t cost = 0;             // of compiling it: values, with functions counted several times
   bool reduces = false;
-  size_t product_loops = 0;  // that the grid of a kernel with products runs over
-  std::string repeats;       // a value that is dear and computed more often than it has elements; or empty
+  std::map<int, PanelLayout> panels;  // buffers that hold constants in panels
+  size_t product_loops = 0;           // that the grid of a kernel with products runs over
+  std::string repeats;                // a value that is dear and computed more often than it has elements; or empty
 };
 
 /// The kernel, or why there is none. A pure function of the request.

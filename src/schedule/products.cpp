@@ -15,31 +15,57 @@ constexpr int64_t kRows = 384;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kColumnMultiple = 32;
 constexpr int64_t kFewestRows = 4;
-constexpr int64_t kTileElements = int64_t{1} << 16;
+constexpr int64_t kTileElements = int64_t{1} << 15;
 constexpr int64_t kDepth = 512;
 
 /// A reduction that is a product: two values, and the axes that one of them, the other or both depend on.
 struct Found {
   int accumulator = 0;
   int result = 0;
-  Dtype dtype = Dtype::f32;
+  ProductTypes types;
   int left = 0, right = 0;
   AxisSet batch = 0, rows = 0, columns = 0, depth = 0;
 };
 
+const loops::Load* plain_load(const Draft& draft, int value) {
+  const auto* load = std::get_if<loops::Load>(&draft.value(value).what);
+  return load && load->inside.empty() && load->lookups.empty() ? load : nullptr;
+}
+
+Dtype stored_dtype(const Draft& draft, const loops::Load& load) {
+  return draft.kernel.buffers[static_cast<size_t>(load.buffer)].dtype;
+}
+
+/// What an operand is before it was widened: a value, and the dtype that it has in memory.
+std::pair<int, Dtype> narrow(const Draft& draft, int value) {
+  const auto* compute = std::get_if<loops::Compute>(&draft.value(value).what);
+  const int source = compute && compute->prim == Prim::cast ? compute->operands[0] : value;
+  const loops::Load* load = plain_load(draft, source);
+  return load ? std::pair(source, stored_dtype(draft, *load)) : std::pair(value, draft.value(value).dtype);
+}
+
 std::optional<Found> as_product(const Draft& draft, const DraftReduction& reduction) {
   const loops::Accumulator& sum = draft.kernel.accumulators[static_cast<size_t>(reduction.accumulator)];
   const auto* compute = std::get_if<loops::Compute>(&draft.value(sum.input).what);
-  if (sum.op != ReduceOp::sum || !compute || compute->prim != Prim::mul ||
-      !is_product({.left = sum.dtype, .right = sum.dtype, .tile = sum.dtype})) {
+  if (sum.op != ReduceOp::sum || !compute || compute->prim != Prim::mul) {
     return std::nullopt;
   }
   Found found{.accumulator = reduction.accumulator,
               .result = reduction.result,
-              .dtype = sum.dtype,
+              .types = {.left = sum.dtype, .right = sum.dtype, .tile = sum.dtype},
               .left = compute->operands[0],
               .right = compute->operands[1],
               .depth = reduction.axes};
+  const auto [left_value, left_dtype] = narrow(draft, found.left);
+  const auto [right_value, right_dtype] = narrow(draft, found.right);
+  if (const ProductTypes types{.left = left_dtype, .right = right_dtype, .tile = sum.dtype}; is_product(types)) {
+    found.types = types;
+    found.left = left_value;
+    found.right = right_value;
+  }
+  if (!is_product(found.types)) {
+    return std::nullopt;
+  }
   const AxisSet left = draft.values.axes(found.left);
   const AxisSet right = draft.values.axes(found.right);
   found.rows = left & ~right;
@@ -67,7 +93,8 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
 
 class Tiler {
  public:
-  Tiler(Draft& draft, const std::vector<size_t>& stores) : draft_(draft), stores_(stores) {}
+  Tiler(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants)
+      : draft_(draft), stores_(stores), constants_(constants) {}
 
   TiledProducts run() {
     for (const DraftReduction& reduction : draft_.reductions) {
@@ -160,15 +187,14 @@ class Tiler {
     };
     if (score(product.rows) > score(product.columns)) {
       std::swap(product.left, product.right);
+      std::swap(product.types.left, product.types.right);
       std::swap(product.rows, product.columns);
     }
   }
 
   const loops::Load* plain_load(int value, Dtype dtype) const {
-    const auto* load = std::get_if<loops::Load>(&draft_.value(value).what);
-    const bool is_plain = load && load->inside.empty() && load->lookups.empty() &&
-                          draft_.kernel.buffers[static_cast<size_t>(load->buffer)].dtype == dtype;
-    return is_plain ? load : nullptr;
+    const loops::Load* load = tenon::plain_load(draft_, value);
+    return load && stored_dtype(draft_, *load) == dtype ? load : nullptr;
   }
 
   /// Elements lie side by side along k, or along the innermost axis of the side.
@@ -194,9 +220,9 @@ class Tiler {
       return whole == Extent(1) ? Extent(usual)
                                 : min(usual, max(kFewestRows, floordiv(kTileElements, max(Extent(1), whole))));
     };
-    tile_side(product.rows, most(kRows, whole_columns), 1, is_usable(product.left, product.dtype, product.rows));
-    tile_side(product.columns, most(kColumns, whole_rows), kColumnMultiple,
-              is_usable(product.right, product.dtype, product.columns));
+    tile_side(product.rows, most(kRows, whole_columns), 1, is_usable(product.left, product.types.left, product.rows));
+    tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
+              is_usable(product.right, product.types.right, product.columns));
   }
 
   /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit. One loop is
@@ -300,6 +326,61 @@ class Tiler {
     return blocks;
   }
 
+  /// All elements along an axis, of which the loop may run over a tile.
+  std::optional<int64_t> total(int axis) const {
+    const loops::Axis& a = draft_.kernel.axes[static_cast<size_t>(axis)];
+    return (a.tile_of < 0 ? a.extent : a.total).constant();
+  }
+
+  /// Lay a constant right operand out as the product reads it, where it is read by nothing else.
+  void pack_constant(const Found& found, DraftProduct& product) {
+    loops::Matrix& right = product.statement.right;
+    const bool is_constant =
+        constants_.panel > 0 && found.types == ProductTypes{} && constants_.is_constant(right.buffer);
+    if (!is_constant || product.statement.columns.size() != 1 || is_read_elsewhere(right.buffer, found.right)) {
+      return;
+    }
+    const int column = product.statement.columns[0];
+    const auto columns = total(column);
+    const auto row = right.row.constant();
+    const auto apart = right.column.constant();
+    const auto base = right.at.base.constant();
+    int64_t depth = 1;
+    for (const int axis : product.statement.depth) {
+      depth *= total(axis).value_or(0);
+    }
+    if (!columns || !row || !apart || !base || depth == 0 || *columns == 0) {
+      return;
+    }
+    // Tiles of columns begin with a panel, blocks of k anywhere.
+    loops::Affine at;
+    const int64_t panel = constants_.panel;
+    for (const loops::Term& term : right.at.terms) {
+      const bool counts_columns = term.axis == draft_.axis(column).tile_of;
+      const bool counts_depth = term.axis == product.depth_blocks;
+      const auto step = divide_exactly(term.scale, counts_columns ? *apart : *row);
+      if (!(counts_columns || counts_depth) || !step || !step->constant() ||
+          (counts_columns && *step->constant() % panel != 0)) {
+        return;
+      }
+      at = add(at, scale(affine_axis(term.axis), *step * (counts_columns ? depth : panel)));
+    }
+    result_.panels[right.buffer] = {
+        .panel = panel, .depth = depth, .columns = *columns, .base = *base, .row = *row, .column = *apart};
+    right = {.buffer = right.buffer, .at = at, .row = panel, .column = depth * panel};
+    product.statement.panel = panel;
+  }
+
+  bool is_read_elsewhere(int buffer, int by) const {
+    for (size_t i = 0; i < draft_.kernel.values.size(); ++i) {
+      const auto* load = std::get_if<loops::Load>(&draft_.kernel.values[i].what);
+      if (load && load->buffer == buffer && static_cast<int>(i) != by) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /// Where the result is stored and nothing else is done with it: no tile is needed then.
   std::optional<loops::Matrix> stored_as_it_is(const Found& found, const std::vector<int>& rows,
                                                const std::vector<int>& columns) {
@@ -310,7 +391,7 @@ class Tiler {
     const auto row = stride(store.at, rows);
     const auto column = stride(store.at, columns);
     if (!row || !column || *column != Extent(1) ||
-        draft_.kernel.buffers[static_cast<size_t>(store.buffer)].dtype != found.dtype) {
+        draft_.kernel.buffers[static_cast<size_t>(store.buffer)].dtype != found.types.tile) {
       return std::nullopt;
     }
     result_.stores.clear();
@@ -323,18 +404,18 @@ class Tiler {
     const std::vector<int> rows = in_order(found.rows & ~result_.grid);
     const std::vector<int> columns = in_order(found.columns & ~result_.grid);
     const std::vector<int> depth = in_order(found.depth);
-    auto left = in_place(found.left, found.dtype, rows, depth);
-    auto right = in_place(found.right, found.dtype, depth, columns);
+    auto left = in_place(found.left, found.types.left, rows, depth);
+    auto right = in_place(found.right, found.types.right, depth, columns);
     if (!left || !right) {
       product.depth_blocks = cut_depth(found);
-      left = in_place(found.left, found.dtype, rows, depth);
-      right = in_place(found.right, found.dtype, depth, columns);
+      left = in_place(found.left, found.types.left, rows, depth);
+      right = in_place(found.right, found.types.right, depth, columns);
     }
     if (!left) {
-      left = stored(found.left, found.dtype, rows, depth, product);
+      left = stored(found.left, found.types.left, rows, depth, product);
     }
     if (!right) {
-      right = stored(found.right, found.dtype, depth, columns, product);
+      right = stored(found.right, found.types.right, depth, columns, product);
     }
     product.statement = {.left = *left,
                          .right = *right,
@@ -344,6 +425,7 @@ class Tiler {
                          .depth = depth,
                          .adds_after = product.depth_blocks,
                          .work = work_};
+    pack_constant(found, product);
     if (const auto output = stored_as_it_is(found, rows, columns)) {
       product.statement.tile = *output;
       result_.products.push_back(std::move(product));
@@ -351,7 +433,7 @@ class Tiler {
     }
     const Extent width = elements(columns);
     loops::Matrix& tile = product.statement.tile;
-    tile = {.buffer = add_scratch(found.dtype, elements(rows) * width), .at = {}, .row = width, .column = 1};
+    tile = {.buffer = add_scratch(found.types.tile, elements(rows) * width), .at = {}, .row = width, .column = 1};
     std::unordered_map<int, int> by;
     by[found.result] = draft_.values.load(
         {.buffer = tile.buffer, .at = add(scale(count(rows), width), count(columns)), .inside = {}, .lookups = {}},
@@ -374,6 +456,7 @@ class Tiler {
 
   Draft& draft_;
   const std::vector<size_t>& stores_;
+  const ConstantOperands& constants_;
   std::vector<Found> found_;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
@@ -383,6 +466,8 @@ class Tiler {
 
 }  // namespace
 
-TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores) { return Tiler(draft, stores).run(); }
+TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants) {
+  return Tiler(draft, stores, constants).run();
+}
 
 }  // namespace tenon

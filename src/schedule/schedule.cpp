@@ -83,6 +83,20 @@ class Assembler {
     return add_buffer(value, visible_.contains(value) ? Memory::output : Memory::intermediate, -1);
   }
 
+  /// The buffer of a constant in panels.
+  int packed(const Value& value, const PanelLayout& layout) {
+    const auto [known, is_new] =
+        packed_.try_emplace({&value.node(), layout}, static_cast<int>(program_.buffers.size()));
+    if (is_new) {
+      program_.constants.push_back(in_panels(value.node().as<Constant>()->value, layout));
+      program_.buffers.push_back({.dtype = value.dtype(),
+                                  .elements = layout.elements(),
+                                  .memory = Memory::constant,
+                                  .source = static_cast<int>(program_.constants.size()) - 1});
+    }
+    return known->second;
+  }
+
   static void add_unique(std::vector<int>& list, int item) {
     if (std::ranges::find(list, item) == list.end()) {
       list.push_back(item);
@@ -105,7 +119,8 @@ class Assembler {
     loops::verify(kernel);
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Value& value = nest.buffers[i];
-      part.buffers.push_back(value ? buffer(value) : -1);
+      const auto panels = nest.panels.find(static_cast<int>(i));
+      part.buffers.push_back(!value ? -1 : panels == nest.panels.end() ? buffer(value) : packed(value, panels->second));
       if (value) {
         add_unique(kernel.buffers[i].role == loops::Role::output ? step.writes : step.reads, part.buffers.back());
       }
@@ -156,6 +171,7 @@ class Assembler {
   Program program_;
   std::unordered_set<Value> visible_;
   std::unordered_map<Value, int> buffer_of_;
+  std::map<std::pair<const Node*, PanelLayout>, int> packed_;
 };
 
 }  // namespace
