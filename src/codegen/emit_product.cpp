@@ -207,7 +207,7 @@ class TileEmitter {
     const bool fetches = rows_ > 1 || vectors_ <= 2 * e_.shape.vectors;
     const auto load_right = [&](int v) {
       const int64_t offset = int64_t{v} * e_.shape.lanes * e_.shape.right_unit();
-      if (fetches) prefetch(advance(ahead, offset), false);
+      if (fetches && offset % 64 == 0) prefetch(advance(ahead, offset), false);  // once a line
       return load_columns(advance(right, offset), e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
     };
     const auto load_left = [&](int row) {
