@@ -1,4 +1,4 @@
-// All kernels of one combination of dtypes as a module: the requested function hands out their addresses.
+// All kernels of one combination of dtypes, in a few modules: the requested functions hand out their addresses.
 #include <fmt/format.h>
 
 #include "codegen/llvm_product.h"
@@ -9,56 +9,86 @@ namespace {
 
 constexpr const char* kSymbol = "products";
 
-/// The functions of a library in the order in which it hands them out.
-std::vector<llvm::Function*> emit_functions(const ProductEmission& e) {
-  std::vector<llvm::Function*> functions = {emit_pack_rows(e), emit_pack_columns(e), emit_pack_left(e)};
-  for (int rows = 1; rows <= e.shape.rows; ++rows) {
-    for (const int vectors : e.shape.widths[static_cast<size_t>(rows)]) {
-      // The columns that are left over after the widest tiles: a partial tile does for whole ones too.
-      llvm::Function* const part = vectors <= e.shape.vectors ? emit_product_tile(e, rows, vectors, true) : nullptr;
-      functions.push_back(vectors < e.shape.vectors ? part : emit_product_tile(e, rows, vectors, false));
-      functions.push_back(part);
+constexpr size_t kParts = 2;  // modules, compiled on as many threads
+
+/// The functions of a library in the order in which it hands them out; null where they belong to another part of it, or
+/// where there is none.
+class Library {
+ public:
+  Library(const ProductEmission& e, size_t part) : e_(e), part_(part) {
+    add([&] { return emit_pack_rows(e_); });
+    add([&] { return emit_pack_columns(e_); });
+    add([&] { return emit_pack_left(e_); });
+    for (int rows = 1; rows <= e.shape.rows; ++rows) {
+      for (const int vectors : e.shape.widths[static_cast<size_t>(rows)]) {
+        add_tiles(rows, vectors);
+      }
+    }
+    for (int rows = 1; rows < static_cast<int>(e.shape.dot_columns.size()); ++rows) {
+      add([&] { return emit_product_dot(e_, rows, e_.shape.dot_columns[static_cast<size_t>(rows)]); });
+      add([&] { return emit_product_dot(e_, rows, 1); });
     }
   }
-  for (int rows = 1; rows < static_cast<int>(e.shape.dot_columns.size()); ++rows) {
-    functions.push_back(emit_product_dot(e, rows, e.shape.dot_columns[static_cast<size_t>(rows)]));
-    functions.push_back(emit_product_dot(e, rows, 1));
-  }
-  return functions;
-}
 
-std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const ProductTypes& types,
-                                           const Target& target) {
+  void add_matrix(const ProductEmission& e) {
+    add([&] { return emit_matrix_begin(e); });
+    add([&] { return emit_matrix_end(e); });
+    add([&] { return emit_matrix_tile(e, 1); });
+    add([&] { return emit_matrix_tile(e, 2); });
+    add([&] { return emit_pack_rows(e); });
+    add([&] { return emit_pack_columns(e); });
+  }
+
+  const std::vector<llvm::Function*>& functions() const { return functions_; }
+
+ private:
+  void add(const auto& emit) { functions_.push_back(functions_.size() % kParts == part_ ? emit() : nullptr); }
+
+  /// Columns that are left over by the widest tiles: a partial tile, which does for whole ones too.
+  void add_tiles(int rows, int vectors) {
+    const bool part = vectors <= e_.shape.vectors;
+    const bool full = vectors >= e_.shape.vectors;
+    add([&] { return full ? emit_product_tile(e_, rows, vectors, false) : nullptr; });
+    add([&] { return part ? emit_product_tile(e_, rows, vectors, true) : nullptr; });
+  }
+
+  const ProductEmission& e_;
+  size_t part_;
+  std::vector<llvm::Function*> functions_;
+};
+
+std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const ProductTypes& types, const Target& target,
+                                           size_t part) {
   auto module = std::make_unique<llvm::Module>(kSymbol, context);
   const ProductShape shape = product_shape(types, target);
-  std::vector<llvm::Function*> functions = emit_functions({*module, shape, types, target});
-  if (has_matrix_unit(types, target)) {
-    const ProductShape panels = matrix_shape(types, target);
-    const ProductEmission e{*module, panels, types, target};
-    for (llvm::Function* each : {emit_matrix_begin(e), emit_matrix_end(e), emit_matrix_tile(e, 1),
-                                 emit_matrix_tile(e, 2), emit_pack_rows(e), emit_pack_columns(e)}) {
-      functions.push_back(each);
-    }
-  }
+  const ProductShape panels = matrix_shape(types, target);
+  const ProductEmission e{*module, shape, types, target};
+  const ProductEmission matrix{*module, panels, types, target};
+  Library library(e, part);
+  if (has_matrix_unit(types, target)) library.add_matrix(matrix);
   llvm::IRBuilder<> b(context);
   auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
   auto* const table = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kSymbol, *module);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", table));
-  const auto address = [&](llvm::Function* function) -> llvm::Value* {
-    return function != nullptr ? function : llvm::Constant::getNullValue(b.getPtrTy());
-  };
-  for (size_t i = 0; i < functions.size(); ++i)
-    b.CreateStore(address(functions[i]), b.CreateConstGEP1_64(b.getPtrTy(), table->getArg(0), i));
+  for (size_t i = 0; i < library.functions().size(); ++i) {
+    llvm::Function* const function = library.functions()[i];
+    if (function != nullptr) b.CreateStore(function, b.CreateConstGEP1_64(b.getPtrTy(), table->getArg(0), i));
+  }
   b.CreateRetVoid();
   return module;
 }
 
 }  // namespace
 
-Jit::Request product_request(const ProductTypes& types, const Target& target) {
-  return {.key = fmt::format("products {} {} {}", name(types.left), name(types.right), name(types.tile)),
-          .symbol = kSymbol,
-          .emit = [types, target](llvm::LLVMContext& context) { return emit_library(context, types, target); }};
+std::vector<Jit::Request> product_requests(const ProductTypes& types, const Target& target) {
+  std::vector<Jit::Request> requests;
+  for (size_t part = 0; part < kParts; ++part) {
+    requests.push_back(
+        {.key = fmt::format("products {} {} {} {}", name(types.left), name(types.right), name(types.tile), part),
+         .symbol = kSymbol,
+         .emit = [=](llvm::LLVMContext& context) { return emit_library(context, types, target, part); }});
+  }
+  return requests;
 }
 
 ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
@@ -76,8 +106,9 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
     count += 2 * widths.size();
   }
   std::vector<void*> addresses(count);
-  const Jit::Request request = product_request(types, jit.target());
-  reinterpret_cast<void (*)(void**)>(jit.compile({&request, 1}).front())(addresses.data());
+  for (void* const part : jit.compile(product_requests(types, jit.target()))) {
+    reinterpret_cast<void (*)(void**)>(part)(addresses.data());
+  }
 
   auto next = addresses.begin();
   kernels.pack_rows = reinterpret_cast<ProductPack>(*next++);
@@ -88,7 +119,7 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
     for (const int vectors : shape.widths[rows]) {
       const auto full = reinterpret_cast<ProductMicro>(*next++);
       const auto part = reinterpret_cast<ProductMicro>(*next++);
-      kernels.tiles[rows][static_cast<size_t>(kernels.widths[rows]++)] = {vectors, full, part};
+      kernels.tiles[rows][static_cast<size_t>(kernels.widths[rows]++)] = {vectors, full != nullptr ? full : part, part};
     }
   }
   for (size_t rows = 1; rows < shape.dot_columns.size(); ++rows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "codegen/jit.h"
 #include "codegen/symbols.h"
@@ -18,8 +19,8 @@ void prepare_products(const ProductTypes& types, bool disk_cache = true);
 /// The functions of product_kinds(). Unless they are prepared they give the same results slowly.
 std::span<const ExternalSymbol> product_symbols();
 
-/// The request that makes the kernels of blocked_product() for `target`.
-Jit::Request product_request(const ProductTypes& types, const Target& target);
+/// The requests that make the kernels of blocked_product() for `target`.
+std::vector<Jit::Request> product_requests(const ProductTypes& types, const Target& target);
 
 /// Those kernels for the machine of `jit`, whose code lives as long as `jit`.
 ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit);
