@@ -15,7 +15,7 @@ struct TraceEvent {
   int step = 0;          ///< counted from 1, as in Executable::explain()
   std::string label;     ///< the operators in it
   int phase = 0;         ///< counted from 0
-  int thread = 0;        ///< counted from 0, in the order in which threads first had a part of the run
+  int thread = 0;        ///< a number of the thread, the same for all its events
   int64_t begin_ns = 0;  ///< since the trace was made
   int64_t end_ns = 0;
   double bytes = 0;                  ///< that it read and wrote: its share of the step's

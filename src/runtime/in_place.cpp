@@ -39,12 +39,17 @@ class Check {
           found = store;
           ++stores_;
         }
+      } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
+        known_ = known_ && !touches(product->left.buffer) && !touches(product->right.buffer) &&
+                 !touches(product->tile.buffer);
       } else if (!std::holds_alternative<loops::Define>(statement.what) &&
                  !std::holds_alternative<loops::Accumulate>(statement.what)) {
         known_ = false;  // a statement that reads and writes in ways of its own
       }
     }
   }
+
+  bool touches(int buffer) const { return buffer == from_ || buffer == to_; }
 
   bool walk(const loops::Block& block) {
     for (const loops::Statement& statement : block) {

@@ -61,7 +61,8 @@ int64_t Operand::size() const {
 }
 
 bool Operand::is_plain() const {
-  return reinterpret_cast<uintptr_t>(data) % byte_size(dtype) == 0 && (is_row_major(dims, strides) || size() == 0);
+  const uintptr_t below = byte_size(dtype) - 1;  // element sizes are powers of two
+  return (reinterpret_cast<uintptr_t>(data) & below) == 0 && (is_row_major(dims, strides) || size() == 0);
 }
 
 Operand operand_of(const Array& array) {
