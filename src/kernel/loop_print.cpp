@@ -51,6 +51,13 @@ class Printer {
     std::string text = canonical_ ? "kernel\n" : fmt::format("kernel {}\n", kernel_.name);
     text += fmt::format("  axes    {}\n", list(kernel_.axes, &Printer::axis));
     text += fmt::format("  buffers {}\n", list(kernel_.buffers, &Printer::buffer));
+    if (!canonical_ && !kernel_.arguments.empty()) {
+      std::vector<std::string> sizes;
+      for (const auto& [name, size] : kernel_.arguments) {
+        sizes.push_back(fmt::format("{} = {}", name, size.to_string()));
+      }
+      text += fmt::format("  where   {}\n", fmt::join(sizes, "   "));
+    }
     for (size_t i = 0; i < kernel_.sites.size() && !canonical_; ++i) {
       text += fmt::format("  site {}  {}\n", i, kernel_.sites[i]);
     }

@@ -125,6 +125,21 @@ void name_sizes(Draft& draft) {
   }
 }
 
+Extent named_size(Draft& draft, const Extent& size) {
+  if (size.is_constant()) {
+    return size;
+  }
+  const Extent value = size.substitute(draft.kernel.arguments);
+  for (const auto& [name, known] : draft.kernel.arguments) {
+    if (known == value) {
+      return Extent::name(name);
+    }
+  }
+  const std::string name = fmt::format("${}", draft.kernel.arguments.size());
+  draft.kernel.arguments.emplace(name, value);
+  return Extent::name(name);
+}
+
 int tile_axis(Draft& draft, int axis, const Extent& size) {
   const int tiles = static_cast<int>(draft.kernel.axes.size());
   const Extent total = draft.axis(axis).extent;

@@ -50,6 +50,9 @@ void join_axes(Draft& draft);
 /// Give constant extents of loops names of the kernel's own.
 void name_sizes(Draft& draft);
 
+/// A size under a name of the kernel's own, where it is no constant.
+Extent named_size(Draft& draft, const Extent& size);
+
 /// Cut an axis into tiles of `size` elements: the axis now runs within a tile. Gives the new axis, which counts tiles.
 int tile_axis(Draft& draft, int axis, const Extent& size);
 

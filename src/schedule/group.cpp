@@ -95,7 +95,11 @@ std::optional<Nest> Fusion::long_rows(const Cluster& cluster) const {
   }
   auto built = build(cluster.members, outputs_of(cluster.owned, {}), {.keep_rows = false, .shared_code = false});
   TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
-  return std::get<Nest>(std::move(built));
+  Nest& nest = std::get<Nest>(built);
+  if (loops::scratch_bytes(nest.kernel) == loops::scratch_bytes(cluster.nest.kernel)) {
+    return std::nullopt;  // it keeps no rows
+  }
+  return std::move(nest);
 }
 
 /// The nodes that the outputs need: others may have been left to the clusters that read them.

@@ -241,8 +241,8 @@ class Tiler {
       tiled_ |= axis_bit(axis);
       if (!(extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant())) {
         // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
-        const Extent size =
-            i == 0 ? block_size(extent, most, axes.size() == 1 ? multiple : 1) : max(Extent(1), min(extent, most));
+        const Extent size = named_size(draft_, i == 0 ? block_size(extent, most, axes.size() == 1 ? multiple : 1)
+                                                      : max(Extent(1), min(extent, most)));
         result_.grid |= axis_bit(tile_axis(draft_, axis, size));
       }
       most = max(Extent(1), floordiv(most, max(Extent(1), draft_.axis(axis).extent)));
@@ -320,7 +320,8 @@ class Tiler {
       return -1;
     }
     const Extent most = max(Extent(1), floordiv(kDepth, max(Extent(1), inner)));
-    const int blocks = tile_axis(draft_, axes[0], block_size(draft_.axis(axes[0]).extent, most, 1));
+    const Extent size = named_size(draft_, block_size(draft_.axis(axes[0]).extent, most, 1));
+    const int blocks = tile_axis(draft_, axes[0], size);
     Extent& count = draft_.axis(blocks).extent;
     count = max(Extent(1), count);  // a sum over nothing is 0, too
     return blocks;
