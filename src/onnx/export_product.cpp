@@ -1,8 +1,7 @@
-// Contractions and convolutions.
+// Contractions: a matrix product where it is one.
 #include <algorithm>
 
 #include "base/fail.h"
-#include "onnx/export_types.h"
 #include "onnx/export_writer.h"
 
 namespace tenon {
@@ -51,27 +50,6 @@ std::string equation(const Contract& kind, int lhs_rank, int rhs_rank) {
   return fmt::format("{},{}->{}", lhs, rhs, result);
 }
 
-/// Zeros between the elements along one axis of x, whose shape becomes that of the result.
-std::string dilated(const std::string& x, Shape& shape, int axis, int64_t by, OnnxWriter& to) {
-  // One axis of size 1 behind it, padded to `by`, joined with it again; the last zeros are too many.
-  const auto at = static_cast<size_t>(axis);
-  std::vector<Axis> axes = shape.axes();
-  axes.insert(axes.begin() + axis + 1, Axis(1));
-  std::vector<Extent> high(axes.size(), 0);
-  high[at + 1] = by - 1;
-  const std::string spread = to.pad(to.unsqueeze(x, {axis + 1}), shape.with_axes(axes),
-                                    std::vector<Extent>(axes.size(), 0), high, Array::scalar(shape.dtype(), 0));
-  std::vector<Extent> joint;
-  for (const Axis& each : shape.axes()) {
-    joint.push_back(each.extent());
-  }
-  joint[at] = joint[at] * by;
-  axes = shape.axes();
-  axes[at] = Axis((shape.extent(axis) - 1) * by + 1);
-  shape = shape.with_axes(axes);
-  return to.slice(to.reshape(spread, joint), {0}, {1 - by}, {axis}, {1});
-}
-
 }  // namespace
 
 OnnxTensors write_onnx(const Contract& kind, const Node& node, OnnxWriter& to) {
@@ -92,44 +70,6 @@ OnnxTensors write_onnx(const Contract& kind, const Node& node, OnnxWriter& to) {
                    {to.transpose(x, joined({kind.lhs_batch, left, kind.lhs_contract})),
                     to.transpose(y, joined({kind.rhs_batch, kind.rhs_contract, right}))},
                    kind.dtype)};
-}
-
-OnnxTensors write_onnx(const Conv& kind, const Node& node, OnnxWriter& to) {
-  const Dtype dtype = node.inputs[0].dtype();
-  if (!is_float(dtype)) {
-    fail("a convolution of {} has no ONNX form that wraps as Tenon's does", name(dtype));
-  }
-  if (kind.stride.empty()) {
-    fail("a convolution without positions has no ONNX form");
-  }
-  const Dtype carrier = onnx_carrier("Conv", dtype);
-  std::string x = to.cast(to.tensor(node.inputs[0]), dtype, carrier);
-  const std::string w = to.cast(to.tensor(node.inputs[1]), dtype, carrier);
-  Shape shape = node.inputs[0].shape().with_dtype(carrier);
-  for (size_t i = 0; i < kind.x_dilation.size(); ++i) {
-    if (kind.x_dilation[i] != 1) {
-      x = dilated(x, shape, static_cast<int>(i) + 2, kind.x_dilation[i], to);
-    }
-  }
-  std::vector<int64_t> pads;
-  std::vector<Extent> low{0, 0};
-  std::vector<Extent> high{0, 0};
-  const auto plain = [](const Extent& amount) { return amount.constant().value_or(-1) >= 0; };
-  const bool simple = std::ranges::all_of(kind.low, plain) && std::ranges::all_of(kind.high, plain);
-  for (const auto* side : {&kind.low, &kind.high}) {
-    for (const Extent& amount : *side) {
-      pads.push_back(simple ? *amount.constant() : 0);
-    }
-  }
-  if (!simple) {
-    low.insert(low.end(), kind.low.begin(), kind.low.end());
-    high.insert(high.end(), kind.high.begin(), kind.high.end());
-    x = to.pad(x, shape, low, high, Array::scalar(carrier, 0));
-  }
-  const std::string result = to.node(
-      "Conv", {x, w},
-      {{"strides", kind.stride}, {"dilations", kind.w_dilation}, {"pads", pads}, {"group", int64_t{kind.groups}}});
-  return {to.cast(result, carrier, dtype)};
 }
 
 }  // namespace tenon

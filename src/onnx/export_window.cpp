@@ -1,14 +1,12 @@
 // Sliding windows: pooling where ONNX has it, else one strided slice for each place in the window.
 #include <algorithm>
-#include <functional>
+#include <numeric>
 
-#include "base/fail.h"
+#include "onnx/export_places.h"
 #include "onnx/export_writer.h"
 
 namespace tenon {
 namespace {
-
-constexpr int64_t kMostPlaces = 4096;  // in a window that is written out
 
 bool slides(const Window& kind, size_t axis) {
   return kind.size[axis] != 1 || kind.stride[axis] != 1 || kind.low[axis] != Extent(0) || kind.high[axis] != Extent(0);
@@ -60,29 +58,19 @@ std::string pool(const Window& kind, const std::string& x, Dtype dtype, OnnxWrit
 std::string unrolled(const Window& kind, const std::string& x, const Shape& from, const Shape& shape, OnnxWriter& to) {
   const Dtype dtype = shape.dtype();
   const std::string padded = to.pad(x, from, kind.low, kind.high, Array::scalar(dtype, onnx_identity(kind.op, dtype)));
-  int64_t places = 1;
-  std::vector<int64_t> axes;
-  for (size_t i = 0; i < kind.size.size(); ++i) {
-    places *= kind.size[i];
-    axes.push_back(static_cast<int64_t>(i));
-    if (places > kMostPlaces) {
-      fail("a window of more than {} places has no ONNX form but for max and sum of floats", kMostPlaces);
-    }
-  }
+  std::vector<int64_t> axes(kind.size.size());
+  std::iota(axes.begin(), axes.end(), 0);
   constexpr std::string_view operators[] = {"Add", "Mul", "Max", "Min"};
   std::string result;
-  for (int64_t place = 0; place < places; ++place) {
+  for (const std::vector<int64_t>& offsets : places_of(kind.size)) {
     std::vector<Extent> starts;
     std::vector<Extent> ends;
-    int64_t rest = place;
-    for (size_t i = 0; i < kind.size.size(); ++i) {
-      const int64_t start = rest % kind.size[i] * kind.dilation[i];
-      rest /= kind.size[i];
-      starts.emplace_back(start);
-      ends.push_back(start + (shape.extent(static_cast<int>(i)) - 1) * kind.stride[i] + 1);
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      starts.emplace_back(offsets[i] * kind.dilation[i]);
+      ends.push_back(starts.back() + (shape.extent(static_cast<int>(i)) - 1) * kind.stride[i] + 1);
     }
     const std::string part = to.slice(padded, starts, ends, axes, kind.stride);
-    result = place == 0 ? part : to.typed(operators[static_cast<size_t>(kind.op)], {result, part}, dtype);
+    result = result.empty() ? part : to.typed(operators[static_cast<size_t>(kind.op)], {result, part}, dtype);
   }
   return result;
 }
