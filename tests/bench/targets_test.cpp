@@ -26,6 +26,22 @@ TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
   }
 }
 
+TEST_P(Targets, EveryKernelWithProductsIsEmitted) {
+  if (!tenon::has_native_code()) {
+    GTEST_SKIP() << "this build makes no machine code";
+  }
+  for (const CountGraph& each : product_graphs()) {
+    const size_t steps = tenon::compile(each.graph, {.native = false}).steps().size();
+    std::string code;
+    for (size_t step = 1; step <= steps; ++step) {
+      code += tenon::step_assembly(each.graph, static_cast<int64_t>(step), GetParam());
+    }
+    EXPECT_NE(code.find("tenon_product_f32"), std::string::npos) << each.name;
+    EXPECT_EQ(std::string_view(GetParam()) == "x86-64-v3" && code.find("%zmm") != std::string::npos, false)
+        << each.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Targets, testing::Values("x86-64-v3", "x86-64-v4", "armv8.2"), [](const auto& each) {
   std::string name = each.param;
   std::erase_if(name, [](char c) { return c == '-' || c == '.'; });
