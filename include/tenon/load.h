@@ -31,8 +31,10 @@ class LoadedModel {
   const std::vector<OnnxPort>& inputs() const;
   const std::vector<std::string>& output_names() const;
 
-  /// Inputs whose value decides a shape. Most models have none: they are compiled when they are loaded, once. Otherwise
-  /// a run compiles for values that it has not seen; the last few are kept.
+  /// Inputs whose value decides more than sizes: axes, an order, a number of steps. Most models have none: they are
+  /// compiled when they are loaded, once. Otherwise a run compiles for values that it has not seen; the last few are
+  /// kept. (Where a value is a size it is an axis name, `shape[0]`; one below 1 has a meaning of its own and is
+  /// compiled for too.)
   std::vector<std::string> value_inputs() const;
   /// How often the model was compiled so far.
   int compile_count() const;

@@ -19,6 +19,9 @@ struct OnnxOptions {
   std::map<std::string, Array> values = {};
   /// Shapes of inputs, by name, in place of the file's: same dtype and rank.
   std::map<std::string, Shape> shapes = {};
+  /// Inputs whose elements are sizes, by name: one axis name for each element. Where such a value decides a shape, the
+  /// shape has these names; CompileOptions::sizes_from, given the same map, binds them in each run.
+  std::map<std::string, std::vector<std::string>> sizes = {};
 };
 
 /// The value of an input decides a shape, an axis or a number of steps, and OnnxOptions::values does not have it.

@@ -17,6 +17,18 @@ struct Program {
   std::shared_ptr<const Executable> executable;
 };
 
+/// Longer lists of integers are data.
+constexpr int64_t kMostSizes = 16;
+
+bool are_sizes(const Array& array) {
+  for (int64_t i = 0; i < array.size(); ++i) {
+    if (array.at(i) < 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool same_values(const std::map<std::string, Array>& a, const std::map<std::string, Array>& b) {
   return std::ranges::equal(
       a, b, [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
@@ -29,11 +41,14 @@ struct LoadedModel::State {
   LoadOptions options;
   OnnxSignature signature;
   std::mutex mutex;
-  std::vector<std::string> value_inputs;
-  std::deque<Program> programs;  // the last used first
+  std::vector<std::string> value_inputs;                  // compiled for each value
+  std::map<std::string, std::vector<std::string>> sizes;  // inputs whose elements are sizes, and the names of these
+  std::deque<Program> programs;                           // the last used first
   int compiles = 0;
 
   std::shared_ptr<const Executable> program_for(const Arrays& inputs);
+  Executable compile_for(const Arrays& values);
+  bool name_sizes(const std::string& input);
 };
 
 namespace {
@@ -86,6 +101,37 @@ Executable LoadedModel::executable() const {
   return *state_->programs.front().executable;
 }
 
+/// Names for the elements of an input that is a short list of integers; false when it is none, or has names already.
+bool LoadedModel::State::name_sizes(const std::string& input) {
+  const auto port = std::ranges::find(signature.inputs, input, &OnnxPort::name);
+  if (port == signature.inputs.end() || sizes.contains(input) || !is_signed_integer(port->shape.dtype()) ||
+      port->shape.rank() > 1 || port->shape.is_dynamic() || port->shape.size() > kMostSizes) {
+    return false;
+  }
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < port->shape.size(); ++i) {
+    names.push_back(fmt::format("{}[{}]", input, i));
+  }
+  sizes.emplace(input, std::move(names));
+  return true;
+}
+
+/// With these values of inputs; OnnxValueNeeded where they are not enough.
+Executable LoadedModel::State::compile_for(const Arrays& values) {
+  OnnxOptions onnx = options.onnx;
+  onnx.values.insert(values.begin(), values.end());
+  for (const auto& [input, names] : sizes) {
+    if (!onnx.values.contains(input)) {
+      onnx.sizes.emplace(input, names);
+    }
+  }
+  CompileOptions compiling = options.compile;
+  compiling.sizes_from.insert(onnx.sizes.begin(), onnx.sizes.end());
+  const Graph graph = import_onnx(file, onnx);
+  ++compiles;
+  return compile(graph, compiling);
+}
+
 /// The program for these inputs, made where there is none yet. The lock is held while compiling, so that many threads
 /// with the same values compile once.
 std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& inputs) {
@@ -94,6 +140,11 @@ std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& 
   for (const std::string& name : value_inputs) {
     wanted.values.emplace(name, inputs.at(name));
   }
+  for (const auto& [name, _] : sizes) {
+    if (!are_sizes(inputs.at(name))) {  // -1 and 0 have meanings of their own
+      wanted.values.emplace(name, inputs.at(name));
+    }
+  }
   const auto found = std::ranges::find_if(
       programs, [&](const Program& program) { return same_values(program.values, wanted.values); });
   if (found != programs.end()) {
@@ -101,10 +152,8 @@ std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& 
     return programs.front().executable;
   }
   while (!wanted.executable) {
-    OnnxOptions onnx = options.onnx;
-    onnx.values.insert(wanted.values.begin(), wanted.values.end());
     try {
-      wanted.executable = std::make_shared<const Executable>(compile(import_onnx(file, onnx), options.compile));
+      wanted.executable = std::make_shared<const Executable>(compile_for(wanted.values));
     } catch (const OnnxValueNeeded& needed) {
       // Known values may lead to where further ones count.
       const auto given = inputs.find(needed.input());
@@ -115,7 +164,6 @@ std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& 
       programs.clear();
     }
   }
-  ++compiles;
   programs.push_front(std::move(wanted));
   programs.resize(std::min(programs.size(), kMostPrograms));
   return programs.front().executable;
@@ -142,12 +190,16 @@ LoadedModel load(const std::filesystem::path& file, const LoadOptions& options) 
   state->options = options;
   state->signature = onnx_signature(file);
   std::erase_if(state->signature.inputs, [&](const OnnxPort& port) { return options.onnx.values.contains(port.name); });
-  try {
-    const Graph graph = import_onnx(file, options.onnx);
-    state->programs.push_front({{}, std::make_shared<const Executable>(compile(graph, options.compile))});
-    state->compiles = 1;
-  } catch (const OnnxValueNeeded& needed) {
-    state->value_inputs.push_back(needed.input());
+  // Values that are sizes become names; a model that needs more than that of a value waits for it.
+  while (state->programs.empty() && state->value_inputs.empty()) {
+    try {
+      state->programs.push_front({{}, std::make_shared<const Executable>(state->compile_for({}))});
+    } catch (const OnnxValueNeeded& needed) {
+      if (!state->name_sizes(needed.input())) {
+        state->sizes.erase(needed.input());
+        state->value_inputs.push_back(needed.input());
+      }
+    }
   }
   return LoadedModel(std::move(state));
 }

@@ -121,6 +121,9 @@ void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& i
     used.insert(input.name());
     inputs.push_back(tenon::input(input.name(), shape));
     define(input.name(), inputs.back());
+    if (const auto sizes = options_.sizes.find(input.name()); sizes != options_.sizes.end()) {
+      tell_sizes(inputs.back(), sizes->second);
+    }
   }
   const auto require_used = [&](const auto& given) {
     for (const auto& [name, _] : given) {
@@ -131,6 +134,20 @@ void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& i
   };
   require_used(options_.values);
   require_used(options_.shapes);
+  require_used(options_.sizes);
+}
+
+void Importer::tell_sizes(const Value& input, const std::vector<std::string>& names) {
+  const Shape& shape = input.shape();
+  if (!is_integer(shape.dtype()) || shape.rank() > 1 ||
+      shape.element_count() != Extent(static_cast<int64_t>(names.size()))) {
+    fail("{} names are given for the elements of an input that is {}", names.size(), shape.to_string());
+  }
+  Elements elements;
+  for (const std::string& name : names) {
+    elements.push_back({Extent::name(name)});
+  }
+  known_.tell(input, std::move(elements));
 }
 
 Graph Importer::run() {

@@ -39,6 +39,7 @@ class Importer {
   using Opsets = std::map<std::string, int, std::less<>>;
 
   void read_inputs(const proto::GraphProto& graph, std::vector<Value>& inputs);
+  void tell_sizes(const Value& input, const std::vector<std::string>& names);
   void read_initializers(const proto::GraphProto& graph);
   void run_nodes(const google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes);
   void run_node(const proto::NodeProto& node);

@@ -288,6 +288,11 @@ std::optional<Elements> KnownValues::evaluate(const Value& value) const {
   }
 }
 
+void KnownValues::tell(const Value& input, Elements elements) {
+  kept_.push_back(input);
+  known_[&input.node()] = std::move(elements);
+}
+
 const std::optional<Elements>& KnownValues::elements(const Value& value) {
   if (const auto found = known_.find(&value.node()); found != known_.end()) {
     return found->second;

@@ -25,6 +25,9 @@ using Elements = std::vector<Element>;
 /// serves one import.
 class KnownValues {
  public:
+  /// From now on the elements of this input are these.
+  void tell(const Value& input, Elements elements);
+
   /// The elements in row-major order; nothing when one is not known, or when there are too many.
   const std::optional<Elements>& elements(const Value& value);
 

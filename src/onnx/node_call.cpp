@@ -80,6 +80,9 @@ std::vector<int64_t> NodeCall::integers(size_t i) const {
   std::vector<int64_t> numbers;
   for (const Extent& extent : extents(i)) {
     const std::optional<int64_t> number = extent.constant();
+    if (!number && input_behind(x(i))) {
+      fail_unknown(x(i), fmt::format("input {}", i));
+    }
     if (!number) {
       fail("input {} is `{}`, must be a number that is known at import", i, extent.to_string());
     }

@@ -116,13 +116,14 @@ std::vector<fs::path> find_cases(const fs::path& folder, const std::string& only
 
 }  // namespace
 
-std::vector<Way> all_ways() { return {Way::interpreted, Way::compiled, Way::named}; }
+std::vector<Way> all_ways() { return {Way::interpreted, Way::compiled, Way::named, Way::exported}; }
 
 std::string name(Way way) {
   switch (way) {
     case Way::interpreted: return "interpreter";
     case Way::compiled: return "compiled";
-    case Way::named: return "compiled, named axes";
+    case Way::named: return "named axes";
+    case Way::exported: return "exported";
   }
   TENON_CHECK(false);
 }

@@ -15,6 +15,7 @@ enum class Way : unsigned char {
   interpreted,  // import, interpret
   compiled,     // import, compile, run
   named,        // the same, with every axis of two or more elements of every float input turned into a name
+  exported,     // import, export, import again, interpret
 };
 std::vector<Way> all_ways();
 std::string name(Way way);

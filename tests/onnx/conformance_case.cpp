@@ -12,6 +12,7 @@
 #include "tenon/compile.h"
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
+#include "tenon/onnx_export.h"
 
 namespace tenon {
 namespace {
@@ -185,6 +186,8 @@ CaseResult run_checked(const fs::path& folder, Way way) {
     std::vector<Array> outputs;
     if (way == Way::interpreted) {
       outputs = interpret(imported.graph, imported.inputs);
+    } else if (way == Way::exported) {
+      outputs = interpret(import_onnx_bytes(export_onnx_bytes(imported.graph)), imported.inputs);
     } else {
       const Executable executable = compile(imported.graph, {.disk_cache = false});
       outputs = executable.run(imported.inputs);

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <set>
+#include <sstream>
 #include <string_view>
 #include <thread>
 
@@ -20,7 +22,8 @@ constexpr const char* kUsage =
     "  --json          one object a line for each way\n"
     "  --list          each case that does not pass, with its reason\n"
     "  --only TEXT     cases whose name contains TEXT\n"
-    "  --way N         one way alone: 1 interpreter, 2 compiled, 3 compiled with named axes\n"
+    "  --way N         one way alone: 1 interpreter, 2 compiled, 3 compiled with named axes,\n"
+    "                  4 exported and imported again\n"
     "  --write FILE    the page of the documentation with all that is refused\n";
 
 struct Options {
@@ -42,7 +45,7 @@ Options parse(int argc, char** argv) {
       options.list = true;
     } else if (flag == "--only" && value) {
       options.run.only = argv[++i];
-    } else if (flag == "--way" && value && *value >= '1' && *value <= '3' && value[1] == 0) {
+    } else if (flag == "--way" && value && *value >= '1' && *value <= '4' && value[1] == 0) {
       options.run.ways = {all_ways()[static_cast<size_t>(*argv[++i] - '1')]};
     } else if (flag == "--write" && value) {
       options.write = argv[++i];
@@ -88,26 +91,61 @@ void print_counts(const Conformance& all, bool json) {
   }
 }
 
+/// Reasons of a case, each with the ways that it holds for.
+std::map<std::string, std::string> refusals(const Conformance& all, size_t i) {
+  std::map<std::string, std::pair<std::string, size_t>> found;
+  for (const auto& [way, results] : all.results) {
+    if (results[i].outcome != Outcome::passed) {
+      auto& [ways, count] = found[first_line(results[i].reason)];
+      ways += (count++ == 0 ? "" : ", ") + name(way);
+    }
+  }
+  std::map<std::string, std::string> result;
+  for (const auto& [reason, ways] : found) {
+    result[reason] = ways.second == all.results.size() ? "all" : ways.first;
+  }
+  return result;
+}
+
+/// How many compiled cases have a step of this label that is not a kernel.
+std::map<std::string, int> host_labels(const Conformance& all) {
+  std::map<std::string, int> counts;
+  for (const auto& [way, results] : all.results) {
+    for (size_t i = 0; way == Way::compiled && i < results.size(); ++i) {
+      std::set<std::string> labels;
+      std::istringstream list(results[i].hosts);
+      for (std::string label; std::getline(list >> std::ws, label, ',');) {
+        labels.insert(label);
+      }
+      for (const std::string& label : labels) {
+        ++counts[label];
+      }
+    }
+  }
+  return counts;
+}
+
 /// The page of the documentation.
 void write_page(const Conformance& all, const std::string& file) {
   std::ofstream page(file);
-  page << "# ONNX conformance\n\nThe official node and model tests of onnx 1.12, by `./dev conformance --write "
-          "docs/conformance.md`.\n\n| way | passed | refused | wrong | crashed | total |\n|---|---|---|---|---|---|\n";
+  page << "# ONNX conformance\n\nThe official node and model tests of onnx 1.12, each run in four ways: interpreted; "
+          "compiled; compiled with\nevery axis of two or more elements of every float input turned into a name; "
+          "exported "
+          "and imported again.\nWritten by `./dev conformance --write docs/conformance.md`.\n\n"
+          "| way | passed | refused | wrong | crashed | total |\n|---|---|---|---|---|---|\n";
   for (const auto& [way, results] : all.results) {
     page << fmt::format("| {} | {} | {} | {} | {} | {} |\n", name(way), all.count(way, Outcome::passed),
                         all.count(way, Outcome::refused), all.count(way, Outcome::wrong),
                         all.count(way, Outcome::crashed), results.size());
   }
+  page << "\nValues of inputs that decide shapes (a `shape`, `axes` or `k` input) are part of the import.\n"
+          "\n## Steps that are not kernels\n\n| step | compiled cases |\n|---|---|\n";
+  for (const auto& [label, count] : host_labels(all)) {
+    page << fmt::format("| {} | {} |\n", label, count);
+  }
   page << "\n## What is refused\n\n| case | ways | reason |\n|---|---|---|\n";
   for (size_t i = 0; i < all.cases.size(); ++i) {
-    std::map<std::string, std::string> ways_of;
-    for (const auto& [way, results] : all.results) {
-      if (results[i].outcome != Outcome::passed) {
-        std::string& ways = ways_of[first_line(results[i].reason)];
-        ways += (ways.empty() ? "" : ", ") + name(way);
-      }
-    }
-    for (const auto& [reason, ways] : ways_of) {
+    for (const auto& [reason, ways] : refusals(all, i)) {
       page << fmt::format("| {} | {} | {} |\n", all.cases[i], ways, reason);
     }
   }

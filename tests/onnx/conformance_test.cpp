@@ -32,6 +32,8 @@ void expect_at_least(int passed, const Conformance& all, Way way) {
 
 TEST(OnnxConformance, Interpreted) { expect_at_least(1000, run(Way::interpreted), Way::interpreted); }
 
+TEST(OnnxConformance, Exported) { expect_at_least(950, run(Way::exported), Way::exported); }
+
 TEST(SlowOnnxConformance, Compiled) { expect_at_least(1000, run(Way::compiled), Way::compiled); }
 
 TEST(SlowOnnxConformance, NamedAxes) { expect_at_least(990, run(Way::named), Way::named); }

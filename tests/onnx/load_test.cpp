@@ -56,24 +56,46 @@ TEST_F(LoadTest, NamesAreChecked) {
             "the model has no input `c`; it takes `a`, `b`");
 }
 
-TEST_F(LoadTest, CompilesForValuesThatDecideShapes) {
+TEST_F(LoadTest, ValuesThatAreSizesAreNames) {
   ModelBuilder builder;
   builder.input("x", "f32[n]");
   builder.input("to", "i64[2]");
   builder.node("Reshape", {"x", "to"}, {"y"});
   builder.output("y");
   const LoadedModel model = load_model(builder);
-  EXPECT_EQ(model.value_inputs(), std::vector<std::string>{"to"});
-  EXPECT_EQ(model.compile_count(), 0);
-  const auto dims = [&](int64_t n, int64_t rows) {
-    const Array to = Array::from<int64_t>({2}, {rows, -1});
+  EXPECT_TRUE(model.value_inputs().empty());
+  const auto dims = [&](int64_t n, int64_t rows, int64_t columns) {
+    const Array to = Array::from<int64_t>({2}, {rows, columns});
     return model.run({{"x", Array(f32, {n})}, {"to", to}}).at("y").dims();
   };
-  EXPECT_EQ(dims(6, 2), (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(dims(8, 2), (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(dims(6, 2, 3), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(dims(6, 3, 2), (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(dims(20, 4, 5), (std::vector<int64_t>{4, 5}));
   EXPECT_EQ(model.compile_count(), 1);
-  EXPECT_EQ(dims(6, 3), (std::vector<int64_t>{3, 2}));
-  EXPECT_EQ(dims(6, 2), (std::vector<int64_t>{2, 3}));
+  EXPECT_NE(error_text([&] { dims(6, 4, 5); }), "no error");
+  EXPECT_EQ(dims(8, 2, -1), (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(model.compile_count(), 2);
+  EXPECT_EQ(dims(6, 2, 3), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(model.compile_count(), 2);
+}
+
+TEST_F(LoadTest, CompilesForValuesThatDecideMore) {
+  ModelBuilder builder;
+  builder.input("x", "f32[2, n]");
+  builder.input("axes", "i64[1]");
+  builder.node("ReduceSum", {"x", "axes"}, {"y"}, {attribute("keepdims", int64_t{0})});
+  builder.output("y");
+  const LoadedModel model = load_model(builder);
+  EXPECT_EQ(model.value_inputs(), std::vector<std::string>{"axes"});
+  EXPECT_EQ(model.compile_count(), 0);
+  const auto dims = [&](int64_t n, int64_t axis) {
+    return model.run({{"x", Array(f32, {2, n})}, {"axes", Array::from<int64_t>({1}, {axis})}}).at("y").dims();
+  };
+  EXPECT_EQ(dims(6, 1), (std::vector<int64_t>{2}));
+  EXPECT_EQ(dims(8, 1), (std::vector<int64_t>{2}));
+  EXPECT_EQ(model.compile_count(), 1);
+  EXPECT_EQ(dims(6, 0), (std::vector<int64_t>{6}));
+  EXPECT_EQ(dims(6, 1), (std::vector<int64_t>{2}));
   EXPECT_EQ(model.compile_count(), 2);
 }
 
