@@ -152,7 +152,8 @@ int run(const Arguments& arguments) {
                           .threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0))};
   const Progress progress;
   progress.show("loading");
-  const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
+  const GraphModel model =
+      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
   for (const Bindings& each : swept) {
     check_names(each, model.graph);
   }

@@ -119,9 +119,10 @@ void print_text(const std::string& model, const Bindings& bindings, const std::v
 int run(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
-  const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
-  const std::vector<NamedArray> expected = read_expected(model.graph, arguments.all("--expect"));
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
+  const GraphModel model =
+      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
+  const std::vector<NamedArray> expected = read_expected(model.graph, arguments.all("--expect"));
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
   const std::vector<Array> inputs = prepared.arrays();
   const auto tolerance = arguments.find_real("--tolerance");

@@ -42,7 +42,7 @@ double largest_difference(const Array& a, const Array& b) {
 int run(const Arguments& arguments) {
   const Progress progress;
   progress.show("building the model");
-  const GraphModel model{.graph = with_weights(encoder()), .typical = {}};
+  const GraphModel model{.graph = with_weights(encoder()), .typical = {}, .decided = {}};
   const Extent macs = count_macs(model.graph);
   progress.show("compiling");
   CompileReport report;

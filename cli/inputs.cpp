@@ -68,6 +68,17 @@ Array random_array(const std::string& name, Dtype dtype, const std::vector<int64
   return wide.cast(dtype);
 }
 
+/// The bindings that are no values of inputs which the import took already.
+Bindings without(const Bindings& bindings, const std::vector<std::string>& decided) {
+  Bindings rest;
+  for (const auto& [name, size] : bindings) {
+    if (std::ranges::find(decided, name) == decided.end()) {
+      rest.set(name, size);
+    }
+  }
+  return rest;
+}
+
 }  // namespace
 
 std::vector<Array> PreparedInputs::arrays() const {
@@ -81,8 +92,9 @@ std::vector<Array> PreparedInputs::arrays() const {
 PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
                               const std::vector<std::string>& words) {
   const Graph& graph = model.graph;
-  check_names(bindings, graph);
-  std::vector<std::string> names;
+  const Bindings sizes = without(bindings, model.decided);
+  check_names(sizes, graph);
+  std::vector<std::string> names = model.decided;
   for (const Value& value : graph.inputs()) {
     names.push_back(value.node().as<Input>()->name);
   }
@@ -112,7 +124,7 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
     }
   }
   Bindings known = extract(concrete);
-  for (const auto& [name, size] : bindings) {
+  for (const auto& [name, size] : sizes) {
     if (const auto other = known.find(name); other && *other != size) {
       fail("axis `{}`: --bind has {}, the files have {}", name, size, *other);
     }

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "ir/node.h"
+#include "npy.h"
 #include "shape/constraint_set.h"
 #include "tenon/tenon.h"
 #include "text/suggest.h"
@@ -36,19 +37,55 @@ Graph read_text(const std::string& path) {
   }
 }
 
-Graph read_file(const std::string& path) {
-  if (std::filesystem::path(path).extension() != ".onnx") {
-    return read_text(path);
-  }
 #ifdef TENON_WITH_ONNX
-  return import_onnx(path);
-#else
-  fail("`{}`: this build reads no ONNX models (it was configured with TENON_ONNX=OFF)", path);
-#endif
+
+/// The value that an import needs, as the user gave it.
+Array value_of(const std::string& name, const LoadGraphOptions& options) {
+  for (const std::string& word : options.inputs) {
+    if (word.starts_with(name + '=') && word.ends_with(".npy")) {
+      return read_npy(word.substr(name.size() + 1));
+    }
+  }
+  if (const auto size = options.sizes.find(name)) {
+    return Array::from<int64_t>({}, {*size});
+  }
+  fail(
+      "the value of input `{0}` decides a shape of the model; give it: --input {0}=FILE.npy, or for a scalar --bind "
+      "{0}=SIZE",
+      name);
 }
 
-Trainable load_file(const std::string& path) {
-  Trainable result{.model = {.graph = read_file(path), .typical = {}}, .parameters = {}};
+GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
+  OnnxOptions known;
+  GraphModel model;
+  while (true) {
+    try {
+      model.graph = import_onnx(path, known);
+      return model;
+    } catch (const OnnxValueNeeded& needed) {
+      known.values.emplace(needed.input(), value_of(needed.input(), options));
+      model.decided.push_back(needed.input());
+    } catch (Error& error) {
+      throw std::move(error.note(fmt::format("in the file `{}`", path)));
+    }
+  }
+}
+
+#else
+
+GraphModel read_onnx(const std::string& path, const LoadGraphOptions&) {
+  fail("`{}`: this build reads no ONNX models (it was configured with TENON_ONNX=OFF)", path);
+}
+
+#endif
+
+GraphModel read_file(const std::string& path, const LoadGraphOptions& options) {
+  const bool is_onnx = std::filesystem::path(path).extension() == ".onnx";
+  return is_onnx ? read_onnx(path, options) : GraphModel{.graph = read_text(path), .typical = {}, .decided = {}};
+}
+
+Trainable load_file(const std::string& path, const LoadGraphOptions& options) {
+  Trainable result{.model = read_file(path, options), .parameters = {}};
   for (const Value& value : result.model.graph.inputs()) {
     if (is_float(value.dtype()) && std::ranges::all_of(value.shape().axes(), &Axis::is_static)) {
       result.parameters.push_back(value.node().as<Input>()->name);
@@ -62,9 +99,10 @@ Trainable build_model(const std::string& name, bool weights) {
   for (const ModelEntry& entry : model_table()) {
     if (entry.name == name) {
       const Model model = entry.build();
-      Trainable result{
-          .model = {.graph = weights ? with_weights(model) : model.graph, .typical = Bindings::parse(entry.typical)},
-          .parameters = {}};
+      Trainable result{.model = {.graph = weights ? with_weights(model) : model.graph,
+                                 .typical = Bindings::parse(entry.typical),
+                                 .decided = {}},
+                       .parameters = {}};
       for (const Parameter& parameter : model.parameters) {
         if (parameter.trainable) {
           result.parameters.push_back(parameter.name);
@@ -98,7 +136,7 @@ Graph with_training(const Graph& graph, const std::vector<std::string>& paramete
 
 GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
   const bool is_file = model.find_first_of("./") != std::string::npos;
-  Trainable loaded = is_file ? load_file(model) : build_model(model, options.weights && !options.train);
+  Trainable loaded = is_file ? load_file(model, options) : build_model(model, options.weights && !options.train);
   if (options.train) {
     loaded.model.graph = with_training(loaded.model.graph, loaded.parameters);
   }

@@ -15,11 +15,16 @@ struct LoadGraphOptions {
   bool train = false;
   /// The first weights of a built-in model as constants, as a file has them; else they are inputs.
   bool weights = false;
+  /// Where the value of an input decides a shape of an ONNX model, it is part of the import: NAME=FILE.npy of the words
+  /// for inputs, or for a scalar the size of that name.
+  std::vector<std::string> inputs = {};
+  Bindings sizes = {};
 };
 
 struct GraphModel {
   Graph graph;
-  Bindings typical;  // sizes that a built-in model is usually run at; empty for a file
+  Bindings typical;                       // sizes that a built-in model is usually run at; empty for a file
+  std::vector<std::string> decided = {};  // inputs whose value became part of the graph
 };
 
 /// A built-in model by name, an ONNX file, or the last graph of a text file: what has a `.` or a `/` in it is a file.

@@ -144,9 +144,11 @@ int run(const Arguments& arguments) {
   Times times;
   const Progress progress;
   progress.show("loading");
-  GraphModel model;
-  times.load = microseconds([&] { model = load_model(arguments.rest()[0], {.weights = true}); });
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
+  GraphModel model;
+  times.load = microseconds([&] {
+    model = load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
+  });
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
   progress.show("compiling");
   CompileReport report;

@@ -1,0 +1,163 @@
+"""What the command writes is well formed: JSON of every verb, pictures and plots, scripts for shells, the manual page;
+and what only a terminal sees."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = os.environ["TENON_COMMAND"]
+SVG = "{http://www.w3.org/2000/svg}"
+SOFTMAX = "examples/softmax.graph"
+SIZES = ["--bind", "row=2,col=9"]
+
+
+def tenon(*words):
+    run = subprocess.run([COMMAND, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    if run.returncode != 0:
+        raise AssertionError(f"{words}: {run.stderr}")
+    return run.stdout
+
+
+def on_a_terminal(*words, **environment):
+    """What a terminal is sent, both outputs together."""
+    main, side = pty.openpty()
+    run = subprocess.Popen([COMMAND, *words], stdout=side, stderr=side, cwd=ROOT,
+                           env={**os.environ, "TERM": "xterm", **environment})
+    os.close(side)
+    text = b""
+    while True:
+        try:
+            part = os.read(main, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        text += part
+    os.close(main)
+    run.wait()
+    return text.decode()
+
+
+class Json(unittest.TestCase):
+    def test_every_verb_prints_one_object(self):
+        words = {"run": [SOFTMAX, *SIZES], "explain": [SOFTMAX, *SIZES], "check": [SOFTMAX, *SIZES],
+                 "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None}
+        verbs = json.loads(tenon("help", "--json"))["verbs"]
+        self.assertGreater(len(verbs), 10)
+        for verb in verbs:
+            more = words.get(verb["name"], [])
+            if more is not None:
+                out = tenon(verb["name"], *more, "--json")
+                self.assertEqual(out.count("\n"), 1)
+                self.assertIsInstance(json.loads(out), dict, verb["name"])
+
+    def test_examples_of_help_name_options_that_exist(self):
+        for verb in json.loads(tenon("help", "--json"))["verbs"]:
+            options = {option["name"] for option in verb["options"]}
+            examples = tenon("help", verb["name"]).partition("examples:")[2]
+            self.assertLessEqual(set(re.findall(r"(?<![\w-])--[a-z-]+", examples)), options, verb["name"])
+
+
+class Pictures(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_kernels_are_hulls(self):
+        explained = json.loads(tenon("explain", "examples/block.graph", "--dot", str(self.folder / "b.dot"), "--json"))
+        dot = (self.folder / "b.dot").read_text()
+        self.assertEqual(len(re.findall(r"subgraph cluster_\d+", dot)), len(explained["steps"]))
+        for name in ["x", "up", "down", "y"]:
+            self.assertIn(f'[label="{name}", shape=ellipse', dot)
+        # Every operation of a step is drawn in one hull.
+        drawn = re.findall(r'label="(\w+)", tooltip', dot)
+        for operation in " ".join(step["operators"] for step in explained["steps"]).split():
+            self.assertIn(operation, drawn)
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_laid_out(self):
+        tenon("explain", "examples/block.graph", "--svg", str(self.folder / "b.svg"), "--html",
+              str(self.folder / "b.html"))
+        svg = ElementTree.parse(self.folder / "b.svg").getroot()
+        hulls = [group for group in svg.iter(SVG + "g") if group.get("class") == "cluster"]
+        page = (self.folder / "b.html").read_text()
+        self.assertEqual(len(hulls), page.count('<tr id="step'))
+        self.assertIn("<svg", page)
+
+    def test_no_graphviz_is_a_clear_error(self):
+        run = subprocess.run([COMMAND, "explain", SOFTMAX, "--svg", self.folder / "x.svg"], capture_output=True, text=True,
+                             cwd=ROOT, env={**os.environ, "PATH": str(self.folder)}, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("needs Graphviz's program `dot`", run.stderr)
+
+    def test_plot(self):
+        tenon("bench", SOFTMAX, "--sweep", "row=1,2", "--sweep", "col=1,10,100", "--seconds", "0", "--svg",
+              str(self.folder / "p.svg"))
+        svg = ElementTree.parse(self.folder / "p.svg").getroot()
+        lines = list(svg.iter(SVG + "polyline"))
+        self.assertEqual(len(lines), 2 * 2 + 2)  # latency: steady and first for each row; throughput: steady
+        for line in lines:
+            self.assertEqual(len(line.get("points").split()), 3)
+
+    def test_trace(self):
+        tenon("run", SOFTMAX, *SIZES, "--trace", str(self.folder / "t.json"))
+        trace = json.loads((self.folder / "t.json").read_text())
+        self.assertTrue(any(event["ph"] == "X" for event in trace["traceEvents"]))
+
+
+class Scripts(unittest.TestCase):
+    def test_bash_completes(self):
+        complete = ('source /dev/stdin <<<"$SCRIPT"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenon; '
+                    'printf "%s\\n" "${COMPREPLY[@]}"')
+        def offered(*words):
+            run = subprocess.run(["bash", "-c", complete, "_", *words], capture_output=True, text=True, cwd=ROOT,
+                                 env={**os.environ, "SCRIPT": tenon("completion", "bash")}, check=False)
+            self.assertEqual(run.stderr, "")
+            return run.stdout.split()
+        self.assertEqual(offered("tenon", "ex"), ["explain", "export"])
+        self.assertEqual(offered("tenon", "run", "resnet"), ["resnet18", "resnet50"])
+        self.assertEqual(offered("tenon", "run", "mlp", "--th"), ["--threads"])
+        self.assertEqual(offered("tenon", "completion", "z"), ["zsh"])
+        self.assertEqual(offered("tenon", "run", "examples/softmax.g"), [SOFTMAX])
+        self.assertEqual(offered("tenon", "run", "mlp", "--output", "exam"), ["examples"])
+
+    def test_every_verb_and_option_is_in_all_of_them(self):
+        texts = [tenon("completion", shell) for shell in ("bash", "zsh", "fish")]
+        page = tenon("man").replace("\\-", "-")
+        for verb in json.loads(tenon("help", "--json"))["verbs"]:
+            self.assertIn(f".SS {verb['name']}\n", page)
+            for option in verb["options"]:
+                for text in texts:
+                    self.assertIn(option["name"][2:], text)
+                self.assertIn(option["name"], page)
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_manual_page_has_no_mistakes(self):
+        run = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=tenon("man"), capture_output=True, text=True,
+                             check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("compile a model once, run it at every shape", re.sub(".\x08", "", run.stdout))
+
+
+class Terminal(unittest.TestCase):
+    def test_colours_and_progress_are_for_terminals(self):
+        self.assertNotIn("\x1b", tenon("run", SOFTMAX, *SIZES))
+        shown = on_a_terminal("run", SOFTMAX, *SIZES)
+        self.assertIn("\x1b[1msoftmax\x1b[0m", shown)
+        self.assertIn("compiling", shown)
+
+    def test_no_color(self):
+        self.assertNotIn("\x1b[1m", on_a_terminal("run", SOFTMAX, *SIZES, NO_COLOR="1"))
+
+
+if __name__ == "__main__":
+    unittest.main()
