@@ -18,73 +18,6 @@ constexpr int64_t kFewestRows = 4;
 constexpr int64_t kTileElements = int64_t{1} << 15;
 constexpr int64_t kDepth = 512;
 
-/// A reduction that is a product: two values, and the axes that one of them, the other or both depend on.
-struct Found {
-  int accumulator = 0;
-  int result = 0;
-  ProductTypes types;
-  int left = 0, right = 0;
-  AxisSet batch = 0, rows = 0, columns = 0, depth = 0;
-};
-
-const loops::Load* plain_load(const Draft& draft, int value) {
-  const auto* load = std::get_if<loops::Load>(&draft.value(value).what);
-  return load && load->inside.empty() && load->lookups.empty() ? load : nullptr;
-}
-
-Dtype stored_dtype(const Draft& draft, const loops::Load& load) {
-  return draft.kernel.buffers[static_cast<size_t>(load.buffer)].dtype;
-}
-
-/// What an operand is before it was widened: a value, and the dtype that it has in memory.
-std::pair<int, Dtype> narrow(const Draft& draft, int value) {
-  const auto* compute = std::get_if<loops::Compute>(&draft.value(value).what);
-  const int source = compute && compute->prim == Prim::cast ? compute->operands[0] : value;
-  const loops::Load* load = plain_load(draft, source);
-  return load ? std::pair(source, stored_dtype(draft, *load)) : std::pair(value, draft.value(value).dtype);
-}
-
-std::optional<Found> as_product(const Draft& draft, const DraftReduction& reduction) {
-  const loops::Accumulator& sum = draft.kernel.accumulators[static_cast<size_t>(reduction.accumulator)];
-  const auto* compute = std::get_if<loops::Compute>(&draft.value(sum.input).what);
-  if (sum.op != ReduceOp::sum || !compute || compute->prim != Prim::mul) {
-    return std::nullopt;
-  }
-  Found found{.accumulator = reduction.accumulator,
-              .result = reduction.result,
-              .types = {.left = sum.dtype, .right = sum.dtype, .tile = sum.dtype},
-              .left = compute->operands[0],
-              .right = compute->operands[1],
-              .depth = reduction.axes};
-  const auto [left_value, left_dtype] = narrow(draft, found.left);
-  const auto [right_value, right_dtype] = narrow(draft, found.right);
-  if (const ProductTypes types{.left = left_dtype, .right = right_dtype, .tile = sum.dtype}; is_product(types)) {
-    found.types = types;
-    found.left = left_value;
-    found.right = right_value;
-  }
-  if (!is_product(found.types)) {
-    return std::nullopt;
-  }
-  const AxisSet left = draft.values.axes(found.left);
-  const AxisSet right = draft.values.axes(found.right);
-  found.rows = left & ~right;
-  found.columns = right & ~left;
-  found.batch = left & right & ~found.depth;
-  const bool is_whole = is_subset(found.depth, left & right) && found.rows != 0 && found.columns != 0;
-  return is_whole ? std::optional(found) : std::nullopt;
-}
-
-std::vector<int> in_order(AxisSet set) {
-  std::vector<int> axes;
-  for (int axis = 0; axis < 64; ++axis) {
-    if (contains(set, axis)) {
-      axes.push_back(axis);
-    }
-  }
-  return axes;
-}
-
 /// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large.
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
   const Extent blocks = max(Extent(1), ceildiv(extent, most));
@@ -97,18 +30,14 @@ class Tiler {
       : draft_(draft), stores_(stores), constants_(constants) {}
 
   TiledProducts run() {
-    for (const DraftReduction& reduction : draft_.reductions) {
-      if (auto found = as_product(draft_, reduction)) {
-        found_.push_back(*found);
-      }
-    }
+    found_ = find_products(draft_);
     if (found_.empty()) {
       return {};
     }
     common_ = common_axes(draft_, stores_);
     AxisSet free = 0;
     AxisSet batch = 0;
-    for (Found& product : found_) {
+    for (ProductMatch& product : found_) {
       require_tiles(product);
       orient(product);
       free |= product.rows | product.columns;
@@ -117,16 +46,16 @@ class Tiler {
     require_no_other_loops();
     result_.stores = stores_;
     result_.grid = common_ & (~free | batch);
-    for (const Found& product : found_) {
+    for (const ProductMatch& product : found_) {
       tile(product);
     }
-    for (const Found& product : found_) {
+    for (const ProductMatch& product : found_) {
       if (!is_subset(result_.grid, draft_.values.axes(product.result))) {
         throw Refusal{"a product would be computed again and again", {}};
       }
     }
-    work_ = add_scratch(Dtype::u8, kProductScratchBytes);
-    for (const Found& product : found_) {
+    work_ = add_scratch(draft_, Dtype::u8, kProductScratchBytes);
+    for (const ProductMatch& product : found_) {
       write(product);
     }
     result_.around = result_.grid;
@@ -134,19 +63,23 @@ class Tiler {
       result_.around |= product.depth_blocks >= 0 ? axis_bit(product.depth_blocks) : 0;
     }
     std::erase_if(draft_.reductions, [&](const DraftReduction& reduction) {
-      return std::ranges::find(found_, reduction.accumulator, &Found::accumulator) != found_.end();
+      return std::ranges::find(found_, reduction.accumulator, &ProductMatch::accumulator) != found_.end();
     });
     return std::move(result_);
   }
 
  private:
   /// What one thread computes at once must be little, and there must be something for every thread.
-  void require_tiles(const Found& product) const {
+  void require_tiles(const ProductMatch& product) const {
     if (!is_subset(product.batch, common_)) {
       throw Refusal{"a reduction over the results of many products", {}};
     }
+    const auto is_mixed = [&](AxisSet side) { return (side & common_) != 0 && (side & ~common_) != 0; };
+    if (is_mixed(product.rows) || is_mixed(product.columns)) {
+      throw Refusal{"a reduction over a part of the rows of a product", {}};
+    }
     const auto is_whole = [&](AxisSet side) {
-      const auto size = elements(in_order(side & ~common_)).constant();
+      const auto size = steps_of(draft_, in_order(side & ~common_)).constant();
       return !size || *size > kColumns;
     };
     if (is_whole(product.rows) && is_whole(product.columns)) {
@@ -159,7 +92,7 @@ class Tiler {
 
   void require_no_other_loops() const {
     AxisSet known = 0;
-    for (const Found& product : found_) {
+    for (const ProductMatch& product : found_) {
       known |= product.batch | product.rows | product.columns | product.depth;
     }
     AxisSet all = 0;
@@ -175,7 +108,7 @@ class Tiler {
   }
 
   /// The elements of a row of the tile lie side by side: so should those of what is stored, or read next as rows.
-  void orient(Found& product) const {
+  void orient(ProductMatch& product) const {
     const auto score = [&](AxisSet side) {
       int sum = (side & ~common_) != 0 ? 1 : 0;
       for (const size_t store : stores_) {
@@ -192,37 +125,17 @@ class Tiler {
     }
   }
 
-  const loops::Load* plain_load(int value, Dtype dtype) const {
-    const loops::Load* load = tenon::plain_load(draft_, value);
-    return load && stored_dtype(draft_, *load) == dtype ? load : nullptr;
-  }
-
-  /// Elements lie side by side along k, or along the innermost axis of the side.
-  bool is_usable(int value, Dtype dtype, AxisSet side) const {
-    const loops::Load* load = plain_load(value, dtype);
-    return load && std::ranges::any_of(load->at.terms, [&](const loops::Term& term) {
-             return term.scale == Extent(1) && (!contains(side, term.axis) || term.axis == in_order(side).back());
-           });
-  }
-
-  Extent elements(const std::vector<int>& axes) const {
-    Extent product = 1;
-    for (const int axis : axes) {
-      product *= draft_.kernel.axes[static_cast<size_t>(axis)].extent;
-    }
-    return product;
-  }
-
-  void tile(const Found& product) {
-    const Extent whole_columns = elements(in_order(product.columns & ~common_));
-    const Extent whole_rows = elements(in_order(product.rows & ~common_));
+  void tile(const ProductMatch& product) {
+    const Extent whole_columns = steps_of(draft_, in_order(product.columns & ~common_));
+    const Extent whole_rows = steps_of(draft_, in_order(product.rows & ~common_));
     const auto most = [&](int64_t usual, const Extent& whole) {
       return whole == Extent(1) ? Extent(usual)
                                 : min(usual, max(kFewestRows, floordiv(kTileElements, max(Extent(1), whole))));
     };
-    tile_side(product.rows, most(kRows, whole_columns), 1, is_usable(product.left, product.types.left, product.rows));
+    tile_side(product.rows, most(kRows, whole_columns), 1,
+              lies_in_rows(draft_, product.left, product.types.left, product.rows));
     tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
-              is_usable(product.right, product.types.right, product.columns));
+              lies_in_rows(draft_, product.right, product.types.right, product.columns));
   }
 
   /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit. One loop is
@@ -249,74 +162,17 @@ class Tiler {
     }
   }
 
-  int add_scratch(Dtype dtype, const Extent& size) {
-    draft_.kernel.buffers.push_back({.dtype = dtype, .role = loops::Role::scratch, .elements = size});
-    return static_cast<int>(draft_.kernel.buffers.size()) - 1;
-  }
-
-  /// How far apart the steps over all of these axes lie, if that is the same everywhere.
-  std::optional<Extent> stride(const loops::Affine& at, const std::vector<int>& axes) const {
-    for (size_t i = 0; i + 1 < axes.size(); ++i) {
-      const Extent inner = scale_along(at, axes[i + 1]) * draft_.kernel.axes[static_cast<size_t>(axes[i + 1])].extent;
-      if (scale_along(at, axes[i]) != inner) {
-        return std::nullopt;
-      }
-    }
-    return axes.empty() ? Extent(0) : scale_along(at, axes.back());
-  }
-
-  static loops::Affine without(loops::Affine at, const std::vector<int>& axes) {
-    std::erase_if(at.terms, [&](const loops::Term& term) { return std::ranges::find(axes, term.axis) != axes.end(); });
-    return at;
-  }
-
-  loops::Affine count(const std::vector<int>& axes) const {
-    loops::Affine at;
-    for (const int axis : axes) {
-      at = add(scale(at, draft_.kernel.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
-    }
-    return at;
-  }
-
-  /// The operand where it lies, if it lies in rows and columns.
-  std::optional<loops::Matrix> in_place(int value, Dtype dtype, const std::vector<int>& rows,
-                                        const std::vector<int>& columns) const {
-    const loops::Load* load = plain_load(value, dtype);
-    if (!load) {
-      return std::nullopt;
-    }
-    const auto row = stride(load->at, rows);
-    const auto column = stride(load->at, columns);
-    if (!row || !column) {
-      return std::nullopt;
-    }
-    return loops::Matrix{
-        .buffer = load->buffer, .at = without(without(load->at, rows), columns), .row = *row, .column = *column};
-  }
-
-  loops::Matrix stored(int value, Dtype dtype, const std::vector<int>& rows, const std::vector<int>& columns,
-                       DraftProduct& product) {
-    const Extent width = elements(columns);
-    const int buffer = add_scratch(dtype, elements(rows) * width);
-    product.operands.push_back(draft_.stores.size());
-    draft_.stores.push_back({.buffer = buffer,
-                             .at = add(scale(count(rows), width), count(columns)),
-                             .value = value,
-                             .axes = draft_.values.axes(value)});
-    return {.buffer = buffer, .at = {}, .row = width, .column = 1};
-  }
-
   /// Sums over long k run block by block where an operand must be stored first. Loops that others run over too are not
   /// cut.
-  int cut_depth(const Found& found) {
+  int cut_depth(const ProductMatch& found) {
     for (const DraftReduction& reduction : draft_.reductions) {
       if (reduction.accumulator != found.accumulator && ((reduction.axes | reduction.level) & found.depth) != 0) {
         return -1;
       }
     }
     const std::vector<int> axes = in_order(found.depth);
-    const Extent inner = elements({axes.begin() + 1, axes.end()});
-    if (const auto all = elements(axes).constant(); all && *all <= 2 * kDepth) {
+    const Extent inner = steps_of(draft_, {axes.begin() + 1, axes.end()});
+    if (const auto all = steps_of(draft_, axes).constant(); all && *all <= 2 * kDepth) {
       return -1;
     }
     const Extent most = max(Extent(1), floordiv(kDepth, max(Extent(1), inner)));
@@ -327,96 +183,39 @@ class Tiler {
     return blocks;
   }
 
-  /// All elements along an axis, of which the loop may run over a tile.
-  std::optional<int64_t> total(int axis) const {
-    const loops::Axis& a = draft_.kernel.axes[static_cast<size_t>(axis)];
-    return (a.tile_of < 0 ? a.extent : a.total).constant();
-  }
-
-  /// Lay a constant right operand out as the product reads it, where it is read by nothing else.
-  void pack_constant(const Found& found, DraftProduct& product) {
-    loops::Matrix& right = product.statement.right;
-    const bool is_constant =
-        constants_.panel > 0 && found.types == ProductTypes{} && constants_.is_constant(right.buffer);
-    if (!is_constant || product.statement.columns.size() != 1 || is_read_elsewhere(right.buffer, found.right)) {
-      return;
-    }
-    const int column = product.statement.columns[0];
-    const auto columns = total(column);
-    const auto row = right.row.constant();
-    const auto apart = right.column.constant();
-    const auto base = right.at.base.constant();
-    int64_t depth = 1;
-    for (const int axis : product.statement.depth) {
-      depth *= total(axis).value_or(0);
-    }
-    if (!columns || !row || !apart || !base || depth == 0 || *columns == 0) {
-      return;
-    }
-    // Tiles of columns begin with a panel, blocks of k anywhere.
-    loops::Affine at;
-    const int64_t panel = constants_.panel;
-    for (const loops::Term& term : right.at.terms) {
-      const bool counts_columns = term.axis == draft_.axis(column).tile_of;
-      const bool counts_depth = term.axis == product.depth_blocks;
-      const auto step = divide_exactly(term.scale, counts_columns ? *apart : *row);
-      if (!(counts_columns || counts_depth) || !step || !step->constant() ||
-          (counts_columns && *step->constant() % panel != 0)) {
-        return;
-      }
-      at = add(at, scale(affine_axis(term.axis), *step * (counts_columns ? depth : panel)));
-    }
-    result_.panels[right.buffer] = {
-        .panel = panel, .depth = depth, .columns = *columns, .base = *base, .row = *row, .column = *apart};
-    right = {.buffer = right.buffer, .at = at, .row = panel, .column = depth * panel};
-    product.statement.panel = panel;
-  }
-
-  bool is_read_elsewhere(int buffer, int by) const {
-    for (size_t i = 0; i < draft_.kernel.values.size(); ++i) {
-      const auto* load = std::get_if<loops::Load>(&draft_.kernel.values[i].what);
-      if (load && load->buffer == buffer && static_cast<int>(i) != by) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /// Where the result is stored and nothing else is done with it: no tile is needed then.
-  std::optional<loops::Matrix> stored_as_it_is(const Found& found, const std::vector<int>& rows,
+  std::optional<loops::Matrix> stored_as_it_is(const ProductMatch& found, const std::vector<int>& rows,
                                                const std::vector<int>& columns) {
     if (draft_.reductions.size() != 1 || stores_.size() != 1 || draft_.stores[stores_[0]].value != found.result) {
       return std::nullopt;
     }
     const DraftStore& store = draft_.stores[stores_[0]];
-    const auto row = stride(store.at, rows);
-    const auto column = stride(store.at, columns);
-    if (!row || !column || *column != Extent(1) ||
+    auto matrix = as_matrix(draft_, store.buffer, store.at, rows, columns);
+    if (!matrix || matrix->column != Extent(1) ||
         draft_.kernel.buffers[static_cast<size_t>(store.buffer)].dtype != found.types.tile) {
       return std::nullopt;
     }
     result_.stores.clear();
-    return loops::Matrix{
-        .buffer = store.buffer, .at = without(without(store.at, rows), columns), .row = *row, .column = 1};
+    return matrix;
   }
 
-  void write(const Found& found) {
+  void write(const ProductMatch& found) {
     DraftProduct product;
     const std::vector<int> rows = in_order(found.rows & ~result_.grid);
     const std::vector<int> columns = in_order(found.columns & ~result_.grid);
     const std::vector<int> depth = in_order(found.depth);
-    auto left = in_place(found.left, found.types.left, rows, depth);
-    auto right = in_place(found.right, found.types.right, depth, columns);
+    auto left = in_place(draft_, found.left, found.types.left, rows, depth);
+    auto right = in_place(draft_, found.right, found.types.right, depth, columns);
     if (!left || !right) {
       product.depth_blocks = cut_depth(found);
-      left = in_place(found.left, found.types.left, rows, depth);
-      right = in_place(found.right, found.types.right, depth, columns);
+      left = in_place(draft_, found.left, found.types.left, rows, depth);
+      right = in_place(draft_, found.right, found.types.right, depth, columns);
     }
     if (!left) {
-      left = stored(found.left, found.types.left, rows, depth, product);
+      left = stored(draft_, found.left, found.types.left, rows, depth, product);
     }
     if (!right) {
-      right = stored(found.right, found.types.right, depth, columns, product);
+      right = stored(draft_, found.right, found.types.right, depth, columns, product);
     }
     product.statement = {.left = *left,
                          .right = *right,
@@ -426,19 +225,25 @@ class Tiler {
                          .depth = depth,
                          .adds_after = product.depth_blocks,
                          .work = work_};
-    pack_constant(found, product);
+    pack_constant(draft_, found, constants_, product, result_.panels);
     if (const auto output = stored_as_it_is(found, rows, columns)) {
       product.statement.tile = *output;
       result_.products.push_back(std::move(product));
       return;
     }
-    const Extent width = elements(columns);
+    const Extent width = steps_of(draft_, columns);
     loops::Matrix& tile = product.statement.tile;
-    tile = {.buffer = add_scratch(found.types.tile, elements(rows) * width), .at = {}, .row = width, .column = 1};
+    tile = {.buffer = add_scratch(draft_, found.types.tile, steps_of(draft_, rows) * width),
+            .at = {},
+            .row = width,
+            .column = 1};
     std::unordered_map<int, int> by;
-    by[found.result] = draft_.values.load(
-        {.buffer = tile.buffer, .at = add(scale(count(rows), width), count(columns)), .inside = {}, .lookups = {}},
-        draft_.values.axes(found.result));
+    by[found.result] =
+        draft_.values.load({.buffer = tile.buffer,
+                            .at = add(scale(step_number(draft_, rows), width), step_number(draft_, columns)),
+                            .inside = {},
+                            .lookups = {}},
+                           draft_.values.axes(found.result));
     for (DraftStore& store : draft_.stores) {
       store.value = replaced(draft_, store.value, by);
     }
@@ -448,7 +253,7 @@ class Tiler {
         accumulator.input = replaced(draft_, accumulator.input, by);
       }
     }
-    for (Found& other : found_) {
+    for (ProductMatch& other : found_) {
       other.left = replaced(draft_, other.left, by);
       other.right = replaced(draft_, other.right, by);
     }
@@ -458,7 +263,7 @@ class Tiler {
   Draft& draft_;
   const std::vector<size_t>& stores_;
   const ConstantOperands& constants_;
-  std::vector<Found> found_;
+  std::vector<ProductMatch> found_;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
   int work_ = 0;
