@@ -28,7 +28,7 @@ std::vector<int> joined(std::initializer_list<std::vector<int>> lists) {
 /// One letter for each different axis; letters of paired axes are the same.
 std::string equation(const Contract& kind, int lhs_rank, int rhs_rank) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  if (static_cast<size_t>(lhs_rank + rhs_rank) > letters.size()) {
+  if (lhs_rank + rhs_rank > std::ssize(letters)) {
     fail("a contraction of {} axes has no ONNX form", lhs_rank + rhs_rank);
   }
   std::string lhs(letters.substr(0, static_cast<size_t>(lhs_rank)));
