@@ -63,9 +63,12 @@ class DotWriter {
   }
 
  private:
-  static bool is_small_constant(const Node& node) {
-    const auto* constant = node.as<Constant>();
-    return constant != nullptr && constant->value.size() <= 1;
+  /// A single number, or views of one: not worth a box.
+  static bool is_number(const Node& node) {
+    if (const auto* constant = node.as<Constant>()) {
+      return constant->value.size() <= 1;
+    }
+    return as_view(node.op) && is_number(node.inputs[0].node());
   }
 
   static std::string edge_label(const Value& value) {
@@ -74,16 +77,15 @@ class DotWriter {
 
   std::string box(const Node& node) {
     const size_t id = ids_.at(&node);
+    if (is_number(node)) {
+      return "";
+    }
     if (const auto* in = node.as<Input>()) {
       return fmt::format("n{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n", id, escaped(in->name));
     }
-    if (const auto* constant = node.as<Constant>()) {
-      return is_small_constant(node)
-                 ? ""
-                 : fmt::format("n{} [label=\"{}\", shape=cylinder, fillcolor=\"#f1f3f4\"];\n", id,
-                               escaped(Shape(constant->value.dtype(),
-                                             {constant->value.dims().begin(), constant->value.dims().end()})
-                                           .to_string()));
+    if (node.as<Constant>() != nullptr) {
+      return fmt::format("n{} [label=\"{}\", shape=cylinder, fillcolor=\"#f1f3f4\"];\n", id,
+                         escaped(node.shapes[0].to_string()));
     }
     return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"];\n", id, escaped(op_name(node.op)), escaped(node.place));
   }
@@ -108,8 +110,11 @@ class DotWriter {
   }
 
   void edges(const Node& node) {
+    if (is_number(node)) {
+      return;
+    }
     for (const Value& operand : node.inputs) {
-      if (is_small_constant(operand.node())) {
+      if (is_number(operand.node())) {
         continue;
       }
       // Shapes stand where memory is read and written; inside of a hull nothing is.
