@@ -195,12 +195,14 @@ void measure_chain(bench::Report& report) {
 void compare_static(bench::Report& report, const std::string& name, const Graph& graph, const Executable& dynamic,
                     const std::vector<Bindings>& sample) {
   std::vector<double> ratios;
+  int kernels = 0;
   for (const Bindings& bindings : sample) {
     Substitution sizes;
     for (const auto& [axis, size] : bindings) {
       sizes.emplace(axis, Extent(size));
     }
     const Executable fixed = compile(rename_axes(graph, sizes), {.disk_cache = false});
+    kernels = fixed.kernel_count();
     const std::vector<Array> inputs = inputs_at(dynamic, bindings);
     std::vector<double> ours;
     std::vector<double> theirs;
@@ -215,8 +217,8 @@ void compare_static(bench::Report& report, const std::string& name, const Graph&
     ratios.push_back(*std::ranges::min_element(theirs) / *std::ranges::min_element(ours));
   }
   report.add(name + ".static", median(ratios), "x", 0.97, bench::Better::higher,
-             fmt::format("speed against constant sizes, median of {} bindings; worst {:.3f}", sample.size(),
-                         *std::ranges::min_element(ratios)));
+             fmt::format("speed against constant sizes, median of {} bindings; worst {:.3f}; {} kernels against {}",
+                         sample.size(), *std::ranges::min_element(ratios), dynamic.kernel_count(), kernels));
 }
 
 }  // namespace
