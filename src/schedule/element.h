@@ -110,6 +110,7 @@ class ElementEmitter {
 
   Point before_reshape(const Value& value, const Point& point);
   Position padded(const Pad& op, const Value& x, size_t axis, const Position& at);
+  std::optional<std::vector<int>> digits_of(const Position& position, const Extent& extent) const;
   std::vector<int> split_digits(const Value& view, const std::vector<int>& digits, const Extent& size, size_t& end);
   /// Positions of x that a sliding window meets; padding is left out by bounds added to `inside`.
   Position slide(const Position& out, const Position& offset, int64_t stride, int64_t dilation, const Extent& low,

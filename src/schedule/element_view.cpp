@@ -1,6 +1,8 @@
 // Views as index maps: an element of a view is an element of its operand at another point.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/fail.h"
 #include "schedule/element.h"
 
@@ -76,6 +78,28 @@ std::vector<int> ElementEmitter::split_digits(const Value& view, const std::vect
   return taken;
 }
 
+/// The loops that count a position through `extent` as digits count a number, outermost first; none where they do not.
+std::optional<std::vector<int>> ElementEmitter::digits_of(const Position& position, const Extent& extent) const {
+  if (!position.dynamic.empty()) {
+    return std::nullopt;
+  }
+  if (const Cover* cover = axes_.find(position.affine); cover && cover->extent == extent) {
+    return cover->axes;
+  }
+  // Loops that an earlier reshape joined.
+  std::vector<int> digits;
+  Extent count = 1;
+  while (digits.size() < position.affine.terms.size()) {
+    const auto next = std::ranges::find(position.affine.terms, count, &loops::Term::scale);
+    if (next == position.affine.terms.end()) {
+      return std::nullopt;
+    }
+    digits.insert(digits.begin(), next->axis);
+    count *= kernel_.axes[static_cast<size_t>(next->axis)].extent;
+  }
+  return position.affine.base == Extent(0) && count == extent ? std::optional(digits) : std::nullopt;
+}
+
 /// The point of its operand at which a reshape reads.
 Point ElementEmitter::before_reshape(const Value& value, const Point& point) {
   const Value& x = value.node().inputs[0];
@@ -107,13 +131,13 @@ Point ElementEmitter::before_reshape(const Value& value, const Point& point) {
       if (is_one(to_axes[k].extent())) {
         continue;
       }
-      const Cover* cover = to_point[k].dynamic.empty() ? axes_.find(to_point[k].affine) : nullptr;
-      if (!cover || cover->extent != to_axes[k].extent()) {
+      const auto loops = digits_of(to_point[k], to_axes[k].extent());
+      if (!loops) {
         throw Refusal{fmt::format("the reshape {} to {} is read at shifted positions", x.shape().to_string(),
                                   value.shape().to_string()),
                       value};
       }
-      digits.insert(digits.end(), cover->axes.begin(), cover->axes.end());
+      digits.insert(digits.end(), loops->begin(), loops->end());
     }
     size_t end = digits.size();
     for (size_t t = targets.size(); t-- > 1;) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "support/arrays.h"
 #include "support/equivalence.h"
@@ -14,32 +15,46 @@ namespace {
 /// Of the finite numbers; 0 for none, and for what is no float.
 double largest(const Array& array) {
   double most = 0;
-  if (array.dtype() == Dtype::f32) {
-    for (const float each : array.values<float>()) {
-      most = std::isfinite(each) ? std::max(most, std::abs(double{each})) : most;
-    }
+  for (int64_t i = 0; is_float(array.dtype()) && i < array.size(); ++i) {
+    const double each = std::abs(array.at(i));
+    most = std::isfinite(each) ? std::max(most, each) : most;
   }
   return most;
 }
 
-testing::AssertionResult matches_at(const Graph& graph, const Executable& executable, const Bindings& bindings,
-                                    const CompiledCheck& check) {
-  const std::vector<Array> inputs = random_inputs(graph, bindings, 11);
-  std::vector<Array> expected;
+/// What a graph gives, or what the interpreter says instead.
+struct Expected {
+  std::vector<Array> inputs;
+  std::vector<Array> outputs = {};
+  std::optional<std::string> error = {};
+};
+
+Expected expected_at(const Graph& graph, const Bindings& bindings, const CompiledCheck& check) {
+  Expected expected{.inputs = check.inputs ? check.inputs(graph, bindings) : random_inputs(graph, bindings, 11)};
   try {
-    expected = interpret(graph, inputs, {.bindings = bindings});
+    expected.outputs = interpret(graph, expected.inputs, {.bindings = bindings});
   } catch (const Error& error) {
+    expected.error = error.what();
+  }
+  return expected;
+}
+
+testing::AssertionResult matches_at(const Graph& graph, const Executable& executable, const Bindings& bindings,
+                                    const CompiledCheck& check, const Expected& expected) {
+  const std::vector<Array>& inputs = expected.inputs;
+  if (expected.error) {
     const std::string said = error_text([&] { executable.run(inputs, {.bindings = bindings}); });
-    return said == error.what() ? testing::AssertionSuccess()
-                                : testing::AssertionFailure() << "says\n"
-                                                              << said << "\nthe interpreter says\n"
-                                                              << error.what();
+    return said == *expected.error ? testing::AssertionSuccess()
+                                   : testing::AssertionFailure() << "says\n"
+                                                                 << said << "\nthe interpreter says\n"
+                                                                 << *expected.error;
   }
   const std::vector<Array> actual = executable.run(inputs, {.threads = 1, .bindings = bindings});
   const std::vector<Array> threaded = executable.run(inputs, {.threads = 2, .bindings = bindings});
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const double absolute = check.absolute + check.of_largest * largest(expected[i]);
-    if (const auto result = close(actual[i], expected[i], check.relative, absolute); !result) {
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const Array& wanted = expected.outputs[i];
+    const double absolute = check.absolute + check.of_largest * largest(wanted);
+    if (const auto result = close(actual[i], wanted, check.relative, absolute); !result) {
       return testing::AssertionFailure() << "output `" << graph.outputs()[i].name << "`: " << result.message();
     }
     if (const auto result = same(threaded[i], actual[i]); !result) {
@@ -50,25 +65,42 @@ testing::AssertionResult matches_at(const Graph& graph, const Executable& execut
   return testing::AssertionSuccess();
 }
 
-}  // namespace
-
-testing::AssertionResult compiled_matches(const Graph& graph, const CompiledCheck& check) {
-  const std::vector<Bindings> samples = sample_bindings(graph, check.bindings);
+testing::AssertionResult all_match(const Graph& graph, const std::vector<CompileOptions>& ways,
+                                   const CompiledCheck& check) {
+  const std::vector<Bindings> samples = check.at.empty() ? sample_bindings(graph, check.bindings) : check.at;
   if (samples.empty()) {
     return testing::AssertionFailure() << "no binding fits graph `" << graph.name() << "`";
   }
   try {
-    const Executable executable = compile(graph, check.compile);
+    std::vector<Executable> executables;
+    for (const CompileOptions& way : ways) {
+      executables.push_back(compile(graph, way));
+    }
     for (const Bindings& bindings : samples) {
-      if (const auto result = matches_at(graph, executable, bindings, check); !result) {
-        return testing::AssertionFailure() << "at " << bindings.to_string() << ", " << result.message() << "\n"
-                                           << executable.explain();
+      const Expected expected = expected_at(graph, bindings, check);
+      for (size_t i = 0; i < ways.size(); ++i) {
+        if (const auto result = matches_at(graph, executables[i], bindings, check, expected); !result) {
+          return testing::AssertionFailure()
+                 << (ways[i].native ? "native" : "interpreted") << (ways[i].fuse ? "" : ", not fused") << ", at "
+                 << bindings.to_string() << ", " << result.message() << "\n"
+                 << executables[i].explain();
+        }
       }
     }
   } catch (const Error& error) {
     return testing::AssertionFailure() << error.what();
   }
   return testing::AssertionSuccess();
+}
+
+}  // namespace
+
+testing::AssertionResult compiled_matches(const Graph& graph, const CompiledCheck& check) {
+  return all_match(graph, {check.compile}, check);
+}
+
+testing::AssertionResult matches_every_way(const Graph& graph, const CompiledCheck& check) {
+  return all_match(graph, {{.disk_cache = false}, {.fuse = false, .disk_cache = false}, {.native = false}}, check);
 }
 
 }  // namespace tenon
