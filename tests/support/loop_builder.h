@@ -39,6 +39,7 @@ class LoopBuilder {
   int cast(int value, Dtype to);
   int compute(Prim prim, std::vector<int> operands);
   void store(int buffer, loops::Affine at, int value, std::vector<loops::Bound> inside = {});
+  void product(loops::Product product) { add({std::move(product)}); }
 
   /// An accumulator is fed by accumulate() alone, which decides its input; result() is used after its loop.
   int accumulator(ReduceOp op, Dtype dtype);

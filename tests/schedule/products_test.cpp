@@ -1,0 +1,157 @@
+// Which sums of products become tiles, and what stands around them in one kernel.
+#include "schedule/products.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/pipeline.h"
+#include "schedule/schedule.h"
+#include "support/equivalence.h"
+#include "support/small_graph.h"
+#include "tenon/models.h"
+
+namespace tenon {
+namespace {
+
+Program program_of(const Graph& graph, const GroupOptions& options = {}) {
+  std::vector<PassRun> runs;
+  return schedule(optimize(graph, {}, runs), options);
+}
+
+void collect(const loops::Block& block, std::vector<loops::Product>& products) {
+  for (const loops::Statement& statement : block) {
+    if (const auto* loop = std::get_if<loops::Loop>(&statement.what)) {
+      collect(loop->body, products);
+    } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
+      products.push_back(*product);
+    }
+  }
+}
+
+std::vector<loops::Product> products_of(const loops::Kernel& kernel) {
+  std::vector<loops::Product> products;
+  for (const loops::Phase& phase : kernel.phases) {
+    collect(phase.body, products);
+  }
+  return products;
+}
+
+/// Without those of forms for long rows, which stand in the place of others.
+std::vector<loops::Product> products_of(const Program& program) {
+  std::vector<loops::Product> products;
+  for (const Step& step : program.steps) {
+    for (const Part& part : step.parts) {
+      if (part.long_rows_of < 0) {
+        const auto more = products_of(program.kernels.at(static_cast<size_t>(part.kernel)));
+        products.insert(products.end(), more.begin(), more.end());
+      }
+    }
+  }
+  return products;
+}
+
+struct TiledCase {
+  SmallGraph graph;
+  size_t kernels = 1;
+  size_t products = 1;
+};
+
+class TiledProducts : public testing::TestWithParam<TiledCase> {};
+
+TEST_P(TiledProducts, AreInOneKernelWithWhatIsAround) {
+  const Program program = program_of(make(GetParam().graph));
+  EXPECT_EQ(program.steps.size(), GetParam().kernels);
+  EXPECT_EQ(products_of(program).size(), GetParam().products);
+  for (const loops::Kernel& kernel : program.kernels) {
+    verify(kernel);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TiledProducts,
+    testing::Values(TiledCase{{"plain", "a: f32[m, k], b: f32[k, n]", "y = matmul(a, b)"}},
+                    TiledCase{{"batch", "a: f32[p, m, k], b: f32[p, k, n]", "y = matmul(a, b)"}},
+                    TiledCase{{"bias_gelu_residual", "a: f32[m, k], b: f32[k, n], c: f32[n], r: f32[m, n]",
+                               "y = add(gelu(add(matmul(a, b), c)), r)"}},
+                    TiledCase{{"prologue", "a: f32[m, k], b: f32[k, n]", "y = matmul(relu(a), b)"}},
+                    TiledCase{{"two_in_one", "a: f32[m, k], b: f32[k, n], c: f32[m, l], d: f32[l, n]",
+                               "y = add(matmul(a, b), matmul(c, d))"},
+                              1,
+                              2},
+                    TiledCase{{"gate_and_up", "x: f32[m, k], g: f32[k, n], u: f32[k, n]",
+                               "y = mul(silu(matmul(x, g)), matmul(x, u))"},
+                              1,
+                              2},
+                    TiledCase{{"convolution", "x: f32[b, 16, h, v], f: f32[32, 16, 3, 3]", "y = relu(conv(x, f))"}},
+                    TiledCase{{"attention", "q: f32[b, 4, s, 32], k: f32[b, 4, t, 32], v: f32[b, 4, t, 32]",
+                               "y = attention(q, k, v)"},
+                              1,
+                              2},
+                    // A sum along one vector alone, and a product of one vector and a matrix, are loops.
+                    TiledCase{{"vector", "a: f32[m, k], b: f32[k]", "y = matmul(a, b)"}, 1, 0},
+                    TiledCase{{"of_i64", "a: i64[m, k], b: i64[k, n]", "y = matmul(a, b)"}, 1, 0}),
+    [](const auto& each) { return each.param.graph.name; });
+
+/// A product that is stored as it is needs no tile beside its output.
+TEST(TiledProductsPlain, WriteWhereTheyBelong) {
+  const Program program = program_of(make({"plain", "a: f32[m, k], b: f32[k, n]", "y = matmul(a, b)"}));
+  const loops::Kernel& kernel = program.kernels.at(0);
+  const loops::Product product = products_of(kernel).at(0);
+  EXPECT_EQ(kernel.buffers.at(static_cast<size_t>(product.tile.buffer)).role, loops::Role::output);
+  EXPECT_EQ(scratch_bytes(kernel), Extent(kProductScratchBytes));
+}
+
+struct PanelCase {
+  SmallGraph graph;
+  size_t panels = 1;  // products that read them
+};
+
+class ConstantPanels : public testing::TestWithParam<PanelCase> {};
+
+TEST_P(ConstantPanels, HoldWeights) {
+  const Program program = program_of(make(GetParam().graph), {.panel = 16});
+  size_t panels = 0;
+  for (const loops::Product& product : products_of(program)) {
+    EXPECT_TRUE(product.panel == 0 || product.panel == 16);
+    panels += product.panel > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(panels, GetParam().panels);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ConstantPanels,
+    testing::Values(
+        PanelCase{{"weights", "x: f32[m, 24], w: f32[24, 65]", "y = matmul(x, w)"}},
+        PanelCase{{"transposed", "x: f32[m, 24], w: f32[65, 24]", "y = matmul(x, transpose(w))"}},
+        PanelCase{{"dense", "x: f32[b, s, 24], w: f32[24, 65], c: f32[65]", "y = gelu(add(matmul(x, w), c))"}},
+        PanelCase{{"two", "x: f32[m, 24], w: f32[24, 65], w2: f32[24, 65]", "y = mul(matmul(x, w), matmul(x, w2))"}, 2},
+        PanelCase{{"also_read", "x: f32[m, 24], i: i64[1], w: f32[24, 65]", "y = add(matmul(x, w), take(w, i))"}, 0},
+        PanelCase{{"given", "x: f32[m, 24], v: f32[24, 65]", "y = matmul(x, v)"}, 0},
+        PanelCase{{"of_f64", "x: f64[m, 24], w: f64[24, 65]", "y = matmul(x, w)"}, 0}),
+    [](const auto& each) { return each.param.graph.name; });
+
+/// Scratch of one thread at sizes that models have: the tile of a product, its packed panels, and blocks of operands
+/// that are computed. Kernels whose rows would be too long have a second form.
+constexpr int64_t kMostOfModels = int64_t{9} << 18;
+
+class ModelScratch : public testing::TestWithParam<size_t> {};
+
+TEST_P(ModelScratch, IsBounded) {
+  const ModelEntry& model = model_table()[GetParam()];
+  const Program program = program_of(model.build().graph);
+  const Bindings typical = Bindings::parse(model.typical);
+  for (const Step& step : program.steps) {
+    for (const Part& part : step.parts) {
+      if (part.long_rows_of < 0) {
+        const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(part.kernel));
+        const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);
+        EXPECT_LE(evaluate(bytes, typical), kMostOfModels) << step.label << "\n" << to_string(kernel);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ModelScratch, testing::Range(size_t{0}, model_table().size()),
+                         [](const auto& each) { return std::string(model_table()[each.param].name); });
+
+}  // namespace
+}  // namespace tenon
