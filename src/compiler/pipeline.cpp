@@ -11,8 +11,8 @@ namespace {
 
 // Views move and constants fold before patterns are looked for; what no kernel claims whole is inlined before grouping.
 constexpr std::string_view kPipeline[] = {
-    "canonicalize",         "fold_constants", "simplify",    "fold_views", "simplify",       "fold_batch_norm",
-    "recognize_composites", "inline_calls",   "merge_loops", "simplify",   "fold_constants",
+    "canonicalize",         "fold_constants", "simplify",      "fold_views",  "simplify", "fold_batch_norm",
+    "recognize_composites", "inline_calls",   "spread_inputs", "merge_loops", "simplify", "fold_constants",
 };
 
 /// What every pass must keep: the signature of the graph.

@@ -19,9 +19,10 @@ std::optional<std::vector<int64_t>> small_dims(const Shape& shape) {
   int64_t count = 1;
   for (const Axis& axis : shape.axes()) {
     const std::optional<int64_t> size = axis.is_anonymous() ? std::nullopt : axis.extent().constant();
-    if (!size || *size > kMostElements || (count *= *size) > kMostElements) {
+    if (!size || *size > kMostElements || count * *size > kMostElements) {
       return {};
     }
+    count *= *size;
     dims.push_back(*size);
   }
   return dims;

@@ -129,7 +129,7 @@ Results multi_head(const NodeCall& call) {
 
 /// Pairs of x[batch, heads, seq, depth] turned by tables[position, depth / 2] at positions[batch, seq].
 Value turned(const Value& x, const Value& positions, const Value& cosines, const Value& sines, bool interleaved) {
-  const Extent half = cosines.extent(1);
+  const Extent& half = cosines.extent(1);
   const Value c = cast(expand_dims(take(cosines, positions), {1}), x.dtype());
   const Value s = cast(expand_dims(take(sines, positions), {1}), x.dtype());
   const Value part = slice_axis(x, 3, 0, half * 2);
@@ -171,9 +171,9 @@ struct Cache {
   Value past_length;  // i64[batch]
 
   Value joined(const Value& past, const Value& fresh) const {
-    const Extent length = past.extent(2);
+    const Extent& length = past.extent(2);
     const Value all = concat({past, fresh}, 2);
-    const Extent total = all.extent(2);
+    const Extent& total = all.extent(2);
     const Value slot = iota(shape(Dtype::i64, past.extent(0), total), 1);
     const Value own = expand_dims(past_length, {1});
     const Value moved = min(slot - own + extent_value(length), extent_value(total - 1));

@@ -43,9 +43,9 @@ Value smallest(const Value& x, const Axes& axes, bool keep) {
 }
 
 /// For integers too, computed in f64 where a function of floats is in the way.
-template <Value (*build)(const Value&, const Axes&, bool)>
+template <Value (*Build)(const Value&, const Axes&, bool)>
 Value in_floats(const Value& x, const Axes& axes, bool keep) {
-  return is_float(x.dtype()) ? build(x, axes, keep) : cast(build(cast(x, Dtype::f64), axes, keep), x.dtype());
+  return is_float(x.dtype()) ? Build(x, axes, keep) : cast(Build(cast(x, Dtype::f64), axes, keep), x.dtype());
 }
 
 Value sum_of_magnitudes(const Value& x, const Axes& axes, bool keep) { return reduce_sum(abs(x), axes, keep); }

@@ -56,7 +56,7 @@ Value transform(const Value& x, const Fourier& by) {
 
 /// `size` elements of an axis: cut, or filled up with zeros.
 Value fitted(const Value& x, int axis, const Extent& size) {
-  const Extent have = x.extent(axis);
+  const Extent& have = x.extent(axis);
   if (have == size) {
     return x;
   }

@@ -28,7 +28,7 @@ int precision(Dtype dtype) {
 double next_below(Dtype dtype, double x) {
   return visit_dtype(dtype, [&]<class T>() -> double {
     if constexpr (std::is_floating_point_v<T>) {
-      return std::nextafter(static_cast<T>(x), -std::numeric_limits<T>::infinity());
+      return static_cast<double>(std::nextafter(static_cast<T>(x), -std::numeric_limits<T>::infinity()));
     } else if constexpr (is_half_type<T>) {
       // Sign and magnitude: one less is toward zero for positive numbers, one more away from it for negative ones.
       const T half = convert<T>(x);
@@ -36,7 +36,7 @@ double next_below(Dtype dtype, double x) {
       const uint16_t below = x == 0  ? uint16_t{0x8001}
                              : x > 0 ? static_cast<uint16_t>(word - 1)
                                      : static_cast<uint16_t>(word + 1);
-      return static_cast<float>(T::from_bits(below));
+      return static_cast<double>(static_cast<float>(T::from_bits(below)));
     } else {
       TENON_CHECK(false, "{} is no float", name(dtype));
     }

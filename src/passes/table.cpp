@@ -9,6 +9,7 @@
 #include "passes/merge_loops.h"
 #include "passes/recognize_composites.h"
 #include "passes/simplify.h"
+#include "passes/spread_inputs.h"
 
 namespace tenon {
 namespace {
@@ -21,6 +22,7 @@ constexpr Pass kPasses[] = {
     {"fold_batch_norm", "scales and shifts of a product move into its weights", fold_batch_norm},
     {"recognize_composites", "composites that were written out are found", recognize_composites},
     {"inline_calls", "composites become the operations they are made of", inline_calls},
+    {"spread_inputs", "zeros between the elements of a convolution's input are put there first", spread_inputs},
     {"merge_loops", "loops that carry the same values become one", merge_loops},
 };
 

@@ -1,0 +1,44 @@
+#include "passes/spread_inputs.h"
+
+#include <algorithm>
+
+#include "ops/make.h"
+#include "passes/rewrite.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace {
+
+/// `axis` with spread - 1 zeros behind each of its elements.
+Value spread_axis(const Value& x, int axis, int64_t spread) {
+  std::vector<Extent> low(static_cast<size_t>(x.rank()) + 1, 0);
+  std::vector<Extent> high = low;
+  high[static_cast<size_t>(axis) + 1] = spread - 1;
+  std::vector<Axis> to = x.shape().axes();
+  to[static_cast<size_t>(axis)] = x.extent(axis) * spread;
+  return reshape(pad(expand_dims(x, {axis + 1}), low, high), to);
+}
+
+}  // namespace
+
+Graph spread_inputs(Graph graph) {
+  return rewrite(graph, [](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
+    const auto* conv = node.as<Conv>();
+    if (conv == nullptr || std::ranges::all_of(conv->x_dilation, [](int64_t spread) { return spread == 1; })) {
+      return {};
+    }
+    Conv plain = *conv;
+    Value x = operands[0];
+    for (size_t i = 0; i < conv->x_dilation.size(); ++i) {
+      const int64_t spread = conv->x_dilation[i];
+      if (spread != 1) {
+        x = spread_axis(x, static_cast<int>(i) + 2, spread);
+        plain.x_dilation[i] = 1;
+        plain.high[i] = plain.high[i] - (spread - 1);
+      }
+    }
+    return std::vector<Value>{make(std::move(plain), {x, operands[1]})};
+  });
+}
+
+}  // namespace tenon
