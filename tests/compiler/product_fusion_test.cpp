@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "support/compiled.h"
-#include "support/equivalence.h"
 #include "support/small_graph.h"
 
 namespace tenon {
@@ -25,17 +24,10 @@ TEST_P(ProductFusion, EqualsTheInterpreter) {
   EXPECT_TRUE(matches_every_way(graph, check_of(graph)));
 }
 
-/// Sizes beyond one tile: rows and columns of several, depth of several blocks.
 TEST_P(ProductFusion, EqualsTheInterpreterBeyondATile) {
   const Graph graph = make(GetParam());
   CompiledCheck check = check_of(graph);
-  const Bindings sizes{{"m", 40}, {"n", 270}, {"k", 37}, {"b", 2}, {"s", 67}};
-  Bindings bindings;
-  const Bindings names = sample_bindings(graph, 1).at(0);
-  for (const auto& [name, small] : names) {
-    bindings.set(name, sizes.at(name));
-  }
-  check.at = {bindings};
+  check.at = beyond_a_tile(graph);
   EXPECT_TRUE(matches_every_way(graph, check));
 }
 

@@ -53,4 +53,26 @@ Graph make(const SmallGraph& text) {
                         "w");
 }
 
+std::vector<Bindings> beyond_a_tile(const Graph& graph) {
+  const std::vector<Bindings> sizes{
+      Bindings::parse("m=40, n=270, k=37, l=5, b=2, s=67, p=2, q=3, batch=2, seq=67"),
+      Bindings::parse("m=390, n=35, k=9, l=12, b=2, s=390, p=3, q=2, batch=1, seq=390"),
+      Bindings::parse("m=13, n=20, k=1100, l=3, b=1, s=13, p=2, q=1, batch=1, seq=13"),
+      Bindings::parse("m=400, n=300, k=3, l=2, b=1, s=800, p=2, q=1, batch=1, seq=400"),
+  };
+  std::vector<Bindings> result;
+  for (const Bindings& all : sizes) {
+    Bindings bindings;
+    for (const Value& in : graph.inputs()) {
+      for (const Axis& axis : in.shape().axes()) {
+        for (const std::string& name : axis.extent().names()) {
+          bindings.set(name, all.at(name));
+        }
+      }
+    }
+    result.push_back(bindings);
+  }
+  return result;
+}
+
 }  // namespace tenon

@@ -4,7 +4,9 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "tenon/bindings.h"
 #include "tenon/graph.h"
 
 namespace tenon {
@@ -18,6 +20,10 @@ struct SmallGraph {
 };
 Graph make(const SmallGraph& text);
 void PrintTo(const SmallGraph& text, std::ostream* out);
+
+/// Sizes at which products take several tiles of rows (`m`, `s`), of columns (`n`), or blocks of `k`, for graphs whose
+/// names are m, n, k, l, b, s, p, q, batch and seq at most.
+std::vector<Bindings> beyond_a_tile(const Graph& graph);
 
 /// The graph with random constants in the place of its inputs whose names begin with `prefix`.
 Graph with_constants(const Graph& graph, std::string_view prefix);

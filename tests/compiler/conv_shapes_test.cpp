@@ -1,0 +1,83 @@
+// Convolutions that models are made of, at sizes beyond one tile, with what is fused around them and their gradients.
+#include <gtest/gtest.h>
+
+#include "support/compiled.h"
+#include "support/small_graph.h"
+#include "tenon/autodiff.h"
+
+namespace tenon {
+namespace {
+
+struct ConvCase {
+  SmallGraph graph;
+  std::vector<Bindings> at;
+};
+void PrintTo(const ConvCase& c, std::ostream* out) { PrintTo(c.graph, out); }
+
+class ConvShapes : public testing::TestWithParam<ConvCase> {};
+
+TEST_P(ConvShapes, EqualTheInterpreter) {
+  const auto& [graph, at] = GetParam();
+  EXPECT_TRUE(matches_every_way(make(graph), {.relative = 1e-4, .of_largest = 1e-5, .at = at}));
+}
+
+TEST_P(ConvShapes, GradientsEqualTheInterpreter) {
+  const auto& [graph, at] = GetParam();
+  const Graph gradients = differentiate(make(graph), {.keep_outputs = false, .seed_input = true});
+  EXPECT_TRUE(matches_every_way(gradients, {.relative = 1e-4, .of_largest = 1e-5, .at = at}));
+}
+
+/// Images of one element, of several rows in a tile, of several tiles in a row; none and several of them.
+std::vector<Bindings> images(int64_t smallest) {
+  return {{{"b", 0}, {"h", 9}, {"v", 8}},
+          {{"b", 2}, {"h", smallest}, {"v", smallest}},
+          {{"b", 1}, {"h", 23}, {"v", 30}},
+          {{"b", 3}, {"h", smallest + 1}, {"v", 270}}};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ConvShapes,
+    testing::Values(
+        ConvCase{{"pointwise", "x: f32[b, 24, h, v], f: f32[40, 24, 1, 1]", "y = conv(x, f)"}, images(1)},
+        ConvCase{{"pointwise_strided", "x: f32[b, 24, h, v], f: f32[40, 24, 1, 1]", "y = conv(x, f, stride=[2, 2])"},
+                 images(1)},
+        ConvCase{{"same", "x: f32[b, 9, h, v], f: f32[33, 9, 3, 3]", "y = conv(x, f, low=[1, 1], high=[1, 1])"},
+                 images(1)},
+        ConvCase{{"strided", "x: f32[b, 9, h, v], f: f32[33, 9, 3, 3]",
+                  "y = conv(x, f, stride=[2, 2], low=[1, 1], high=[1, 1])"},
+                 images(1)},
+        ConvCase{{"first_layer", "x: f32[b, 3, h, v], f: f32[16, 3, 7, 7]",
+                  "y = relu(conv(x, f, stride=[2, 2], low=[3, 3], high=[3, 3]))"},
+                 images(1)},
+        ConvCase{{"deep", "x: f32[b, 130, h, v], f: f32[10, 130, 3, 3]", "y = conv(x, f, low=[1, 1], high=[1, 1])"},
+                 {{{"b", 2}, {"h", 7}, {"v", 7}}, {{"b", 1}, {"h", 1}, {"v", 40}}}},
+        ConvCase{{"many_channels", "x: f32[b, 5, h, v], f: f32[300, 5, 2, 2]", "y = conv(x, f)"},
+                 {{{"b", 2}, {"h", 7}, {"v", 7}}, {{"b", 1}, {"h", 2}, {"v", 40}}}},
+        ConvCase{{"groups", "x: f32[b, 12, h, v], f: f32[30, 4, 3, 3]", "y = conv(x, f, groups=3)"}, images(3)},
+        ConvCase{{"depthwise", "x: f32[b, 12, h, v], f: f32[12, 1, 3, 3]",
+                  "y = relu(conv(x, f, groups=12, low=[1, 1], high=[1, 1]))"},
+                 images(1)},
+        ConvCase{{"depthwise_pointwise", "x: f32[b, 12, h, v], f: f32[12, 1, 3, 3], g: f32[20, 12, 1, 1]",
+                  "y = conv(relu(conv(x, f, groups=12, low=[1, 1], high=[1, 1])), g)"},
+                 images(1)},
+        ConvCase{{"bias_relu_residual", "x: f32[b, 9, h, v], f: f32[9, 9, 3, 3], c: f32[9, 1, 1]",
+                  "y = relu(add(add(conv(x, f, low=[1, 1], high=[1, 1]), c), x))"},
+                 images(1)},
+        ConvCase{{"two_layers", "x: f32[b, 6, h, v], f: f32[8, 6, 3, 3], g: f32[7, 8, 3, 3]",
+                  "y = conv(relu(conv(x, f, low=[1, 1], high=[1, 1])), g, low=[1, 1], high=[1, 1])"},
+                 images(1)},
+        ConvCase{{"of_two_inputs", "x: f32[b, 6, h, v], z: f32[b, 4, h, v], f: f32[8, 10, 3, 3]",
+                  "y = conv(concat(x, z, axis=1), f, low=[1, 1], high=[1, 1])"},
+                 images(1)},
+        ConvCase{{"transposed", "x: f32[b, 8, h, v], f: f32[8, 6, 2, 2]", "y = conv_transpose(x, f, stride=[2, 2])"},
+                 images(1)},
+        ConvCase{{"weights", "x: f32[b, 9, h, v], w: f32[33, 9, 3, 3]", "y = conv(x, w, low=[1, 1], high=[1, 1])"},
+                 images(1)},
+        ConvCase{{"one_axis", "x: f32[b, 9, h], f: f32[12, 9, 5]", "y = tanh(conv(x, f, low=[2], high=[2]))"},
+                 {{{"b", 2}, {"h", 1}}, {{"b", 0}, {"h", 5}}, {{"b", 3}, {"h", 300}}}},
+        ConvCase{{"three_axes", "x: f32[b, 4, h, v, 5], f: f32[6, 4, 3, 3, 2]", "y = conv(x, f)"},
+                 {{{"b", 2}, {"h", 3}, {"v", 3}}, {{"b", 1}, {"h", 9}, {"v", 31}}}}),
+    [](const auto& each) { return each.param.graph.name; });
+
+}  // namespace
+}  // namespace tenon
