@@ -11,7 +11,8 @@ namespace tenon::importer {
 namespace {
 
 constexpr int64_t kMostElements = 4096;
-constexpr int64_t kMostComputed = int64_t{1} << 20;
+constexpr int64_t kMostComputed = int64_t{1} << 22;  // elements, all nodes together
+constexpr int64_t kMostMultiplied = 4096;            // elements of an operand whose work is not linear in it
 
 /// The sizes of a shape of few elements.
 std::optional<std::vector<int64_t>> small_dims(const Shape& shape) {
@@ -239,9 +240,15 @@ struct Evaluation {
   }
 };
 
-/// Computed from constants alone, and not large on the way.
+bool is_linear_work(const Node& node) {
+  return !node.as<Contract>() && !node.as<Conv>() && !node.as<Window>() && !node.as<Loop>() && !node.as<If>() &&
+         !node.as<Call>();
+}
+
+/// Computed from constants alone, and without much work.
 bool can_compute(const Value& value) {
   const std::vector<Value> roots = {value};
+  int64_t elements = 0;
   for (const Node* node : topological_order(roots)) {
     if (node->as<Input>() || node->as<Random>() || node->as<Barrier>()) {
       return false;
@@ -249,8 +256,18 @@ bool can_compute(const Value& value) {
     if (node->as<Constant>()) {
       continue;
     }
+    const auto is_small = [&](const Shape& shape, int64_t most) {
+      const std::optional<int64_t> size = shape.is_dynamic() ? std::nullopt : shape.element_count().constant();
+      elements += size && *size <= most ? *size : 0;
+      return size && *size <= most;
+    };
+    for (const Value& operand : node->inputs) {
+      if (!is_linear_work(*node) && !is_small(operand.shape(), kMostMultiplied)) {
+        return false;
+      }
+    }
     for (const Shape& shape : node->shapes) {
-      if (shape.is_dynamic() || shape.size() > kMostComputed) {
+      if (!is_small(shape, kMostComputed) || elements > kMostComputed) {
         return false;
       }
     }
@@ -298,11 +315,22 @@ const std::optional<Elements>& KnownValues::elements(const Value& value) {
   if (const auto found = known_.find(&value.node()); found != known_.end()) {
     return found->second;
   }
-  const std::vector<Value> roots = {value};
-  for (const Node* node : topological_order(roots)) {
-    if (!known_.contains(node)) {
-      kept_.emplace_back(node, 0);
-      known_.emplace(node, evaluate(kept_.back()));
+  // Operands before users, not beyond what is known; without recursion, since chains may be long.
+  std::vector<const Node*> pending = {&value.node()};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    const size_t before = pending.size();
+    for (const Value& operand : node->inputs) {
+      if (!known_.contains(&operand.node())) {
+        pending.push_back(&operand.node());
+      }
+    }
+    if (pending.size() == before) {
+      pending.pop_back();
+      if (!known_.contains(node)) {
+        kept_.emplace_back(node, 0);
+        known_.emplace(node, evaluate(kept_.back()));
+      }
     }
   }
   return known_.at(&value.node());

@@ -146,6 +146,22 @@ int64_t NodeCall::attribute(std::string_view name, int64_t otherwise) const {
   return attribute == nullptr ? otherwise : attribute->i();
 }
 
+int NodeCall::axis(std::string_view name, int otherwise) const {
+  const int64_t number = attribute(name, otherwise);
+  if (!std::in_range<int>(number)) {
+    fail("attribute `{}` is {}, which is no axis", name, number);
+  }
+  return static_cast<int>(number);
+}
+
+int64_t NodeCall::count_attribute(std::string_view name, int64_t most) const {
+  const int64_t number = attribute(name);
+  if (number < 1 || number > most) {
+    fail("attribute `{}` is {}, must be from 1 to {}", name, number, most);
+  }
+  return number;
+}
+
 double NodeCall::number_attribute(std::string_view name, double otherwise) const {
   const AttributeProto* attribute = find(name, AttributeProto::FLOAT);
   return attribute == nullptr ? otherwise : static_cast<double>(attribute->f());

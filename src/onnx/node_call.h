@@ -72,7 +72,9 @@ class NodeCall {
   Dtype dtype_attribute(std::string_view name, Dtype otherwise) const;
   const proto::GraphProto& graph_attribute(std::string_view name) const;
   /// An int attribute as an axis number.
-  int axis(std::string_view name, int otherwise) const { return static_cast<int>(attribute(name, otherwise)); }
+  int axis(std::string_view name, int otherwise) const;
+  /// A count or a size that must be given, from 1 to `most`.
+  int64_t count_attribute(std::string_view name, int64_t most = int64_t{1} << 20) const;
 
   // --- Results
 

@@ -207,9 +207,14 @@ Results batched_scan(const NodeCall& call) {
     fail("sequence lengths of a scan are not supported");
   }
   const std::vector<Value> operands = call.tensors(1);
+  constexpr int64_t largest_batch = 256;
   const size_t count = scanned_count(call, operands.size());
   std::vector<std::vector<Value>> elements;
   for (const Value& operand : operands) {
+    const std::optional<int64_t> batch = operand.rank() == 0 ? std::nullopt : operand.extent(0).constant();
+    if (!batch || *batch < 1 || *batch > largest_batch) {
+      fail("a scan of opset 8 needs a known batch of up to {}, not {}", largest_batch, operand.shape().to_string());
+    }
     elements.push_back(unstack(operand, 0));
   }
   std::vector<std::vector<Value>> results;

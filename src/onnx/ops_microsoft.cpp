@@ -86,11 +86,11 @@ Value unpacked(const Value& bytes, int64_t bits) {
 
 /// Weights as numbers of a few bits, with a scale and a zero point for each block of a row.
 Results matmul_bits(const NodeCall& call) {
-  const int64_t depth = call.attribute("K");
-  const int64_t rows = call.attribute("N");
+  const int64_t depth = call.count_attribute("K", int64_t{1} << 40);
+  const int64_t rows = call.count_attribute("N", int64_t{1} << 40);
   const int64_t bits = call.attribute("bits", 4);
-  const int64_t block = call.attribute("block_size");
-  if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || depth < 1 || rows < 1) {
+  const int64_t block = call.count_attribute("block_size");
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 16) {
     fail("weights of {} bits in blocks of {} are not supported", bits, block);
   }
   if (call.has(4)) {

@@ -21,14 +21,6 @@ Value from_heads(const Value& x) {
   return reshape(moved, {moved.shape().axis(0), moved.shape().axis(1), moved.extent(2) * moved.extent(3)});
 }
 
-int64_t heads_of(const NodeCall& call, std::string_view name) {
-  const int64_t heads = call.attribute(name);
-  if (heads < 1) {
-    fail("{} is {}", name, heads);
-  }
-  return heads;
-}
-
 std::optional<double> scale_of(const NodeCall& call) {
   const double scale = call.number_attribute("scale", 0);
   return scale == 0 ? std::nullopt : std::optional(scale);
@@ -67,7 +59,7 @@ Value bias_or_none(const NodeCall& call, size_t i, Dtype dtype) {
 /// One matrix gives queries, keys and values.
 Results attention_packed(const NodeCall& call) {
   const Value& x = call.x(0);
-  const int64_t heads = heads_of(call, "num_heads");
+  const int64_t heads = call.count_attribute("num_heads");
   const Value product = matmul(x, call.x(1));
   const Value all = call.has(2) ? product + call.x(2) : product;
   std::vector<int64_t> sizes = call.list_attribute("qkv_hidden_sizes");
@@ -100,7 +92,7 @@ Results multi_head(const NodeCall& call) {
   if (query.rank() != 3 || !call.has(1) || !call.has(2)) {
     fail("queries, keys and values that are packed into one input are not supported");
   }
-  const int64_t heads = heads_of(call, "num_heads");
+  const int64_t heads = call.count_attribute("num_heads");
   std::vector<Value> inputs = {query, call.x(1), call.x(2)};
   if (call.has(3)) {
     const Value& bias = call.x(3);
@@ -185,8 +177,8 @@ struct Cache {
 
 /// Fewer key heads than query heads, a causal mask, lengths of each batch element, and rotation of queries and keys.
 Results group_query(const NodeCall& call) {
-  const int64_t heads = heads_of(call, "num_heads");
-  const int64_t kv_heads = heads_of(call, "kv_num_heads");
+  const int64_t heads = call.count_attribute("num_heads");
+  const int64_t kv_heads = call.count_attribute("kv_num_heads");
   if (call.number_attribute("softcap", 0) != 0 || call.flag("smooth_softmax")) {
     fail("softcap and smooth_softmax are not supported");
   }

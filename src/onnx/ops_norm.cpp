@@ -68,7 +68,7 @@ Results layer_normalization(const NodeCall& call) {
 
 Results group_normalization(const NodeCall& call) {
   const Value& x = call.x(0);
-  const int64_t groups = call.attribute("num_groups");
+  const int64_t groups = call.count_attribute("num_groups");
   Value scale = call.x(1);
   Value bias = call.x(2);
   if (call.version() < 21) {  // one for each group
@@ -131,9 +131,9 @@ Results hardmax(const NodeCall& call) {
 /// x / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta.
 Results local_response(const NodeCall& call) {
   const Value& x = call.x(0);
-  const int64_t size = call.attribute("size");
-  if (size < 1 || x.rank() < 2) {
-    fail("size is {} for an input of {} axes", size, x.rank());
+  const int64_t size = call.count_attribute("size");
+  if (x.rank() < 2) {
+    fail("the input has {} axes, must have 2 or more", x.rank());
   }
   const double alpha = call.number_attribute("alpha", 1e-4) / static_cast<double>(size);
   // The channels as positions of a pool.

@@ -11,10 +11,17 @@
 namespace tenon::importer {
 namespace {
 
+constexpr int64_t kLargestWindow = int64_t{1} << 20;
+
 std::vector<int64_t> kernel_shape(const NodeCall& call) {
   const std::vector<int64_t> sizes = call.list_attribute("kernel_shape");
   if (static_cast<int>(sizes.size()) + 2 != call.x(0).rank()) {
     fail("kernel_shape has {} sizes, the input {} axes", sizes.size(), call.x(0).rank());
+  }
+  for (const int64_t size : sizes) {
+    if (size < 1 || size > kLargestWindow) {
+      fail("kernel_shape has a size of {}", size);
+    }
   }
   return sizes;
 }
@@ -64,7 +71,7 @@ Value max_positions(const NodeCall& call, const Value& y) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
     const int64_t dilation = options.dilation.empty() ? 1 : options.dilation.at(i);
-    Sliding window{.span = (sizes[i] - 1) * dilation + 1,
+    Sliding window{.span = Extent(sizes[i] - 1) * dilation + 1,
                    .stride = options.stride.at(i),
                    .low = options.low.empty() ? Extent(0) : options.low.at(i),
                    .high = options.high.empty() ? Extent(0) : options.high.at(i)};
@@ -74,9 +81,9 @@ Value max_positions(const NodeCall& call, const Value& y) {
     high.push_back(max((y.extent(axis) - 1) * window.stride + window.span - x.extent(axis) - window.low, 0));
     steps.push_back(options.stride.at(i));
     places *= sizes[i];
-  }
-  if (places > most_places) {
-    fail("positions of maxima in windows of {} elements are not supported", places);
+    if (places > most_places) {
+      fail("positions of maxima in windows of {} elements are not supported", places);
+    }
   }
   const double lowest = is_float(x.dtype())              ? -std::numeric_limits<double>::infinity()
                         : is_unsigned_integer(x.dtype()) ? 0
@@ -94,7 +101,7 @@ Value max_positions(const NodeCall& call, const Value& y) {
     int64_t rest = place;
     for (size_t i = sizes.size(); i > 0; --i) {
       const int64_t dilation = options.dilation.empty() ? 1 : options.dilation.at(i - 1);
-      start.insert(start.begin() + 2, rest % sizes[i - 1] * dilation);
+      start.insert(start.begin() + 2, Extent(rest % sizes[i - 1]) * dilation);
       rest /= sizes[i - 1];
     }
     values.push_back(slice(padded, start, count, steps));

@@ -145,7 +145,7 @@ Value resized_by_table(const NodeCall& call, const Wanted& wanted, const ResizeT
     }
     const double scale = to ? static_cast<double>(*to) / static_cast<double>(*from) : wanted.scales[i];
     const double size = to ? static_cast<double>(*to) : std::floor(static_cast<double>(*from) * scale);
-    if (!(size >= 0 && size <= 65536 && *from <= 65536)) {
+    if (!(size >= 0 && *from >= 1 && size * static_cast<double>(*from) <= kLargestSize)) {
       fail("a resize to {} elements with these options is not supported", size);
     }
     const ResizeTable table = resize_table({.from = *from,

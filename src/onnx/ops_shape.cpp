@@ -131,7 +131,8 @@ Results concat_values(const NodeCall& call) {
 }
 
 std::vector<Extent> even_sizes(const Extent& size, int64_t parts) {
-  if (parts <= 0) {
+  constexpr int64_t most_parts = 65536;
+  if (parts < 1 || parts > most_parts) {
     fail("{} parts are asked for", parts);
   }
   const Extent each = ceildiv(size, parts);
@@ -283,9 +284,9 @@ Results pad_operands(const NodeCall& call) {
 
 Results depth_to_space(const NodeCall& call) {
   const Value& x = call.x(0);
-  const int64_t block = call.attribute("blocksize");
-  if (block <= 0 || x.rank() != 4) {
-    fail("blocksize is {} for an input of {} axes", block, x.rank());
+  const int64_t block = call.count_attribute("blocksize");
+  if (x.rank() != 4) {
+    fail("the input has {} axes, must have 4", x.rank());
   }
   const Extent depth = floordiv(x.extent(1), block * block);
   const Axis& n = x.shape().axis(0);
@@ -299,9 +300,9 @@ Results depth_to_space(const NodeCall& call) {
 
 Results space_to_depth(const NodeCall& call) {
   const Value& x = call.x(0);
-  const int64_t block = call.attribute("blocksize");
-  if (block <= 0 || x.rank() != 4) {
-    fail("blocksize is {} for an input of {} axes", block, x.rank());
+  const int64_t block = call.count_attribute("blocksize");
+  if (x.rank() != 4) {
+    fail("the input has {} axes, must have 4", x.rank());
   }
   const Axis& n = x.shape().axis(0);
   const Extent h = floordiv(x.extent(2), block);

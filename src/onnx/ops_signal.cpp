@@ -122,7 +122,7 @@ Results mel_weights(const NodeCall& call) {
   const double low = to_mel(call.number(3));
   const double high = to_mel(call.number(4));
   const int64_t bins = length / 2 + 1;
-  if (bands < 1 || bands > 65536 || bins < 1 || bins > (1 << 20) || rate < 1) {
+  if (bands < 1 || bands > 65536 || bins < 1 || bins > (1 << 20) || bands * bins > (1 << 24) || rate < 1) {
     fail("{} bands of {} bins at {} Hz are not supported", bands, bins, rate);
   }
   std::vector<int64_t> edges;

@@ -73,7 +73,8 @@ Results tf_idf(const NodeCall& call) {
   const int64_t skips = call.attribute("max_skip_count");
   const std::vector<int64_t> all_columns = call.list_attribute("ngram_indexes");
   const int64_t width = all_columns.empty() ? 0 : *std::ranges::max_element(all_columns) + 1;
-  if (width < 0 || width > (1 << 20) || skips > *words + 1) {
+  constexpr int64_t most_skips = 256;
+  if (width < 0 || width > (1 << 20) || skips > most_skips || *words > (1 << 20)) {
     fail("{} columns or {} skips are not supported", width, skips);
   }
   // Columns of counts, the first of them zeros for columns that no n-gram has.

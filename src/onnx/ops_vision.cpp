@@ -141,10 +141,11 @@ Value sample_region(const Value& picture, const Value& batch, const Value& y, co
 Results roi_align(const NodeCall& call) {
   const Value& picture = call.x(0);
   const Value& regions = call.x(1);  // [region, 4]: x1, y1, x2, y2
+  constexpr int64_t most = 1 << 16;
   const int64_t height = call.attribute("output_height", 1);
   const int64_t width = call.attribute("output_width", 1);
   const int64_t samples = call.attribute("sampling_ratio", 0);
-  if (samples < 1 || height < 1 || width < 1) {
+  if (samples < 1 || height < 1 || width < 1 || samples > most || height > most || width > most) {
     fail("sampling_ratio {} for {} x {} results is not supported", samples, height, width);
   }
   const bool half_pixel =

@@ -27,7 +27,7 @@ class Search {
       }
       if (const proto::FunctionProto* function = find_local_function(model_, node)) {
         if (seen_.insert(function).second) {
-          look_at(function->node(), read_opsets_(function->opset_import()));
+          pending_.push_back(function);  // not at once: chains of functions may be long
         }
         continue;
       }
@@ -42,6 +42,15 @@ class Search {
                                                          : "a node without name";
         }
       }
+    }
+  }
+
+  /// Functions that were called, and those that they call.
+  void look_at_functions() {
+    while (!pending_.empty()) {
+      const proto::FunctionProto& function = *pending_.back();
+      pending_.pop_back();
+      look_at(function.node(), read_opsets_(function.opset_import()));
     }
   }
 
@@ -61,6 +70,7 @@ class Search {
   const proto::ModelProto& model_;
   const ReadOpsets& read_opsets_;
   std::set<const proto::FunctionProto*> seen_;
+  std::vector<const proto::FunctionProto*> pending_;
   std::map<std::string, Missing> missing_;
 };
 
@@ -78,6 +88,7 @@ const proto::FunctionProto* find_local_function(const proto::ModelProto& model, 
 void require_supported(const proto::ModelProto& model, const OpsetTable& opsets, const ReadOpsets& read_opsets) {
   Search search(model, read_opsets);
   search.look_at(model.graph().node(), opsets);
+  search.look_at_functions();
   search.report();
 }
 
