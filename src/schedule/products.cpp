@@ -9,14 +9,17 @@
 namespace tenon {
 namespace {
 
-/// Rows and columns of a tile: enough that each element of both operands is used often, few enough that the tile stays
-/// in cache and every thread gets some. kDepth steps of k of an operand that is stored first.
-constexpr int64_t kRows = 384;
+/// Rows and columns of a tile: enough that each element of both operands is used often, few enough that all tiles of a
+/// kernel stay in cache and every thread gets some; more where the output is the tile. kDepth steps of k of an operand
+/// that is stored first. With kProductScratchBytes, all scratch of a kernel is about a megabyte at most.
+constexpr int64_t kRows = 192;
+constexpr int64_t kRowsOfMany = 64;
+constexpr int64_t kRowsOfOutput = 384;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kColumnMultiple = 32;
 constexpr int64_t kFewestRows = 4;
 constexpr int64_t kTileElements = int64_t{1} << 15;
-constexpr int64_t kDepth = 512;
+constexpr int64_t kDepth = 160;
 
 /// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large.
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
@@ -132,10 +135,19 @@ class Tiler {
       return whole == Extent(1) ? Extent(usual)
                                 : min(usual, max(kFewestRows, floordiv(kTileElements, max(Extent(1), whole))));
     };
-    tile_side(product.rows, most(kRows, whole_columns), 1,
+    tile_side(product.rows, most(most_rows(), whole_columns), 1,
               lies_in_rows(draft_, product.left, product.types.left, product.rows));
     tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
               lies_in_rows(draft_, product.right, product.types.right, product.columns));
+  }
+
+  int64_t most_rows() const {
+    const ProductMatch& first = found_[0];
+    if (stores_.size() == 1 && draft_.stores[stores_[0]].value == first.result &&
+        lies_in_rows(draft_, first.left, first.types.left, first.rows)) {
+      return kRowsOfOutput;
+    }
+    return std::max(kRowsOfMany, kRows / std::ssize(found_));
   }
 
   /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit. One loop is
@@ -172,7 +184,7 @@ class Tiler {
     }
     const std::vector<int> axes = in_order(found.depth);
     const Extent inner = steps_of(draft_, {axes.begin() + 1, axes.end()});
-    if (const auto all = steps_of(draft_, axes).constant(); all && *all <= 2 * kDepth) {
+    if (const auto all = steps_of(draft_, axes).constant(); all && *all <= kDepth) {
       return -1;
     }
     const Extent most = max(Extent(1), floordiv(kDepth, max(Extent(1), inner)));

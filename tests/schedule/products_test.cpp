@@ -131,11 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Scratch of one thread at sizes that models have: the tile of a product, its packed panels, and blocks of operands
 /// that are computed. Kernels whose rows would be too long have a second form.
-constexpr int64_t kMostOfModels = int64_t{9} << 18;
-
 class ModelScratch : public testing::TestWithParam<size_t> {};
 
-TEST_P(ModelScratch, IsBounded) {
+TEST_P(ModelScratch, IsAtMostAMebibyte) {
   const ModelEntry& model = model_table()[GetParam()];
   const Program program = program_of(model.build().graph);
   const Bindings typical = Bindings::parse(model.typical);
@@ -144,7 +142,7 @@ TEST_P(ModelScratch, IsBounded) {
       if (part.long_rows_of < 0) {
         const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(part.kernel));
         const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);
-        EXPECT_LE(evaluate(bytes, typical), kMostOfModels) << step.label << "\n" << to_string(kernel);
+        EXPECT_LE(evaluate(bytes, typical), kMostScratch) << step.label << "\n" << to_string(kernel);
       }
     }
   }
