@@ -70,7 +70,7 @@ struct Step {
   std::vector<Shape> shapes;       // host: of what it reads, then of what it writes
   std::string label;               // the operators in it, for people
   std::string boundary;            // why it ends where it does
-  Extent flops = 0;                // additions and multiplications, for traces; 0: not counted
+  Extent flops = 0;                // additions and multiplications of products, for traces; 0: not counted
 };
 
 struct Program {

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "interp/evaluate.h"
+#include "ops/macs.h"
 
 namespace tenon {
 namespace {
@@ -31,6 +32,9 @@ class Assembler {
       add_host(step, *grouped.host);
     } else {
       for (Group& group : grouped.groups) {
+        for (const Node* node : group.nodes) {
+          step.flops = step.flops + 2 * macs(*node);
+        }
         add_kernel(step, group);
       }
       step.label = label_of(grouped.groups);
