@@ -16,6 +16,7 @@ constexpr int64_t kRows = 192;
 constexpr int64_t kRowsOfMany = 64;
 constexpr int64_t kRowsOfOutput = 384;
 constexpr int64_t kColumns = 256;
+constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr int64_t kColumnMultiple = 32;
 constexpr int64_t kFewestRows = 4;
 constexpr int64_t kTileElements = int64_t{1} << 15;
@@ -83,7 +84,7 @@ class Tiler {
     }
     const auto is_whole = [&](AxisSet side) {
       const auto size = steps_of(draft_, in_order(side & ~common_)).constant();
-      return !size || *size > kColumns;
+      return !size || *size > kFewColumns;
     };
     if (is_whole(product.rows) && is_whole(product.columns)) {
       throw Refusal{"all of the product would be one tile", {}};
