@@ -151,7 +151,7 @@ Results roi_align(const NodeCall& call) {
   const bool half_pixel =
       call.version() >= 16 && call.text_attribute("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   const double scale = call.number_attribute("spatial_scale", 1);
-  const Extent count = regions.extent(0);
+  const Extent& count = regions.extent(0);
   const Shape grid(picture.dtype(), {count, height, samples, width, samples});
   const auto corner = [&](int64_t i) {
     const Value column = slice_axis(regions, 1, i, i + 1);
