@@ -99,8 +99,9 @@ Results det(const NodeCall& call) {
   constexpr int64_t largest = 4;
   const Value& x = call.x(0);
   const std::optional<int64_t> size = x.rank() < 2 ? std::nullopt : x.extent(-1).constant();
-  if (!size || *size < 1 || *size > largest) {
-    fail("determinants are supported for matrices of up to {} known rows, not {}", largest, x.shape().to_string());
+  if (!size || *size < 1 || *size > largest || x.extent(-2) != x.extent(-1)) {
+    fail("determinants are supported for square matrices of up to {} known rows, not {}", largest,
+         x.shape().to_string());
   }
   std::vector<std::vector<Value>> rows;
   std::vector<size_t> columns;

@@ -168,6 +168,16 @@ TEST(OnnxMalformed, WrongTypes) {
   EXPECT_EQ(refusal(unknown.bytes()), "elements of type 99 are not supported");
 }
 
+TEST(OnnxMalformed, ShapesThatAnOperatorDoesNotTake) {
+  ModelBuilder model;
+  model.input("x", "f32[58, 2]");
+  model.node("Det", {"x"}, {"y"});
+  model.output("y");
+  EXPECT_EQ(refusal(model.bytes()),
+            "determinants are supported for square matrices of up to 4 known rows, not f32[58, 2]\n"
+            "  at node \"Det -> y\" (Det)");
+}
+
 TEST(OnnxMalformed, MissingParts) {
   ModelBuilder model;
   model.input("x", "f32[n]");
