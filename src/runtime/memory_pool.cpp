@@ -104,7 +104,7 @@ class MemoryPool::State {
 
   void set_limit(int64_t limit) {
     const std::lock_guard lock(mutex_);
-    limit_ = limit;
+    limit_ = std::max<int64_t>(0, limit);
     trim();
   }
 
