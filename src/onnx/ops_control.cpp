@@ -71,10 +71,10 @@ LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std:
   const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
   LoopParts parts{.carried = Items(results.begin() + 1, middle), .stacked = {}, .go_on = {}};
   parts.stacked = to_values(Items(middle, results.end()), "a result of Loop");
-  const Value condition = to_values({results[0]}, "a condition")[0];
+  const Value condition = as_flag(to_values({results[0]}, "a condition")[0]);
   const std::optional<std::vector<Extent>> known = call.known_extents(condition);
   if (!known) {
-    parts.go_on = as_flag(condition);
+    parts.go_on = condition;
   } else if (known->at(0) == Extent(0)) {
     fail("a loop whose body always ends it is not supported");
   }
@@ -221,7 +221,10 @@ Results batched_scan(const NodeCall& call) {
   for (size_t b = 0; b < elements[0].size(); ++b) {
     std::vector<Value> of_element;
     for (const std::vector<Value>& list : elements) {
-      of_element.push_back(list.at(b));
+      if (list.size() != elements[0].size()) {
+        fail("batches of {} and {} are given", elements[0].size(), list.size());
+      }
+      of_element.push_back(list[b]);
     }
     const auto middle = of_element.end() - static_cast<std::ptrdiff_t>(count);
     results.push_back(scan_once(call, {of_element.begin(), middle}, {middle, of_element.end()},

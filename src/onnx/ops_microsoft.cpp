@@ -9,6 +9,9 @@ namespace {
 constexpr std::string_view kDomain = "com.microsoft";
 
 Value swap_last(const Value& x) {
+  if (x.rank() < 2) {
+    fail("a matrix has {} axes", x.rank());
+  }
   Axes order;
   for (int i = 0; i < x.rank(); ++i) {
     order.push_back(i);
@@ -74,6 +77,9 @@ Value unpacked(const Value& bytes, int64_t bits) {
   const int64_t parts = 8 / bits;
   if (parts == 1) {
     return bytes;
+  }
+  if (bytes.rank() == 0 || bytes.dtype() != Dtype::u8) {
+    fail("packed numbers are {}, must be u8 with axes", bytes.shape().to_string());
   }
   std::vector<Axis> to = bytes.shape().axes();
   to.emplace_back(parts);

@@ -133,6 +133,9 @@ Results unpool(const NodeCall& call) {
   std::vector<Axis> wanted = axes;
   if (call.has(2)) {
     wanted = to_shape_axes(call.extents(2));
+    if (wanted.size() != axes.size()) {
+      fail("output_shape has {} sizes, the input {} axes", wanted.size(), axes.size());
+    }
   }
   // Positions count elements of the shape that the window implies; a larger output has them at the same coordinates.
   const Value zeros = full(shape(x.dtype(), natural.element_count()), 0);

@@ -46,6 +46,10 @@ void pad_to_shape(const NodeCall& call, const Value& x, const Value& w, ConvTran
   if (wanted.empty() && rule != "SAME_UPPER" && rule != "SAME_LOWER") {
     return;
   }
+  if ((!wanted.empty() && wanted.size() < count) ||
+      (!options.output_padding.empty() && options.output_padding.size() != count) || w.rank() != x.rank()) {
+    fail("output_shape, output_padding or the weights do not fit an input of {} axes", x.rank());
+  }
   const auto at = [](const auto& list, size_t i, int64_t otherwise) {
     return list.empty() ? Extent(otherwise) : Extent(list.at(i));
   };

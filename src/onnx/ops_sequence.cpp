@@ -54,6 +54,9 @@ Results length(const NodeCall& call) {
 Results concat_from(const NodeCall& call) {
   std::vector<Value> values;
   for (const Item& item : call.sequence(0)) {
+    if (!item.value) {
+      fail("the sequence holds sequences");
+    }
     values.push_back(item.value);
   }
   if (values.empty()) {

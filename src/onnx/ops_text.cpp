@@ -72,6 +72,11 @@ Results tf_idf(const NodeCall& call) {
   const int64_t longest = call.attribute("max_gram_length");
   const int64_t skips = call.attribute("max_skip_count");
   const std::vector<int64_t> all_columns = call.list_attribute("ngram_indexes");
+  for (const int64_t column : all_columns) {
+    if (column < 0) {
+      fail("an index of an n-gram is {}", column);
+    }
+  }
   const int64_t width = all_columns.empty() ? 0 : *std::ranges::max_element(all_columns) + 1;
   constexpr int64_t most_skips = 256;
   if (width < 0 || width > (1 << 20) || skips > most_skips || *words > (1 << 20)) {
@@ -98,9 +103,6 @@ Results tf_idf(const NodeCall& call) {
     }
     counts.push_back(*sum);
     for (const int64_t column : grams.columns) {
-      if (column < 0) {
-        fail("an index of an n-gram is {}", column);
-      }
       source[static_cast<size_t>(column)] = placed_grams++;
     }
   }

@@ -36,6 +36,12 @@ SlidingAttributes sliding_attributes(const NodeCall& call) {
     result.low.assign(pads.begin(), middle);
     result.high.assign(middle, pads.end());
   }
+  const int rank = call.x(0).rank();
+  for (const size_t count : {result.stride.size(), result.dilation.size(), result.low.size()}) {
+    if (count != 0 && static_cast<int>(count) + 2 != rank) {
+      fail("strides, dilations and pads are given for {} axes, the input has {} behind the channels", count, rank - 2);
+    }
+  }
   return result;
 }
 

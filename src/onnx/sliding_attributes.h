@@ -14,7 +14,7 @@ struct SlidingAttributes {
   std::string padding = "explicit";
 };
 
-/// strides, dilations, pads and auto_pad.
+/// strides, dilations, pads and auto_pad; each has an entry for each position axis of input 0, or is empty.
 SlidingAttributes sliding_attributes(const NodeCall& call);
 
 ConvOptions conv_options(const NodeCall& call);

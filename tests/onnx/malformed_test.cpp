@@ -178,6 +178,20 @@ TEST(OnnxMalformed, ShapesThatAnOperatorDoesNotTake) {
             "  at node \"Det -> y\" (Det)");
 }
 
+TEST(OnnxMalformed, ListsThatDoNotFit) {
+  for (const std::string type : {"MaxPool", "AveragePool", "MaxUnpool"}) {
+    ModelBuilder model;
+    model.input("x", "f32[1, 1, 4, 4]");
+    model.input("i", "i64[1, 1, 4, 4]");
+    model.node(type, type == "MaxUnpool" ? std::vector<std::string>{"x", "i"} : std::vector<std::string>{"x"}, {"y"},
+               {attribute("kernel_shape", std::vector<int64_t>{2, 2}), attribute("strides", std::vector<int64_t>{2})});
+    model.output("y");
+    EXPECT_NE(refusal(model.bytes())
+                  .find("strides, dilations and pads are given for 1 axes, the input has 2 behind the channels"),
+              std::string::npos);
+  }
+}
+
 TEST(OnnxMalformed, MissingParts) {
   ModelBuilder model;
   model.input("x", "f32[n]");
