@@ -24,7 +24,7 @@ constexpr Option kOptions[] = {
     {"--sweep", "NAME=SIZES", "go through sizes of an axis: 1,2,4,8 or FROM:TO:STEP; several give all combinations",
      true},
     {"--bind", "NAME=SIZE,...", "sizes of the other axes; built-in models have usual ones"},
-    {"--input", "NAME=SOURCE", "`random` (the default) or `zeros`; without NAME=, for all inputs", true},
+    {"--input", "NAME=SOURCE", "`random` (the default), `zeros` or `ones`; without NAME=, for all inputs", true},
     {"--svg", "FILE.svg", "write a plot of latency and throughput"},
     {"--repeat", "N", "at least N runs for each point (default 3)"},
     {"--seconds", "S", "go on for this long at each point (default 0.2)"},
@@ -155,7 +155,7 @@ int run(const Arguments& arguments) {
   const GraphModel model =
       load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
   for (const Bindings& each : swept) {
-    check_names(each, model.graph);
+    check_names(each, model.graph, "--sweep");
   }
   const Extent macs = count_macs(model.graph);
   progress.show("compiling");

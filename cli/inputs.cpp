@@ -1,9 +1,14 @@
 #include "inputs.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 
+#include "base/convert.h"
+#include "base/dtype_visit.h"
 #include "base/fail.h"
 #include "base/hash.h"
 #include "index_limits.h"
@@ -20,20 +25,33 @@ struct Word {
   std::string name, source;
 };
 
+/// NAME=SOURCE, where either may have a `=` in it: NAME is the longest that there is.
 Word parse_word(std::string_view option, const std::string& word, const std::vector<std::string>& names) {
-  const size_t equals = word.rfind('=');
+  size_t equals = word.find('=');
   if (equals == std::string::npos) {
     fail("`{} {}` should be NAME={}", option, word, word);
   }
+  for (const std::string& name : names) {
+    if (name.size() > equals && word.starts_with(name + '=')) {
+      equals = name.size();
+    }
+  }
   Word parsed{word.substr(0, equals), word.substr(equals + 1)};
+  if (parsed.name.empty()) {
+    fail("`{} {}` has no name before the `=`\n  there is: {}", option, word, fmt::join(names, ", "));
+  }
   if (std::ranges::find(names, parsed.name) == names.end()) {
     fail("`{} {}`: there is no `{}`{}\n  there is: {}", option, word, parsed.name, text::suggestion(parsed.name, names),
          fmt::join(names, ", "));
   }
+  if (parsed.source.empty()) {
+    fail("`{} {}` says nothing of `{}`: a .npy file belongs behind the `=`{}", option, word, parsed.name,
+         option == "--input" ? ", or `random`, `zeros` or `ones`" : "");
+  }
   return parsed;
 }
 
-bool is_made_up(std::string_view source) { return source == "random" || source == "zeros"; }
+bool is_made_up(std::string_view source) { return source == "random" || source == "zeros" || source == "ones"; }
 
 /// Files in the port's dtype: bf16, which NumPy has not, comes as f32.
 Array read_for(const std::string& name, Dtype wanted, const std::string& path) {
@@ -47,25 +65,49 @@ Array read_for(const std::string& name, Dtype wanted, const std::string& path) {
   return array;
 }
 
+/// In its own dtype from the start: a wider copy of it may not fit.
 Array random_array(const std::string& name, Dtype dtype, const std::vector<int64_t>& dims, int64_t limit) {
   if (is_integer(dtype) && limit <= 0) {
     limit = 1;
   }
   std::mt19937_64 generator(hash_bytes(name));
   const auto uniform = [&] { return static_cast<double>(generator() >> 11) * 0x1p-53; };
-  Array wide(f64, dims);
-  auto values = wide.mutable_values<double>();
   const auto row = static_cast<size_t>(dims.empty() ? 1 : std::max<int64_t>(dims.back(), 1));
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (dtype == boolean) {
-      values[i] = i % row == 0 || uniform() < 0.9 ? 1 : 0;
-    } else if (is_integer(dtype)) {
-      values[i] = std::min(std::floor(uniform() * static_cast<double>(limit)), static_cast<double>(limit - 1));
-    } else {
-      values[i] = 2 * uniform() - 1;
+  Array result = Array::uninitialized(dtype, dims);
+  visit_dtype(dtype, [&]<class T>() {
+    const std::span<T> values = result.mutable_values<T>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (dtype == boolean) {
+        values[i] = convert<T>(i % row == 0 || uniform() < 0.9 ? 1.0 : 0.0);
+      } else if (is_integer(dtype)) {
+        values[i] =
+            convert<T>(std::min(std::floor(uniform() * static_cast<double>(limit)), static_cast<double>(limit - 1)));
+      } else {
+        values[i] = convert<T>(2 * uniform() - 1);
+      }
     }
+  });
+  return result;
+}
+
+Array make_up(const NamedArray& input, const Shape& shape, int64_t limit) {
+  const std::vector<int64_t> dims = shape.dims();
+  return input.source == "zeros"  ? Array(shape.dtype(), dims)
+         : input.source == "ones" ? Array::full(shape.dtype(), dims, 1)
+                                  : random_array(input.name, shape.dtype(), dims, limit);
+}
+
+/// Refused before anything is filled: a machine without memory ends programs without a word.
+void require_memory_for_all(const std::vector<Shape>& shapes) {
+  const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  double bytes = 0;
+  for (const Shape& shape : shapes) {
+    Array::require_memory(shape.dtype(), shape.dims());
+    bytes += static_cast<double>(shape.size()) * static_cast<double>(byte_size(shape.dtype()));
   }
-  return wide.cast(dtype);
+  if (memory > 0 && bytes > static_cast<double>(memory)) {
+    fail("the inputs take {:.0f} bytes together, more than this machine's memory of {} bytes", bytes, memory);
+  }
 }
 
 /// The bindings that are no values of inputs which the import took already.
@@ -98,10 +140,13 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
   for (const Value& value : graph.inputs()) {
     names.push_back(value.node().as<Input>()->name);
   }
-  std::string rest = "random";
+  std::optional<std::string> rest;
   std::map<std::string, std::string> sources;
   for (const std::string& word : words) {
     if (is_made_up(word)) {
+      if (rest) {
+        fail("`--input {}`: `--input {}` is for all inputs already", word, *rest);
+      }
       rest = word;
       continue;
     }
@@ -116,8 +161,8 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
   for (const Value& value : graph.inputs()) {
     const std::string& name = value.node().as<Input>()->name;
     const auto source = sources.find(name);
-    NamedArray& input = prepared.inputs.emplace_back(
-        NamedArray{.name = name, .value = {}, .source = source == sources.end() ? rest : source->second});
+    NamedArray& input = prepared.inputs.emplace_back(NamedArray{
+        .name = name, .value = {}, .source = source == sources.end() ? rest.value_or("random") : source->second});
     if (!is_made_up(input.source)) {
       input.value = read_for(name, value.dtype(), input.source);
       concrete.push_back({.name = name, .pattern = value.shape(), .dtype = value.dtype(), .dims = input.value.dims()});
@@ -131,14 +176,17 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
     known.set(name, size);
   }
   prepared.bindings = complete_bindings(model, known);
+  std::vector<Shape> shapes;
+  for (const Value& value : graph.inputs()) {
+    shapes.push_back(resolve(value.shape(), prepared.bindings));
+  }
+  require_memory_for_all(shapes);
   const std::vector<std::optional<Extent>> limits = index_limits(graph);
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     NamedArray& input = prepared.inputs[i];
     if (is_made_up(input.source)) {
-      const Shape shape = resolve(graph.inputs()[i].shape(), prepared.bindings);
       const int64_t limit = limits[i] ? evaluate(*limits[i], prepared.bindings) : kSmallNumber;
-      input.value = input.source == "zeros" ? Array(shape.dtype(), shape.dims())
-                                            : random_array(input.name, shape.dtype(), shape.dims(), limit);
+      input.value = make_up(input, shapes[i], limit);
     }
   }
   return prepared;

@@ -12,7 +12,7 @@ namespace tenon {
 struct NamedArray {
   std::string name;
   Array value;
-  std::string source;  // a path, "random" or "zeros"
+  std::string source;  // a path, "random", "zeros" or "ones"
 };
 
 struct PreparedInputs {
@@ -22,11 +22,12 @@ struct PreparedInputs {
   std::vector<Array> arrays() const;
 };
 
-/// `words` are NAME=SOURCE: a .npy file, `random` or `zeros`; a bare `random` or `zeros` is for all that have no word
-/// of their own. Files bind axes by their sizes, `bindings` and what is typical the rest. Random numbers are the same
-/// in every run: floats in [-1, 1); integers that are positions of something (words of a vocabulary) lie inside of it,
-/// other ones are small; booleans are mostly true, and so is the first of each row, which makes sense as a mask.
-/// Errors: a name that no input has, a source that is none, a file whose type or sizes do not fit, unbound axes.
+/// `words` are NAME=SOURCE: a .npy file, `random`, `zeros` or `ones`; one of these three alone is for all that have no
+/// word of their own. Files bind axes by their sizes, `bindings` and what is typical the rest. Random numbers are the
+/// same in every run: floats in [-1, 1); integers that are positions of something (words of a vocabulary) lie inside of
+/// it, other ones are small; booleans are mostly true, and so is the first of each row, which makes sense as a mask.
+/// Errors: a name that no input has, a source that is none, a file whose type or sizes do not fit, unbound axes, inputs
+/// beyond the machine's memory.
 PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings, const std::vector<std::string>& words);
 
 /// NAME=FILE.npy words for outputs, as what `tenon check` expects. An empty array stands for an output without a word.

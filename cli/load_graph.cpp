@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/fail.h"
+#include "base/read_file.h"
 #include "ir/node.h"
 #include "npy.h"
 #include "shape/constraint_set.h"
+#include "shape/extent_names.h"
 #include "tenon/tenon.h"
 #include "text/suggest.h"
 
@@ -19,19 +19,21 @@
 namespace tenon {
 namespace {
 
+/// Of graph text, in bytes.
+constexpr int64_t kMostText = int64_t{1} << 30;
+
 struct Trainable {
   GraphModel model;
   std::vector<std::string> parameters;
 };
 
 Graph read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    fail("cannot read the file `{}`", path);
+  const std::string text = read_file(path, kMostText);
+  if (text.empty()) {
+    fail("the file `{}` is empty: there is no model in it", path);
   }
   try {
-    return parse_graph(text.str());
+    return parse_graph(text);
   } catch (const Error& error) {
     fail("{}:{}", path, error.what());
   }
@@ -49,10 +51,20 @@ Array value_of(const std::string& name, const LoadGraphOptions& options) {
   if (const auto size = options.sizes.find(name)) {
     return Array::from<int64_t>({}, {*size});
   }
-  fail(
-      "the value of input `{0}` decides a shape of the model; give it: --input {0}=FILE.npy, or for a scalar --bind "
-      "{0}=SIZE",
-      name);
+  fail("the value of input `{}` decides a shape of the model; give it: --input {}=FILE.npy, or for a scalar --bind {}",
+       name, shell_word(name), shell_word(algebra::quoted_name(name) + "=SIZE"));
+}
+
+/// Another program may have renamed an axis and kept what is written of it.
+Bindings only_names_of(const Graph& graph, const Bindings& usual) {
+  const std::vector<std::string> names = axis_names(graph);
+  Bindings result;
+  for (const auto& [name, size] : usual) {
+    if (std::ranges::find(names, name) != names.end()) {
+      result.set(name, size);
+    }
+  }
+  return result;
 }
 
 GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
@@ -60,13 +72,14 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   GraphModel model;
   while (true) {
     try {
+      Bindings usual;
+      known.usual = &usual;
       model.graph = import_onnx(path, known);
+      model.typical = only_names_of(model.graph, usual);
       return model;
     } catch (const OnnxValueNeeded& needed) {
       known.values.emplace(needed.input(), value_of(needed.input(), options));
       model.decided.push_back(needed.input());
-    } catch (Error& error) {
-      throw std::move(error.note(fmt::format("in the file `{}`", path)));
     }
   }
 }
@@ -163,14 +176,29 @@ std::vector<std::string> axis_names(const Graph& graph) {
   return names;
 }
 
-void check_names(const Bindings& bindings, const Graph& graph) {
+void check_names(const Bindings& bindings, const Graph& graph, std::string_view option) {
   const std::vector<std::string> names = axis_names(graph);
   for (const auto& [name, size] : bindings) {
     if (std::ranges::find(names, name) == names.end()) {
-      fail("`--bind {}={}`: the model has no axis of this name{}\n  {}", name, size, text::suggestion(name, names),
+      fail("`{} {}={}`: the model has no axis of this name{}\n  {}", option, algebra::quoted_name(name), size,
+           text::suggestion(name, names),
            names.empty() ? "all of its sizes are known" : fmt::format("its axes: {}", fmt::join(names, ", ")));
     }
   }
+}
+
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](char c) {
+    return algebra::continues_name(c) || std::string_view("=,:+-/@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) {
+    return text;
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return quoted + "'";
 }
 
 Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
@@ -185,11 +213,12 @@ Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
   std::vector<std::string> missing;
   for (const std::string& name : axis_names(model.graph)) {
     if (!bindings.find(name)) {
-      missing.push_back(name + "=1");
+      missing.push_back(algebra::quoted_name(name) + "=1");
     }
   }
   if (!missing.empty()) {
-    fail("the sizes of some axes are not known; give them, for example: --bind {}", fmt::join(missing, ","));
+    fail("the sizes of some axes are not known; give them, for example: --bind {}",
+         shell_word(fmt::format("{}", fmt::join(missing, ","))));
   }
   return bindings;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/bindings.h"
@@ -23,7 +24,7 @@ struct LoadGraphOptions {
 
 struct GraphModel {
   Graph graph;
-  Bindings typical;                       // sizes that a built-in model is usually run at; empty for a file
+  Bindings typical;  // sizes that it is usually run at: of a built-in model, and of one that was exported
   std::vector<std::string> decided = {};  // inputs whose value became part of the graph
 };
 
@@ -34,8 +35,11 @@ GraphModel load_model(const std::string& model, const LoadGraphOptions& options 
 /// The names of axes that the graph's sizes need, in the order of inputs, then of nodes.
 std::vector<std::string> axis_names(const Graph& graph);
 
-/// Error: a name that the graph does not have; it lists those that there are.
-void check_names(const Bindings& bindings, const Graph& graph);
+/// Error: a name that the graph does not have, which `option` gave; it lists those that there are.
+void check_names(const Bindings& bindings, const Graph& graph, std::string_view option = "--bind");
+
+/// The text as one word of a shell: in quotes where one needs them.
+std::string shell_word(const std::string& text);
 
 /// `given`, and for the rest of the names what is typical and what the graph's constraints imply.
 /// Error: a name that the graph does not have; one that stays unbound, with what could be written.

@@ -8,6 +8,8 @@
 
 #include "base/fail.h"
 #include "help.h"
+#include "interrupt.h"
+#include "tenon/cancel.h"
 
 namespace tenon {
 namespace {
@@ -43,8 +45,9 @@ int run(const std::string& name, Words words) {
 }  // namespace
 }  // namespace tenon
 
-/// Exit status: 0, 1 for the user's mistake, 2 for our bug.
+/// Exit status: 0, 1 for the user's mistake, 2 for our bug, 130 for an interrupt.
 int main(int argc, char** argv) {
+  tenon::end_at_interrupts();
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.empty()) {
@@ -56,6 +59,8 @@ int main(int argc, char** argv) {
       tenon::fail("cannot write to standard output");
     }
     return status;
+  } catch (const tenon::Cancelled&) {
+    return tenon::kInterruptedStatus;
   } catch (const tenon::Error& error) {
     fmt::print(stderr, "tenon: {}\n", error.what());
     return 1;

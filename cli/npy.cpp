@@ -6,9 +6,11 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/fail.h"
+#include "base/read_file.h"
 
 static_assert(std::endian::native == std::endian::little, ".npy files are read and written as they lie in memory");
 
@@ -40,13 +42,13 @@ class HeaderParser {
   /// Nothing where the text is not such a dictionary.
   std::optional<Header> parse() {
     Header header;
-    int seen = 0;
+    std::set<std::string> seen;
     if (!take('{')) {
       return std::nullopt;
     }
     while (!take('}')) {
       const auto key = string();
-      if (!key || !take(':')) {
+      if (!key || !take(':') || !seen.insert(*key).second) {
         return std::nullopt;
       }
       bool good = false;
@@ -63,10 +65,9 @@ class HeaderParser {
       if (!good || (!take(',') && !peek('}'))) {
         return std::nullopt;
       }
-      ++seen;
     }
     skip_spaces();
-    return seen == 3 && text_.empty() ? std::optional(header) : std::nullopt;
+    return seen.size() == 3 && text_.empty() ? std::optional(header) : std::nullopt;
   }
 
  private:
@@ -191,10 +192,9 @@ Array reordered(const Array& fortran, const std::vector<int64_t>& dims) {
 
 Array read_npy(const std::filesystem::path& path) {
   const std::string name = path.string();
+  const auto file_size = static_cast<uintmax_t>(regular_file_size(path));
   std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  const auto file_size = std::filesystem::file_size(path, error);
-  if (!file || error) {
+  if (!file) {
     fail("{}: cannot read this file", name);
   }
   const std::string text = read_header(name, file);

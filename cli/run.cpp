@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "files.h"
 #include "inputs.h"
+#include "interrupt.h"
 #include "npy.h"
 #include "stopwatch.h"
 #include "summary.h"
@@ -22,7 +23,8 @@ namespace {
 
 constexpr Option kOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of axes; files give theirs, built-in models have usual ones"},
-    {"--input", "NAME=SOURCE", "a .npy file, `random` (the default) or `zeros`; without NAME=, for all inputs", true},
+    {"--input", "NAME=SOURCE", "a .npy file, `random` (the default), `zeros` or `ones`; without NAME=, for all inputs",
+     true},
     {"--output", "DIR", "write each output to DIR/NAME.npy"},
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
@@ -160,7 +162,12 @@ int run(const Arguments& arguments) {
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
                      .bindings = prepared.bindings};
   std::vector<Array> outputs;
-  times.first = microseconds([&] { outputs = executable->run(inputs, options); });
+  {
+    const InterruptibleRun interruptible;
+    RunOptions first = options;
+    first.cancel = InterruptibleRun::token();
+    times.first = microseconds([&] { outputs = executable->run(inputs, first); });
+  }
   const auto repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(1));
   times.repeated = sample([&] { executable->run(inputs, options); }, repeat, 0);
   if (const auto file = arguments.find("--trace")) {

@@ -7,6 +7,7 @@ set(generated_include_dir ${CMAKE_BINARY_DIR}/generated/include)
 file(MAKE_DIRECTORY ${generated_include_dir})
 
 add_library(tenon INTERFACE)
+target_compile_features(tenon INTERFACE cxx_std_20)
 add_library(tenon::tenon ALIAS tenon)
 
 add_library(tenon_internal INTERFACE)

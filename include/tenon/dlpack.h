@@ -44,7 +44,8 @@ struct ManagedTensor {
 /// The tensor's own memory. It is released through its deleter when the last array that shares it goes. Arrays are
 /// values: one that is written while others share it is copied, and the only one writes the tensor's memory.
 /// Error, after which the tensor is still the caller's: memory that is not the CPU's, an element type that Tenon does
-/// not have, an address that the element's size does not divide.
+/// not have, an address that the element's size does not divide, a null pointer where there should be a tensor, sizes
+/// or memory, a rank, size, stride or offset that cannot be.
 StridedArray from_dlpack(dlpack::ManagedTensor* tensor);
 
 /// Shares the array's memory for as long as the tensor lives: until its deleter is called, by whoever takes it. Others

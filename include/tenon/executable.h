@@ -58,7 +58,8 @@ class Executable {
   /// As run_borrowed(), with results in memory of the caller's, whose dtypes and dims are those of output_shapes().
   /// Kernels write there directly where its strides are row-major, its address is as above and no input lies there;
   /// else results are copied at the end. An output that updates an input may lie where that input lies: it is then
-  /// updated in place. Apart from that no two outputs may overlap. After an Error the contents are undefined.
+  /// updated in place. Apart from that no two outputs may overlap, and no two elements of one: each stride steps over
+  /// all that the smaller ones reach. After an Error the contents are undefined.
   void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                 const RunOptions& options = {}) const;
 

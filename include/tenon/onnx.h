@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/array.h"
+#include "tenon/bindings.h"
 #include "tenon/error.h"
 #include "tenon/graph.h"
 
@@ -22,6 +23,8 @@ struct OnnxOptions {
   /// Inputs whose elements are sizes, by name: one axis name for each element. Where such a value decides a shape, the
   /// shape has these names; CompileOptions::sizes_from, given the same map, binds them in each run.
   std::map<std::string, std::vector<std::string>> sizes = {};
+  /// Gets the sizes that the model is usually run at, where its metadata has them (OnnxExportOptions::usual).
+  Bindings* usual = nullptr;
 };
 
 /// The value of an input decides a shape, an axis or a number of steps, and OnnxOptions::values does not have it.
@@ -34,11 +37,12 @@ class OnnxValueNeeded : public Error {
   std::string input_;
 };
 
-/// The model of a file, opsets 1 to 22. `dim_param` names are axis names, which unify where they meet; sizes that
-/// nobody named get names from the input and the position. Initializers are constants. Arithmetic on shapes is done on
-/// extents, so it is no part of the graph.
-/// Errors, one line each where the file is at fault: not a model; a part that is malformed or too large; external data
-/// outside of the model's folder; operators that are not supported, all of them, with counts and first places.
+/// The model of a file, opsets 1 to 22. `dim_param` names are axis names, which unify where they meet; a `dim_param`
+/// that is an expression of names (`2*batch`, `past+seq`) is that size where the inputs decide its names, else a name
+/// itself; sizes that nobody named get names from the input and the position. Initializers are constants. Arithmetic on
+/// shapes is done on extents, so it is no part of the graph. Errors, one line each where the file is at fault: not a
+/// model; a part that is malformed or too large; external data outside of the model's folder; operators that are not
+/// supported, all of them, with counts and first places. Notes name the node and the file.
 Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options = {});
 
 /// The same from the bytes of a file; external data lies in `folder`, nowhere when that is empty.

@@ -91,7 +91,7 @@ void describe(proto::ValueInfoProto& info, const std::string& name, const Shape&
   }
 }
 
-OnnxWriter::OnnxWriter(const Graph& graph) : graph_(graph) {
+OnnxWriter::OnnxWriter(const Graph& graph, size_t external_from) : graph_(graph), external_from_(external_from) {
   scopes_.push_back({.graph = &main_, .values = {}, .thin = {}, .known = {}});
   main_.set_name(graph.name().empty() ? "main" : graph.name());
 }
@@ -218,7 +218,11 @@ std::string OnnxWriter::constant(const Array& value) {
   tensor.set_name(tensor_name);
   tensor.set_data_type(importer::to_onnx_type(value.dtype()));
   tensor.mutable_dims()->Add(value.dims().begin(), value.dims().end());
-  tensor.set_raw_data(value.data(), value.byte_count());
+  if (value.byte_count() >= external_from_) {
+    external_.emplace(tensor_name, value);
+  } else {
+    tensor.set_raw_data(value.data(), value.byte_count());
+  }
   if (!key.empty()) {
     constants_.emplace(key, tensor_name);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,14 +24,19 @@ struct OnnxAttribute {
 };
 using OnnxAttributes = std::vector<OnnxAttribute>;
 
+inline constexpr size_t kNeverExternal = std::numeric_limits<size_t>::max();
+
 /// One model in the making. Tensors are known by their names; every function that gives one has written the nodes that
 /// compute it. Sizes are i64 tensors of one element, so that they join to shapes.
 class OnnxWriter {
  public:
-  explicit OnnxWriter(const Graph& graph);
+  /// Constants of `external_from` bytes and more are left out: external() has them.
+  explicit OnnxWriter(const Graph& graph, size_t external_from = kNeverExternal);
 
   /// Write everything; what no output needs is left out.
   proto::GraphProto write();
+  /// The elements of initializers that have none, by name.
+  const std::map<std::string, Array>& external() const { return external_; }
 
   // Nodes.
   std::string node(std::string_view op, const std::vector<std::string>& inputs, const OnnxAttributes& attributes = {});
@@ -95,11 +101,12 @@ class OnnxWriter {
   std::optional<std::string> size_from_inputs(const std::string& name);
 
   Graph graph_;
+  size_t external_from_;
   proto::GraphProto main_;
   std::vector<Scope> scopes_;
   std::set<std::string, std::less<>> used_;
   std::map<std::string, std::string> constants_;  // small ones by content
-  std::unordered_map<const std::byte*, std::string> large_constants_;
+  std::map<std::string, Array> external_;
   std::set<std::string> solving_;                    // names whose size is being sought
   std::map<std::string, std::string> extra_inputs_;  // names that no shape determines
   std::string place_;

@@ -1,9 +1,8 @@
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <algorithm>
 
 #include "base/fail.h"
+#include "base/mapped_file.h"
+#include "base/read_file.h"
 #include "onnx/tensor_data.h"
 
 namespace tenon::importer {
@@ -31,15 +30,6 @@ fs::path find_inside(const fs::path& folder, const std::string& location) {
   return file;
 }
 
-struct Descriptor {
-  int number = -1;
-  ~Descriptor() {
-    if (number >= 0) {
-      ::close(number);
-    }
-  }
-};
-
 }  // namespace
 
 const ExternalFiles::Mapping& ExternalFiles::open(const std::string& location) {
@@ -50,21 +40,12 @@ const ExternalFiles::Mapping& ExternalFiles::open(const std::string& location) {
     fail("external data `{}`: a model that is not in a folder has no files beside it", location);
   }
   const fs::path file = find_inside(folder_, location);
-  const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat status = {};
-  if (descriptor.number < 0 || ::fstat(descriptor.number, &status) != 0 || !S_ISREG(status.st_mode)) {
-    fail("external data `{}` is no file that can be read", location);
-  }
-  Mapping mapping{.memory = {}, .size = status.st_size};
-  if (mapping.size > 0) {
-    // Private and writable: whoever owns an array alone may write to it, which must not reach the file.
-    const auto size = static_cast<size_t>(mapping.size);
-    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor.number, 0);
-    if (memory == MAP_FAILED) {
-      fail("external data `{}` of {} bytes cannot be mapped", location, mapping.size);
-    }
-    mapping.memory = std::shared_ptr<std::byte[]>(static_cast<std::byte*>(memory),
-                                                  [size](std::byte* start) { ::munmap(start, size); });
+  Mapping mapping;
+  try {
+    mapping.size = regular_file_size(file);
+    mapping.memory = map_file(file, 0, mapping.size);
+  } catch (const Error& error) {
+    fail("external data `{}` is no file that can be read: {}", location, error.what());
   }
   return mappings_.emplace(location, std::move(mapping)).first->second;
 }

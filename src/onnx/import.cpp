@@ -1,11 +1,11 @@
 // Bytes become messages; the rest is the importer's.
 #include <google/protobuf/io/coded_stream.h>
 
-#include <fstream>
 #include <limits>
 #include <set>
 
 #include "base/fail.h"
+#include "base/read_file.h"
 #include "onnx/importer.h"
 
 namespace tenon {
@@ -31,39 +31,45 @@ proto::ModelProto parse(std::string_view bytes) {
   return model;
 }
 
-std::string read_file(const std::filesystem::path& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
-    fail("there is no file `{}`", file.string());
+std::string read_model(const std::filesystem::path& file) {
+  return read_file(file, kMostBytes, ": weights beyond 2 GB belong into external data");
+}
+
+/// What export_onnx() wrote. Other programs may have kept it while they changed the model, so nothing depends on it.
+Bindings usual_sizes(const proto::ModelProto& model) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() == "tenon.usual") {
+      try {
+        return Bindings::parse(entry.value());
+      } catch (Error& error) {
+        throw std::move(error.note("in the model's metadata `tenon.usual`"));
+      }
+    }
   }
-  const auto size = std::filesystem::file_size(file, error);
-  std::ifstream stream(file, std::ios::binary);
-  if (error || !stream || size > static_cast<uintmax_t>(kMostBytes)) {
-    fail("`{}` cannot be read, or has more than 2 GB: weights beyond that belong into external data", file.string());
-  }
-  std::string bytes(size, '\0');
-  stream.read(bytes.data(), static_cast<std::streamsize>(size));
-  bytes.resize(static_cast<size_t>(stream.gcount()));
-  return bytes;
+  return {};
 }
 
 }  // namespace
 
 Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder, const OnnxOptions& options) {
   const proto::ModelProto model = parse(bytes);
+  if (options.usual != nullptr) {
+    *options.usual = usual_sizes(model);
+  }
   return importer::Importer(model, folder, options).run();
 }
 
 OnnxSignature onnx_signature(const std::filesystem::path& file) {
-  const proto::ModelProto model = parse(read_file(file));
+  const proto::ModelProto model = parse(read_model(file));
   std::set<std::string> constants;
   for (const auto& tensor : model.graph().initializer()) {
     constants.insert(tensor.name());
   }
+  const std::set<std::string> names = importer::plain_names(model.graph());
   OnnxSignature signature;
   for (const auto& input : model.graph().input()) {
     if (!constants.contains(input.name())) {
-      signature.inputs.push_back({input.name(), importer::declared_shape(input)});
+      signature.inputs.push_back({input.name(), importer::declared_shape(input, names)});
     }
   }
   for (const auto& output : model.graph().output()) {
@@ -74,7 +80,15 @@ OnnxSignature onnx_signature(const std::filesystem::path& file) {
 
 Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options) {
   const std::filesystem::path folder = file.parent_path();
-  return import_onnx_bytes(read_file(file), folder.empty() ? "." : folder, options);
+  const std::string bytes = read_model(file);
+  try {
+    return import_onnx_bytes(bytes, folder.empty() ? "." : folder, options);
+  } catch (const OnnxValueNeeded&) {
+    throw;  // a question, not a mistake in the file
+  } catch (Error& error) {
+    error.note(fmt::format("in the file `{}`", file.string()));
+    throw;
+  }
 }
 
 }  // namespace tenon

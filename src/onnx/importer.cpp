@@ -7,6 +7,7 @@
 #include "onnx/functions.h"
 #include "onnx/registry.h"
 #include "onnx/unsupported.h"
+#include "shape/extent_names.h"
 #include "tenon/ops.h"
 
 namespace tenon::importer {
@@ -17,11 +18,38 @@ constexpr int kMostAxes = 32;
 constexpr int kDeepestNesting = 64;
 constexpr int64_t kMostFunctionNodes = 100'000;  // functions that call functions multiply
 
-Axis to_axis(const proto::TensorShapeProto::Dimension& dimension) {
+/// The text as an expression whose names follow from sizes: all are known but for one, in which it is linear. `a-b` of
+/// unknown names is more likely a name with a dash.
+std::optional<Extent> solvable_expression(const std::string& text, const std::set<std::string>& names) {
+  Extent extent;
+  try {
+    extent = Extent::parse(text);
+    std::map<std::string, Extent, std::less<>> known;
+    std::vector<std::string> unknown;
+    for (const std::string& name : extent.names()) {
+      if (names.contains(name)) {
+        known.emplace(name, 2);
+      } else {
+        unknown.push_back(name);
+      }
+    }
+    const bool solvable =
+        unknown.empty() ? !known.empty() : unknown.size() == 1 && extent.substitute(known).linear_in(unknown[0]);
+    return solvable ? std::optional(extent) : std::nullopt;
+  } catch (const Error&) {  // it is something else
+    return {};
+  }
+}
+
+Axis to_axis(const proto::TensorShapeProto::Dimension& dimension, const std::set<std::string>& names) {
   if (dimension.has_dim_value() && dimension.dim_value() >= 0) {
     return dimension.dim_value();
   }
-  return dimension.dim_param().empty() ? Axis::anonymous() : Axis(Extent::name(dimension.dim_param()));
+  const std::string& text = dimension.dim_param();
+  if (text.empty()) {
+    return Axis::anonymous();
+  }
+  return Axis(solvable_expression(text, names).value_or(Extent::name(text)));
 }
 
 std::string describe(const proto::NodeProto& node) {
@@ -46,7 +74,19 @@ std::map<std::string, int, std::less<>> read_opsets(
 
 }  // namespace
 
-Shape declared_shape(const proto::ValueInfoProto& input) {
+std::set<std::string> plain_names(const proto::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.input()) {
+    for (const auto& dimension : input.type().tensor_type().shape().dim()) {
+      if (!dimension.dim_param().empty() && algebra::quoted_name(dimension.dim_param()) == dimension.dim_param()) {
+        names.insert(dimension.dim_param());
+      }
+    }
+  }
+  return names;
+}
+
+Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::string>& names) {
   if (!input.type().has_tensor_type()) {
     fail("input `{}` is not a tensor, which is not supported", input.name());
   }
@@ -60,7 +100,7 @@ Shape declared_shape(const proto::ValueInfoProto& input) {
   }
   std::vector<Axis> axes;
   for (const auto& dimension : type.shape().dim()) {
-    axes.push_back(to_axis(dimension));
+    axes.push_back(to_axis(dimension, names));
   }
   return {dtype, std::move(axes)};
 }
@@ -105,6 +145,7 @@ void Importer::read_initializers(const proto::GraphProto& graph) {
 }
 
 void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& inputs) {
+  const std::set<std::string> names = plain_names(graph);
   std::set<std::string> used;
   for (const auto& input : graph.input()) {
     if (scopes_.back().contains(input.name())) {
@@ -117,7 +158,7 @@ void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& i
     }
     graph_inputs_[input.name()] = true;
     const auto other = options_.shapes.find(input.name());
-    const Shape shape = other != options_.shapes.end() ? other->second : declared_shape(input);
+    const Shape shape = other != options_.shapes.end() ? other->second : declared_shape(input, names);
     used.insert(input.name());
     inputs.push_back(tenon::input(input.name(), shape));
     define(input.name(), inputs.back());
@@ -182,7 +223,8 @@ void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodePro
     try {
       run_node(node);
     } catch (Error& error) {
-      if (!error.has_notes()) {
+      // Some have a place already: the builder's, or that of a node in a body.
+      if (std::string_view(error.what()).find("at node \"") == std::string_view::npos) {
         error.note(fmt::format("at node \"{}\" ({})", describe(node), node.op_type()));
       }
       throw;

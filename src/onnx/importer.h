@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,8 +15,12 @@
 
 namespace tenon::importer {
 
-/// The shape of an input of a graph as the file declares it.
-Shape declared_shape(const proto::ValueInfoProto& input);
+/// The names of sizes (`dim_param`) of a graph's inputs that are single words.
+std::set<std::string> plain_names(const proto::GraphProto& graph);
+
+/// The shape of an input of a graph as the file declares it. A `dim_param` that is an expression is one where sizes of
+/// inputs decide all of its names; `names` are those that some size has alone.
+Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::string>& names);
 
 /// Walks a model node by node. One instance imports one model once. What operators need beyond their node is here.
 class Importer {

@@ -151,10 +151,16 @@ Results split_axis(const NodeCall& call) {
     const std::vector<int64_t> given = call.list_attribute("split");
     sizes.assign(given.begin(), given.end());
   }
+  const auto parts = static_cast<int64_t>(call.result_count());
+  if (const int64_t said = call.attribute("num_outputs", parts); said != parts) {
+    fail("num_outputs is {}, but the node has {} outputs", said, parts);
+  }
   if (!sizes.empty()) {
+    if (std::ssize(sizes) != parts) {
+      fail("{} sizes are given for {} outputs", sizes.size(), parts);
+    }
     return split(x, axis, sizes);
   }
-  const auto parts = call.attribute("num_outputs", static_cast<int64_t>(call.result_count()));
   return x.extent(axis).is_constant() ? split(x, axis, even_sizes(x.extent(axis), parts))
                                       : split_evenly(x, axis, parts);
 }

@@ -72,11 +72,20 @@ PoolOptions pool_options(const NodeCall& call, size_t position_axes) {
 Value with_kernel_shape(const NodeCall& call, const Value& w) {
   const std::vector<int64_t> sizes = call.list_attribute("kernel_shape");
   std::vector<Axis> axes = w.shape().axes();
-  if (sizes.empty() || sizes.size() + 2 != axes.size()) {
+  if (sizes.empty()) {
     return w;
+  }
+  const auto refuse = [&] {
+    fail("kernel_shape is [{}], but the weights are {}", fmt::join(sizes, ", "), w.shape().to_string());
+  };
+  if (sizes.size() + 2 != axes.size()) {
+    refuse();
   }
   bool changed = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!axes[i + 2].is_dynamic() && axes[i + 2].extent() != Extent(sizes[i])) {
+      refuse();
+    }
     if (axes[i + 2].is_dynamic()) {
       call.require_equal(axes[i + 2].extent(), sizes[i]);
       axes[i + 2] = sizes[i];

@@ -20,7 +20,7 @@ SlidingAttributes sliding_attributes(const NodeCall& call);
 ConvOptions conv_options(const NodeCall& call);
 PoolOptions pool_options(const NodeCall& call, size_t position_axes);
 
-/// `w` with position axes of the sizes that kernel_shape says, where they are symbolic.
+/// `w` with position axes of the sizes that kernel_shape says, where they are symbolic. Error where they are others.
 Value with_kernel_shape(const NodeCall& call, const Value& w);
 
 /// A vector [channel] beside [batch, channel, position...].

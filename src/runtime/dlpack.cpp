@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/fail.h"
 #include "runtime/operand.h"
 
@@ -40,6 +41,67 @@ Dtype dtype_of(const dlpack::DataType& type) {
   fail("a tensor of type code {} with {} bits and {} lanes has no dtype here", type.code, type.bits, type.lanes);
 }
 
+/// More than any library has; a larger number is not a rank but something else.
+constexpr int32_t kMostAxes = 64;
+
+/// Sizes and strides, without memory.
+StridedArray layout_of(const dlpack::Tensor& t, Dtype dtype) {
+  if (t.ndim < 0 || t.ndim > kMostAxes) {
+    fail("a tensor of {} axes; there are 0 to {}", t.ndim, kMostAxes);
+  }
+  if (t.ndim > 0 && t.shape == nullptr) {
+    fail("a tensor of {} axes without sizes: its shape is a null pointer", t.ndim);
+  }
+  StridedArray result;
+  result.dims.assign(t.shape, t.shape + t.ndim);
+  Array::require_memory(dtype, result.dims);
+  if (t.strides != nullptr) {
+    result.strides.assign(t.strides, t.strides + t.ndim);
+    return result;
+  }
+  result.strides.assign(result.dims.size(), 1);
+  const bool empty = std::ranges::find(result.dims, 0) != result.dims.end();  // then sizes may be anything beside it
+  for (size_t i = result.dims.size(); i-- > 1 && !empty;) {
+    result.strides[i - 1] = result.strides[i] * result.dims[i];
+  }
+  return result;
+}
+
+/// How many elements of memory there are before the first, and from it to the last.
+struct Reach {
+  int64_t before = 0;
+  int64_t from = 0;
+
+  int64_t count() const { return before + from; }
+};
+
+Reach reach_of(const StridedArray& array, Dtype dtype) {
+  if (std::ranges::find(array.dims, 0) != array.dims.end()) {
+    return {};
+  }
+  Reach reach{.before = 0, .from = 1};
+  for (size_t i = 0; i < array.dims.size(); ++i) {
+    const std::optional<int64_t> far = checked_mul(array.dims[i] - 1, array.strides[i]);
+    int64_t& side = far && *far < 0 ? reach.before : reach.from;
+    const std::optional<int64_t> sum = !far       ? std::nullopt
+                                       : *far < 0 ? checked_sub(side, *far)
+                                                  : checked_add(side, *far);
+    const std::optional<int64_t> bytes = sum ? checked_mul(*sum, 2 * static_cast<int64_t>(byte_size(dtype))) : sum;
+    if (!bytes) {
+      fail("a tensor of {}[{}] whose strides [{}] lead out of the address space", name(dtype),
+           fmt::join(array.dims, ", "), fmt::join(array.strides, ", "));
+    }
+    side = *sum;
+  }
+  return reach;
+}
+
+void release(dlpack::ManagedTensor* tensor) {
+  if (tensor->deleter != nullptr) {
+    tensor->deleter(tensor);
+  }
+}
+
 /// What keeps a tensor of ours alive.
 struct Shared {
   dlpack::ManagedTensor managed;
@@ -49,42 +111,40 @@ struct Shared {
 }  // namespace
 
 StridedArray from_dlpack(dlpack::ManagedTensor* tensor) {
+  if (tensor == nullptr) {
+    fail("there is no tensor: a null pointer was given");
+  }
   const dlpack::Tensor& t = tensor->tensor;
   if (t.device.type != kCpu) {
     fail("a tensor on device {} of type {} is not in the CPU's memory", t.device.id, t.device.type);
   }
   const Dtype dtype = dtype_of(t.dtype);
-  StridedArray result;
-  result.dims.assign(t.shape, t.shape + t.ndim);
-  Array::require_memory(dtype, result.dims);
-  if (t.strides != nullptr) {
-    result.strides.assign(t.strides, t.strides + t.ndim);
-  } else {
-    result.strides.assign(result.dims.size(), 1);
-    for (size_t i = result.dims.size(); i-- > 1;) {
-      result.strides[i - 1] = result.strides[i] * result.dims[i];
-    }
-  }
-  std::byte* const first = static_cast<std::byte*>(t.data) + t.byte_offset;
   const auto element = static_cast<int64_t>(byte_size(dtype));
-  if (reinterpret_cast<uintptr_t>(first) % static_cast<uintptr_t>(element) != 0) {
+  StridedArray result = layout_of(t, dtype);
+  const Reach reach = reach_of(result, dtype);
+  if (t.data == nullptr && reach.count() > 0) {
+    fail("a tensor of {}[{}] without memory: its data is a null pointer", name(dtype), fmt::join(result.dims, ", "));
+  }
+  if (t.data == nullptr) {
+    result.base = Array(dtype, {0});
+    release(tensor);
+    return result;
+  }
+  const auto address = reinterpret_cast<uintptr_t>(t.data);
+  const uintptr_t first = address + t.byte_offset;
+  const auto before = static_cast<uintptr_t>(reach.before * element);
+  if (t.byte_offset > UINTPTR_MAX - address || before > first ||
+      static_cast<uintptr_t>(reach.count() * element) > UINTPTR_MAX - (first - before)) {
+    fail("a tensor of {}[{}] whose byte offset of {} leads out of the address space", name(dtype),
+         fmt::join(result.dims, ", "), t.byte_offset);
+  }
+  if (first % static_cast<uintptr_t>(element) != 0) {
     fail("a tensor of {} at an address that {} does not divide", name(dtype), element);
   }
-  int64_t before = 0;  // elements in front of the first, and from it to the last
-  int64_t after = 1;
-  const bool empty = std::ranges::find(result.dims, 0) != result.dims.end();
-  for (size_t i = 0; i < result.dims.size() && !empty; ++i) {
-    const int64_t reach = (result.dims[i] - 1) * result.strides[i];
-    (reach < 0 ? before : after) += reach < 0 ? -reach : reach;
-  }
-  const int64_t count = empty ? 0 : before + after;
-  result.offset = before;
-  std::shared_ptr<std::byte[]> memory(first - before * element, [tensor](std::byte*) {
-    if (tensor->deleter != nullptr) {
-      tensor->deleter(tensor);
-    }
-  });
-  result.base = Array::adopt(dtype, {count}, std::move(memory));
+  result.offset = reach.before;
+  std::byte* const begin = static_cast<std::byte*>(t.data) + static_cast<std::ptrdiff_t>(t.byte_offset) - before;
+  std::shared_ptr<std::byte[]> memory(begin, [tensor](std::byte*) { release(tensor); });
+  result.base = Array::adopt(dtype, {reach.count()}, std::move(memory));
   return result;
 }
 

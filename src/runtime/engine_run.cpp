@@ -25,6 +25,10 @@ void describe(std::vector<Operand>& operands, std::span<const TensorView> views,
 
 template <class Finish>
 auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions& options, const Finish& finish) {
+  if (options.threads < 0) {
+    fail("RunOptions::threads is {}; it is the most threads that a run may use, and 0 stands for all of the machine's",
+         options.threads);
+  }
   const SpecializationCache::Pointer s = find(state.key, Unbound{state.inputs, options.bindings});
   Execution execution(context_, *s, state, donated);
   const Executor executor = options.threads == 1 || pool_.size() == 1 ? execute_inline : execute_parallel;

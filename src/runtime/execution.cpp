@@ -51,6 +51,10 @@ void Execution::check_outputs() const {
            fmt::join(s_.values_of(c_.plan.outputs[i].dims), ", "), s_.bindings.to_string(), name(given.dtype),
            fmt::join(given.dims, ", "));
     }
+    if (!given.is_injective()) {
+      fail("output `{}`: elements of the memory that was given for [{}] with strides [{}] lie on one another",
+           declared.name, fmt::join(given.dims, ", "), fmt::join(given.strides, ", "));
+    }
   }
 }
 

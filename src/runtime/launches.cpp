@@ -19,8 +19,19 @@ bool has_long_rows(const Plan& plan, const Specialization& s, const PartPlan& pa
   return s.value(plan.kernels[static_cast<size_t>(part.kernel)].scratch) > kMostScratch;
 }
 
+/// It would walk over rows without elements, and there may be any number of those.
+bool has_nothing_to_write(const Plan& plan, const Specialization& s, const PartPlan& part) {
+  const std::span writes = std::span(plan.writes).subspan(part.writes.first, part.writes.count);
+  return !writes.empty() && std::ranges::all_of(writes, [&](int slot) {
+    return s.value(plan.slots[static_cast<size_t>(slot)].elements) == 0;
+  });
+}
+
 /// Whether the part runs at all: not when another takes its place.
 bool is_chosen(const Plan& plan, const Specialization& s, const PartPlan& part) {
+  if (has_nothing_to_write(plan, s, part)) {
+    return false;
+  }
   if (part.long_rows_of >= 0) {
     return has_long_rows(plan, s, plan.parts[static_cast<size_t>(part.long_rows_of)]);
   }

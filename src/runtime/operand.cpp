@@ -1,6 +1,7 @@
 #include "runtime/operand.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -63,6 +64,24 @@ int64_t Operand::size() const {
 bool Operand::is_plain() const {
   const uintptr_t below = byte_size(dtype) - 1;  // element sizes are powers of two
   return (reinterpret_cast<uintptr_t>(data) & below) == 0 && (is_row_major(dims, strides) || size() == 0);
+}
+
+bool Operand::is_injective() const {
+  if (strides.empty() || size() == 0) {
+    return true;
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t below = 0;  // what smaller strides reach; of equal ones the later counts as smaller
+    for (size_t j = 0; j < dims.size(); ++j) {
+      const bool smaller = std::abs(strides[j]) < std::abs(strides[i]) || (strides[j] == strides[i] && j > i) ||
+                           (strides[j] == -strides[i] && j > i);
+      below += smaller && dims[j] > 1 ? (dims[j] - 1) * std::abs(strides[j]) : 0;
+    }
+    if (dims[i] > 1 && below >= std::abs(strides[i])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Operand operand_of(const Array& array) {

@@ -21,6 +21,9 @@ struct Operand {
   int64_t size() const;
   /// Whether kernels can use the memory as it is: rows without gaps, at an address that the element's size divides.
   bool is_plain() const;
+  /// Whether no two elements share memory: each stride steps over all that the smaller ones reach. Rows that lie in the
+  /// gaps of others are not recognised.
+  bool is_injective() const;
 };
 
 Operand operand_of(const Array& array);

@@ -178,7 +178,8 @@ class Planner {
     const loops::Kernel& kernel = program_.kernels[index(part.kernel)];
     TENON_CHECK(part.buffers.size() == kernel.buffers.size(), "kernel `{}`: {} buffers for {}", kernel.name,
                 part.buffers.size(), kernel.buffers.size());
-    const PartPlan plan{.kernel = part.kernel, .step = at, .first_argument = plan_.arguments.size()};
+    PartPlan plan{.kernel = part.kernel, .step = at, .first_argument = plan_.arguments.size()};
+    plan.writes = add_writes(kernel, part);
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const loops::Buffer& buffer = kernel.buffers[i];
       switch (buffer.role) {
@@ -197,6 +198,18 @@ class Planner {
       plan_.arguments.push_back(part.buffers[i]);
     }
     return plan;
+  }
+
+  /// A lookup may fail, which is an effect too.
+  Span add_writes(const loops::Kernel& kernel, const Part& part) {
+    Span writes{.first = count(plan_.writes)};
+    for (size_t i = 0; i < kernel.buffers.size() && kernel.sites.empty(); ++i) {
+      if (kernel.buffers[i].role == loops::Role::output) {
+        plan_.writes.push_back(part.buffers[i]);
+      }
+    }
+    writes.count = count(plan_.writes) - writes.first;
+    return writes;
   }
 
   /// Lifetimes come from what steps declare, so a part must stay within that.

@@ -51,6 +51,7 @@ struct PartPlan {
   int long_rows = -1;         // the part that runs instead when this one's scratch is too large
   int long_rows_of = -1;      // ... and the other way round
   size_t first_argument = 0;  // in Plan::arguments, one for each buffer of the kernel
+  Span writes = {};           // of Plan::writes; none where it does more than write, so that it always runs
 };
 
 struct StepPlan {
@@ -72,6 +73,7 @@ struct Plan {
   ExtentProgram program;       // of extents
   std::vector<Slot> slots;     // the program's buffers, then partial ones
   std::vector<int> arguments;  // of all parts: slots, -1 for scratch
+  std::vector<int> writes;     // slots
   std::vector<ExtentId> sizes;
   std::vector<PhasePlan> phases;
   std::vector<KernelPlan> kernels;

@@ -276,8 +276,12 @@ void Fusion::fuse_siblings() {
 double Fusion::bytes(const Value& value) const {
   double total = static_cast<double>(byte_size(value.dtype()));
   for (const Axis& axis : value.shape().axes()) {  // a product of all might leave 64 bits
-    total *= static_cast<double>(
-        axis.extent().evaluate([](std::string_view) { return static_cast<int64_t>(kNominalSize); }));
+    try {
+      total *= static_cast<double>(
+          axis.extent().evaluate([](std::string_view) { return static_cast<int64_t>(kNominalSize); }));
+    } catch (const Error&) {  // beyond 64 bits here, which it need not be when it is bound
+      return std::numeric_limits<double>::infinity();
+    }
   }
   return total;
 }

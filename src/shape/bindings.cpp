@@ -100,7 +100,7 @@ Bindings Bindings::parse(std::string_view text) {
     const auto [stop, status] = std::from_chars(text.data() + value, text.data() + end, size);
     const size_t after = skip_blanks(text, static_cast<size_t>(stop - text.data()));
     if (value >= end || status != std::errc() || after != end) {
-      fail_at(text, value, fmt::format("expected a size for `{}`", *name));
+      fail_at(text, value, fmt::format("expected a size for `{}`, an integer from 0 to 9223372036854775807", *name));
     }
     result.set(*name, size);
     at = skip_blanks(text, end + 1);

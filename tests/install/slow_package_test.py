@@ -52,8 +52,7 @@ class Package(unittest.TestCase):
         flags = f"-fsanitize={sanitizers}" if sanitizers else ""
         try:
             run("cmake", "-S", project, "-B", project / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}",
-                f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}", f"-DCMAKE_CXX_FLAGS={flags}",
-                "-DCMAKE_CXX_STANDARD=20")
+                f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}", f"-DCMAKE_CXX_FLAGS={flags}")
             run("cmake", "--build", project / "build")
         except subprocess.CalledProcessError as error:
             self.fail(error.stdout + error.stderr)

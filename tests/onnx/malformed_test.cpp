@@ -268,7 +268,8 @@ TEST_F(OnnxExternal, SizesAreChecked) {
   EXPECT_EQ(import_with("weights.bin", "0", "12"), "tensor `w` has 12 bytes, must have 16");
   EXPECT_EQ(import_with("none.bin"), "external data `none.bin` cannot be opened: No such file or directory");
   fs::create_directory(folder_ / "model" / "folder.bin");
-  EXPECT_EQ(import_with("folder.bin"), "external data `folder.bin` is no file that can be read");
+  EXPECT_EQ(import_with("folder.bin"), "external data `folder.bin` is no file that can be read: `" +
+                                           (folder_ / "model" / "folder.bin").string() + "` is a folder, not a file");
 }
 
 }  // namespace

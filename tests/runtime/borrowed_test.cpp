@@ -1,4 +1,6 @@
 // Memory of the caller's: inputs that are lent, outputs that are written where the caller wants them.
+#include <fmt/ranges.h>
+
 #include <cstring>
 #include <numeric>
 
@@ -45,6 +47,36 @@ TEST(Borrowed, OtherStridesAndAddressesAreCopied) {
   std::vector<std::byte> odd(1 + 8 * sizeof(float));
   std::memcpy(odd.data() + 1, x.data(), 8 * sizeof(float));
   EXPECT_EQ(run({.data = odd.data() + 1, .dims = {2, 4}}), "f32[2, 4] {1, 3, 5, 7, 9, 11, 13, 15}");
+}
+
+TEST(Borrowed, ElementsOfAnOutputMustNotLieOnOneAnother) {
+  const Executable executable = affine_program();
+  std::vector<float> x = counting(8);
+  std::vector<float> y(64, -1);
+  const TensorView in{.data = x.data(), .dims = {2, 4}};
+  const auto run = [&](std::vector<int64_t> strides) {
+    const TensorView out{.data = y.data() + 32, .dims = {2, 4}, .strides = std::move(strides)};
+    executable.run_into(std::span(&in, 1), std::span(&out, 1));
+  };
+  for (const std::vector<int64_t>& strides :
+       std::vector<std::vector<int64_t>>{{4, 0}, {0, 1}, {3, 1}, {1, 1}, {-3, 1}, {1, -1}, {-1, 1}}) {
+    EXPECT_EQ(error_text([&] { run(strides); }),
+              fmt::format("output `y`: elements of the memory that was given for [2, 4] with strides [{}] lie on one "
+                          "another",
+                          fmt::join(strides, ", ")));
+  }
+  for (const std::vector<int64_t>& strides :
+       std::vector<std::vector<int64_t>>{{4, 1}, {1, 2}, {-4, 1}, {9, -2}, {-1, -2}}) {
+    run(strides);
+    EXPECT_EQ(y[static_cast<size_t>(32 + strides[0] + 3 * strides[1])], 15);
+  }
+}
+
+TEST(Borrowed, ThreadsBelowNone) {
+  const Executable executable = affine_program();
+  EXPECT_EQ(
+      error_text([&] { executable.run({Array(f32, {1, 4})}, {.threads = -1}); }),
+      "RunOptions::threads is -1; it is the most threads that a run may use, and 0 stands for all of the machine's");
 }
 
 TEST(Borrowed, MistakesAreNamed) {

@@ -69,6 +69,57 @@ TEST(DlPack, MistakesLeaveTheTensorToTheCaller) {
   EXPECT_EQ(foreign.released, 0);
 }
 
+TEST(DlPack, NothingWhereSomethingShouldBe) {
+  EXPECT_EQ(error_text([&] { from_dlpack(nullptr); }), "there is no tensor: a null pointer was given");
+  Foreign foreign({2, 2}, {});
+  dlpack::Tensor& tensor = foreign.managed.tensor;
+  const auto error = [&] { return error_text([&] { from_dlpack(&foreign.managed); }); };
+  tensor.shape = nullptr;
+  EXPECT_EQ(error(), "a tensor of 2 axes without sizes: its shape is a null pointer");
+  tensor.shape = foreign.shape.data();
+  tensor.data = nullptr;
+  EXPECT_EQ(error(), "a tensor of f32[2, 2] without memory: its data is a null pointer");
+  EXPECT_EQ(foreign.released, 0);
+  foreign.shape[1] = 0;
+  EXPECT_EQ(from_dlpack(&foreign.managed).contiguous().to_string(), "f32[2, 0] {}");
+  EXPECT_EQ(foreign.released, 1);
+  tensor.ndim = 0;
+  tensor.shape = nullptr;
+  tensor.data = foreign.memory.data();
+  foreign.managed.deleter = nullptr;
+  EXPECT_EQ(from_dlpack(&foreign.managed).contiguous().to_string(), "f32[] {0}");
+}
+
+TEST(DlPack, NumbersThatCannotBe) {
+  Foreign foreign({2, 2}, {});
+  dlpack::Tensor& tensor = foreign.managed.tensor;
+  const auto error = [&] { return error_text([&] { from_dlpack(&foreign.managed); }); };
+  tensor.ndim = -1;
+  EXPECT_EQ(error(), "a tensor of -1 axes; there are 0 to 64");
+  tensor.ndim = 1 << 30;
+  EXPECT_EQ(error(), "a tensor of 1073741824 axes; there are 0 to 64");
+  tensor.ndim = 2;
+  foreign.shape = {2, -3};
+  tensor.shape = foreign.shape.data();
+  EXPECT_EQ(error(), "an array cannot have a negative size: f32[2, -3]");
+  tensor.strides = foreign.shape.data();
+  EXPECT_EQ(error(), "an array cannot have a negative size: f32[2, -3]");
+  foreign.shape = {2, 2};
+  foreign.strides = {INT64_MAX, 1};
+  tensor.shape = foreign.shape.data();
+  tensor.strides = foreign.strides.data();
+  EXPECT_EQ(error(), "a tensor of f32[2, 2] whose strides [9223372036854775807, 1] lead out of the address space");
+  foreign.strides = {-(INT64_C(1) << 60), 1};
+  EXPECT_EQ(error(), "a tensor of f32[2, 2] whose strides [-1152921504606846976, 1] lead out of the address space");
+  tensor.strides = nullptr;
+  tensor.byte_offset = UINT64_MAX - 3;
+  EXPECT_EQ(error(), "a tensor of f32[2, 2] whose byte offset of 18446744073709551612 leads out of the address space");
+  tensor.byte_offset = 0;
+  tensor.dtype.lanes = 4;
+  EXPECT_EQ(error(), "a tensor of type code 2 with 32 bits and 4 lanes has no dtype here");
+  EXPECT_EQ(foreign.released, 0);
+}
+
 TEST(DlPack, GoesOutAndComesBack) {
   for (int i = 0; i < kDtypeCount; ++i) {
     const Array array(static_cast<Dtype>(i), {2, 3});

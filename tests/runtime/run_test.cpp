@@ -119,6 +119,17 @@ TEST(Run, PhasesPartialsAndScratch) {
   }
 }
 
+TEST(Run, RowsWithoutElementsCostNothing) {
+  const Executable rows = program_of(softmax_case().kernel).executable();
+  const Bindings sizes{{"rows", int64_t{1} << 50}, {"cols", 0}};
+  EXPECT_EQ(rows.run({Array(f32, {0})}, {.threads = 1, .bindings = sizes})[0].size(), 0);
+
+  const loops::Kernel sums = column_sums_case().kernel;  // of no rows: a sum of nothing is still written
+  const Array y = program_of(sums).executable().run({Array(f32, {0}), Array(f32, {0})},
+                                                    {.threads = 1, .bindings = {{"rows", 0}, {"cols", 3}}})[0];
+  EXPECT_EQ(y.to_string(), "f32[3] {0, 1, 2}");
+}
+
 TEST(Run, OutputsThatAreViewsStayViews) {
   ProgramBuilder program("views");
   const int x = program.input("x", shape(f32, "n", 4));

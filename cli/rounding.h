@@ -1,0 +1,19 @@
+// What rounding may leave of a graph's results.
+#pragma once
+
+#include <vector>
+
+#include "tenon/bindings.h"
+#include "tenon/graph.h"
+
+namespace tenon {
+
+/// For each output, the error relative to its largest element that a right computation may have against one in f64.
+/// Integers: none. f32: 1e-4, f64: 1e-10. Where halves are on the way, more: each operation whose result is a half
+/// rounds by its epsilon, so the longest chain of them gives so many epsilons, and a sum of n terms may cancel all but
+/// one part in sqrt(n) of what they were:
+///   epsilon * (chain + sqrt(n)), n of the longest sum behind the first half; epsilon: 2^-10 for f16, 2^-7 for bf16
+/// and at most a half.
+std::vector<double> rounding_bounds(const Graph& graph, const Bindings& bindings);
+
+}  // namespace tenon

@@ -1,0 +1,68 @@
+"""Ctrl-C: the command ends at once, with status 130 and without a word."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+COMMAND = os.environ["TENON_COMMAND"]
+# Long in the middle of one run: a chain of large products.
+LONG = """graph long(x: f32[n, n]) {
+  a = matmul(x, x)
+  b = matmul(sin(a), x)
+  c = matmul(sin(b), x)
+  d = matmul(sin(c), x)
+  return y=matmul(sin(d), x)
+}
+"""
+
+
+def catches_interrupts(process):
+    """Whether the command has come so far that it handles the signal."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return True  # ended, or no /proc here: the assertions decide
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
+
+
+class Interrupt(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.model = Path(folder.name) / "long.graph"
+        self.model.write_text(LONG, encoding="utf-8")
+
+    def interrupt(self, *words, after):
+        with subprocess.Popen([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            while not catches_interrupts(process):
+                time.sleep(0.01)
+            time.sleep(after)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, err), (130, ""), words)
+        return out
+
+    def test_every_long_verb(self):
+        for after in (0, 0.3, 1.5):
+            self.interrupt("run", self.model, "--bind", "n=5000", after=after)
+            self.interrupt("check", self.model, "--bind", "n=5000", after=after)
+            self.interrupt("bench", self.model, "--bind", "n=5000", after=after)
+
+    def test_between_runs(self):
+        self.interrupt("run", self.model, "--bind", "n=2", "--repeat", "1000000000", after=0.5)
+
+    def test_ignored_where_the_caller_ignores_it(self):
+        command = f"trap '' INT; exec {COMMAND} models"
+        with subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        self.assertIn(process.returncode, (0, -signal.SIGINT))  # sh itself may be hit before its trap
+
+
+if __name__ == "__main__":
+    unittest.main()
