@@ -149,7 +149,9 @@ std::string zsh_script() {
     }
     text += " ;;\n";
   }
-  return text + "  esac\n}\ncompdef _tenon tenon\n";
+  // Sourced, it says what it completes; as a file of $fpath it is the function itself, called for the first time.
+  return text +
+         "  esac\n}\nif [ \"$funcstack[1]\" = _tenon ]; then\n  _tenon \"$@\"\nelse\n  compdef _tenon tenon\nfi\n";
 }
 
 std::string fish_script() {
@@ -158,14 +160,18 @@ std::string fish_script() {
     text +=
         fmt::format("complete -c tenon -n __fish_use_subcommand -a {} -d '{}'\n", verb->name, quoted(verb->doc, "\\'"));
     const std::string inside = fmt::format("complete -c tenon -n '__fish_seen_subcommand_from {}'", verb->name);
-    const auto arguments = [](const Offer& offer) {
-      const bool files = offer.kind == Kind::files || offer.kind == Kind::folders || offer.files_too;
-      return fmt::format("{}{}", files ? " -F" : "",
+    const auto has_files = [](const Offer& offer) {
+      return offer.kind == Kind::files || offer.kind == Kind::folders || offer.files_too;
+    };
+    const auto arguments = [&](const Offer& offer) {
+      return fmt::format("{}{}", has_files(offer) ? " -F" : "",
                          offer.words.empty() ? "" : fmt::format(" -a '{}'", fmt::join(offer.words, " ")));
     };
     for (const Option& option : options_of(*verb)) {
-      text += fmt::format("{} -l {}{}{} -d '{}'\n", inside, option.name.substr(2), option.value.empty() ? "" : " -x",
-                          arguments(offer_for(option.value)), quoted(option.doc, "\\'"));
+      const Offer offer = offer_for(option.value);
+      const std::string_view takes = option.value.empty() ? "" : has_files(offer) ? " -r" : " -x";
+      text += fmt::format("{} -l {}{}{} -d '{}'\n", inside, option.name.substr(2), takes, arguments(offer),
+                          quoted(option.doc, "\\'"));
     }
     if (!verb->words.empty()) {
       text += fmt::format("{}{}\n", inside, arguments(offer_for_words(*verb)));

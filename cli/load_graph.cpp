@@ -42,14 +42,16 @@ Graph read_text(const std::string& path) {
 #ifdef TENON_WITH_ONNX
 
 /// The value that an import needs, as the user gave it.
-Array value_of(const std::string& name, const LoadGraphOptions& options) {
+Array value_of(const std::string& name, const LoadGraphOptions& options, const Bindings& usual) {
   for (const std::string& word : options.inputs) {
     if (word.starts_with(name + '=') && word.ends_with(".npy")) {
       return read_npy(word.substr(name.size() + 1));
     }
   }
-  if (const auto size = options.sizes.find(name)) {
-    return Array::from<int64_t>({}, {*size});
+  for (const Bindings* sizes : {&options.sizes, &usual}) {
+    if (const auto size = sizes->find(name)) {
+      return Array::from<int64_t>({}, {*size});
+    }
   }
   fail("the value of input `{}` decides a shape of the model; give it: --input {}=FILE.npy, or for a scalar --bind {}",
        name, shell_word(name), shell_word(algebra::quoted_name(name) + "=SIZE"));
@@ -70,15 +72,15 @@ Bindings only_names_of(const Graph& graph, const Bindings& usual) {
 GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   OnnxOptions known;
   GraphModel model;
+  Bindings usual;
+  known.usual = &usual;
   while (true) {
     try {
-      Bindings usual;
-      known.usual = &usual;
       model.graph = import_onnx(path, known);
       model.typical = only_names_of(model.graph, usual);
       return model;
     } catch (const OnnxValueNeeded& needed) {
-      known.values.emplace(needed.input(), value_of(needed.input(), options));
+      known.values.emplace(needed.input(), value_of(needed.input(), options, usual));
       model.decided.push_back(needed.input());
     }
   }

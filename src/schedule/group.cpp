@@ -10,6 +10,25 @@
 namespace tenon {
 namespace {
 
+/// Beyond so many steps none are joined: what waits for what takes a bit for each pair.
+constexpr size_t kMostJoined = size_t{1} << 15;
+
+class StepSet {
+ public:
+  explicit StepSet(size_t count) : words_((count + 63) / 64, 0) {}
+
+  bool contains(size_t step) const { return (words_[step / 64] >> (step % 64) & 1) != 0; }
+  void insert(size_t step) { words_[step / 64] |= uint64_t{1} << (step % 64); }
+  void insert(const StepSet& other) {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      words_[i] |= other.words_[i];
+    }
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
 /// Steps and what must run before each, while equal kernels are moved side by side.
 class StepOrder {
  public:
@@ -17,15 +36,35 @@ class StepOrder {
 
   void add_edge(size_t from, size_t to) { before_[to].insert(from); }
 
-  /// Run both as one step, unless one has to wait for the other.
+  /// Run a step that runs alone with `into` and those that were joined to it, unless one has to wait for the other. All
+  /// edges have been added.
   bool try_join(size_t into, size_t step) {
-    const std::vector<size_t> saved = joined_;
-    joined_[step] = into;
-    if (order().size() == before_.size()) {
-      return true;
+    if (before_.size() > kMostJoined) {
+      return false;
     }
-    joined_ = saved;
-    return false;
+    if (waits_for_.empty()) {
+      find_waits();
+    }
+    if (waits_for_[into].contains(step) || waits_for_[step].contains(into)) {
+      return false;
+    }
+    joined_[step] = into;
+    StepSet ours = waits_for_[into];
+    ours.insert(waits_for_[step]);
+    StepSet with_us = ours;
+    for (size_t i = 0; i < joined_.size(); ++i) {
+      if (joined_[i] == into) {
+        with_us.insert(i);
+      }
+    }
+    for (size_t i = 0; i < joined_.size(); ++i) {
+      if (joined_[i] == into) {
+        waits_for_[i] = ours;
+      } else if (waits_for_[i].contains(into) || waits_for_[i].contains(step)) {
+        waits_for_[i].insert(with_us);
+      }
+    }
+    return true;
   }
 
   size_t leader(size_t step) const { return joined_[step]; }
@@ -70,8 +109,21 @@ class StepOrder {
   }
 
  private:
+  void find_waits() {
+    waits_for_.assign(before_.size(), StepSet(before_.size()));
+    const std::vector<size_t> all = order();
+    TENON_CHECK(all.size() == before_.size(), "steps that wait for each other");
+    for (const size_t step : all) {
+      for (const size_t from : before_[step]) {
+        waits_for_[step].insert(waits_for_[from]);
+        waits_for_[step].insert(from);
+      }
+    }
+  }
+
   std::vector<std::set<size_t>> before_;
-  std::vector<size_t> joined_;  // the step that each runs with: itself, or an earlier one
+  std::vector<StepSet> waits_for_;  // through any number of others; all or none of those that run as one
+  std::vector<size_t> joined_;      // the step that each runs with: itself, or an earlier one
 };
 
 /// Kernels with equal signatures do the same to different arrays.

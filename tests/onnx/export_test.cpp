@@ -1,13 +1,19 @@
 // Exported graphs are valid models, and what comes back from them computes the same.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
+#include "base/mapped_file.h"
 #include "onnx/export/round_trip.h"
 #include "support/arrays.h"
 #include "support/error_text.h"
 #include "support/model_cases.h"
 #include "support/random_graph.h"
+#include "tenon/onnx.h"
 #include "tenon/onnx_export.h"
 #include "tenon/tenon.h"
 
@@ -243,7 +249,94 @@ TEST(Export, KeepsNamesOfAxesAndTensors) {
   const Graph again = round_trip(parse_graph("graph f(x: f32[batch, 16*rows]) { return y=exp(x) }"));
   EXPECT_EQ(again.outputs()[0].name, "y");
   EXPECT_EQ(again.inputs()[0].shape().axis(0).to_string(), "batch");
-  EXPECT_EQ(again.inputs()[0].shape().axis(1).name(), "16*rows");
+  EXPECT_EQ(again.inputs()[0].shape().extent(1), 16 * Extent::name("rows"));
+}
+
+TEST(Export, UsualSizesGoWithTheModel) {
+  const Graph graph = parse_graph("graph f(x: f32[batch, seq]) { return y=exp(x) }");
+  const Bindings usual{{"batch", 8}, {"seq", 77}};
+  Bindings read{{"other", 1}};
+  import_onnx_bytes(export_onnx_bytes(graph, {.usual = usual}), {}, {.usual = &read});
+  EXPECT_EQ(read, usual);
+  import_onnx_bytes(export_onnx_bytes(graph), {}, {.usual = &read});
+  EXPECT_EQ(read, Bindings());
+}
+
+/// Files of its own, gone at the end.
+class ExportExternal : public testing::Test {
+ protected:
+  ExportExternal() { std::filesystem::create_directories(folder_); }
+  ~ExportExternal() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("tenon_export_" + std::to_string(::getpid()));
+  std::filesystem::path file_ = folder_ / "model.onnx";
+};
+
+/// Whether the address lies in memory that is mapped from the file.
+bool is_mapped_from(const void* address, const std::filesystem::path& file) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    char dash = 0;
+    std::istringstream(line) >> std::hex >> begin >> dash >> end;
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    if (at >= begin && at < end) {
+      return line.ends_with(" " + std::filesystem::canonical(file).string());
+    }
+  }
+  return false;
+}
+
+Graph with_table() {
+  std::mt19937_64 rng(1);
+  const Value table = constant(random_array(f32, {100, 16}, rng));
+  const Value small = constant(random_array(f32, {16}, rng));
+  const Value x = input("x", shape(f32, "n", 16));
+  return {"f", {x}, {{"y", matmul(x + small, transpose(table))}, {"table", table}}};
+}
+
+TEST_F(ExportExternal, WeightsAreMappedAndNeverCopied) {
+  const Graph graph = with_table();
+  export_onnx(graph, file_, {.external_data = true});
+  EXPECT_LT(std::filesystem::file_size(file_), 2000U);
+  EXPECT_EQ(std::filesystem::file_size(file_.string() + ".data"), 6400U) << "the small one stays in the model";
+  const Graph again = import_onnx(file_);
+  const Executable executable = compile(again, {.disk_cache = false});
+  std::mt19937_64 rng(2);
+  const Array x = random_array(f32, {3, 16}, rng);
+  const std::vector<StridedArray> results = executable.run_views({x});
+  EXPECT_TRUE(is_mapped_from(results[1].base.data(), file_.string() + ".data"));
+  const std::vector<Array> wanted = interpret(graph, {x});
+  EXPECT_TRUE(same(results[1].contiguous(), wanted[1]));
+  EXPECT_TRUE(close(results[0].contiguous(), wanted[0], 1e-5, 1e-5));
+}
+
+TEST_F(ExportExternal, OverTheFileThatTheWeightsComeFrom) {
+  const Graph graph = with_table();
+  export_onnx(graph, file_, {.external_data = true});
+  const Graph mapped = import_onnx(file_);
+  export_onnx(mapped, file_, {.external_data = true});
+  std::mt19937_64 rng(2);
+  const Array x = random_array(f32, {3, 16}, rng);
+  EXPECT_TRUE(same(interpret(import_onnx(file_), {x})[1], interpret(graph, {x})[1]));
+}
+
+TEST_F(ExportExternal, NeededBeyondTwoGigabytes) {
+  const int64_t rows = int64_t{600} << 20;
+  const std::filesystem::path zeros = folder_ / "zeros";
+  std::ofstream(zeros).close();
+  std::filesystem::resize_file(zeros, static_cast<uintmax_t>(4 * rows));  // without blocks on the disk
+  const Value large = constant(Array::adopt(f32, {rows}, map_file(zeros, 0, 4 * rows)));
+  const Value x = input("x", shape(f32));
+  const Graph graph("f", {x}, {{"y", x + slice_axis(large, 0, 5, 6)}});
+  EXPECT_EQ(
+      error_text([&] { export_onnx(graph, file_); }),
+      "graph `f` has 2516582400 bytes of constants, and an ONNX file holds less than 2 GiB; the rest belongs into "
+      "external data");
+  EXPECT_EQ(error_text([&] { export_onnx_bytes(graph, {.external_data = true}); }),
+            "external data lies beside a file, and the bytes of a model are none: export_onnx() writes both");
 }
 
 TEST(Export, WritesAnOperatorForWhatIsOne) {

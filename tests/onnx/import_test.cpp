@@ -41,6 +41,73 @@ TEST(OnnxImport, NamesOfSizesAreAxes) {
   EXPECT_EQ(operations(graph), Names{"relu"});
 }
 
+TEST(OnnxImport, ExpressionsOfNamesAreSizes) {
+  const auto shapes = [](const std::vector<std::string>& params) {
+    ModelBuilder model;
+    auto& shape = *model.input("x", "f32[1]").mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape.clear_dim();
+    for (const std::string& param : params) {
+      shape.add_dim()->set_dim_param(param);
+    }
+    model.node("Relu", {"x"}, {"y"});
+    model.output("y");
+    const Graph graph = imported(model);
+    return graph.inputs()[0].shape().to_string();
+  };
+  EXPECT_EQ(shapes({"2*batch", "seq+1"}), "f32[2*batch, seq+1]");
+  EXPECT_EQ(shapes({"past + seq", "seq"}), "f32[past+seq, seq]");
+  EXPECT_EQ(shapes({"a*b", "a", "b"}), "f32[a*b, a, b]");
+  // Nothing would tell what these names are: they stay names themselves, as do texts that are something else.
+  EXPECT_EQ(shapes({"batch-size", "n*n"}), "f32[`batch-size`, `n*n`]");
+  EXPECT_EQ(shapes({"floor(n/2)", "128", "a b", "mod"}), "f32[`floor(n/2)`, `128`, `a b`, `mod`]");
+}
+
+TEST(OnnxImport, AModelWithSizesThatAreExpressionsBindsTheirNames) {
+  ModelBuilder model;
+  auto& x = model.input("x", "f32[1]");
+  x.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("2*n");
+  model.input("y", "f32[n]");
+  model.node("Concat", {"x", "y"}, {"z"}, {attribute("axis", int64_t{0})});
+  model.output("z");
+  const Graph graph = imported(model);
+  EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[3*n]");
+  EXPECT_EQ(interpret(graph, {Array(f32, {4}), Array(f32, {2})})[0].dims(), std::vector<int64_t>{6});
+  EXPECT_NE(error_text([&] { interpret(graph, {Array(f32, {4}), Array(f32, {3})}); }), "no error");
+}
+
+TEST(OnnxImport, RemaindersOfSizesHaveTheSignOfTheDivisor) {
+  for (const bool fmod : {false, true}) {
+    ModelBuilder model;
+    model.input("x", "f32[n]");
+    model.constant("a", ints({-7, 7, -7, 7, 6}));
+    model.constant("b", ints({3, -3, -3, 3, -3}));
+    model.node("Mod", {"a", "b"}, {"rest"}, {attribute("fmod", int64_t{fmod})});
+    model.constant("ten", ints({10}));
+    model.node("Add", {"rest", "ten"}, {"to"});
+    model.node("ConstantOfShape", {"to"}, {"y"});
+    model.output("y");
+    EXPECT_EQ(imported(model).outputs()[0].value.shape().to_string(),
+              fmod ? "f32[9, 11, 9, 11, 10]" : "f32[12, 8, 9, 11, 10]");
+  }
+}
+
+TEST(OnnxImport, ReshapesOfNothing) {
+  const auto reshaped = [](const std::string& from, const std::vector<int64_t>& to, bool allowzero) {
+    ModelBuilder model;
+    model.input("x", from);
+    model.constant("to", ints(to));
+    model.node("Reshape", {"x", "to"}, {"y"}, {attribute("allowzero", int64_t{allowzero})});
+    model.output("y");
+    std::string shape;
+    const std::string error = error_text([&] { shape = imported(model).outputs()[0].value.shape().to_string(); });
+    return error == "no error" ? shape : error;
+  };
+  EXPECT_EQ(reshaped("f32[3, 0, col]", {3, 0}, true), "f32[3, 0]");
+  EXPECT_EQ(reshaped("f32[3, 0, col]", {0, 5}, true), "f32[0, 5]");
+  EXPECT_EQ(reshaped("f32[3, 0, col]", {0, 0, 0}, false), "f32[3, 0, col]");
+  EXPECT_NE(reshaped("f32[3, 2]", {3, 2, 0}, false).find("at node \"Reshape -> y\""), std::string::npos);
+}
+
 TEST(OnnxImport, NamesThatMeetAreOne) {
   ModelBuilder model;
   model.input("a", "f32[batch]");

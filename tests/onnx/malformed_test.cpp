@@ -1,4 +1,5 @@
 // Files that are wrong: one clear error each, soon, and in little memory.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -190,6 +191,48 @@ TEST(OnnxMalformed, ListsThatDoNotFit) {
                   .find("strides, dilations and pads are given for 1 axes, the input has 2 behind the channels"),
               std::string::npos);
   }
+}
+
+TEST(OnnxMalformed, KernelsOfOtherSizesThanTheWeights) {
+  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{{3, 2}, {2}, {2, 2, 2}}) {
+    ModelBuilder model;
+    model.input("x", "f32[1, 1, 8, 8]");
+    model.constant("w", Array(f32, {1, 1, 2, 2}));
+    model.node("Conv", {"x", "w"}, {"y"}, {attribute("kernel_shape", sizes)});
+    model.output("y");
+    EXPECT_EQ(refusal(model.bytes()), fmt::format("kernel_shape is [{}], but the weights are f32[1, 1, 2, 2]\n"
+                                                  "  at node \"Conv -> y\" (Conv)",
+                                                  fmt::join(sizes, ", ")));
+  }
+}
+
+TEST(OnnxMalformed, SplitsIntoAnotherNumberOfParts) {
+  ModelBuilder model(18);
+  model.input("x", "f32[6]");
+  model.node("Split", {"x"}, {"a", "b"}, {attribute("num_outputs", int64_t{3})});
+  model.output("a");
+  EXPECT_EQ(refusal(model.bytes()), "num_outputs is 3, but the node has 2 outputs\n  at node \"Split -> a\" (Split)");
+  ModelBuilder by_sizes;
+  by_sizes.input("x", "f32[6]");
+  by_sizes.constant("sizes", Array::from<int64_t>({3}, {1, 2, 3}));
+  by_sizes.node("Split", {"x", "sizes"}, {"a", "b"});
+  by_sizes.output("a");
+  EXPECT_EQ(refusal(by_sizes.bytes()), "3 sizes are given for 2 outputs\n  at node \"Split -> a\" (Split)");
+}
+
+TEST(OnnxMalformed, SizesBeyond64BitsNameTheNode) {
+  ModelBuilder model;
+  model.input("x", "f32[n]");
+  model.constant("huge", Array::from<int64_t>({1}, {int64_t{1} << 62}));
+  model.node("Tile", {"x", "huge"}, {"a"});
+  model.node("Tile", {"a", "huge"}, {"y"});
+  model.output("y");
+  const std::string text = refusal(model.bytes());
+  EXPECT_NE(text.find("at node \"Tile -> y\""), std::string::npos) << text;
+  const fs::path file = fs::temp_directory_path() / fmt::format("tenon_malformed_{}.onnx", ::getpid());
+  std::ofstream(file, std::ios::binary) << model.bytes();
+  EXPECT_EQ(error_text([&] { import_onnx(file); }), text + "\n  in the file `" + file.string() + "`");
+  fs::remove(file);
 }
 
 TEST(OnnxMalformed, MissingParts) {
