@@ -90,6 +90,10 @@ class Npy(unittest.TestCase):
         self.refuses(npy("", "", data, header="[('descr', '<f4')]\n"), "header is not what NumPy writes")
         self.refuses(npy("", "", data, header="{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }"), "header")
         self.refuses(npy("", "", data, header="{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2, 3), }"), "header")
+        self.refuses(npy("", "", data, header="{'descr': '<f4', 'shape': (2, 3), }"), "header")
+        self.refuses(npy("", "", data, header="{'descr': '<f4', 'descr': '<f4', 'shape': (2, 3), }"), "one descr")
+        self.refuses(npy("", "", data, header="{'descr': '<f4', 'shape': (9, 9), 'shape': (2, 3), 'fortran_order': False}"),
+                     "one descr")
         self.refuses(npy("<f4", f"({2**62}, {2**62})", data), "24 bytes follow")
         self.refuses(npy("<f4", f"({2**80}, 3)", data), "header")
         self.refuses(b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "a header of 4294967295 bytes")
