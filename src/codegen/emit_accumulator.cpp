@@ -152,6 +152,20 @@ Partial halve(Emission& e, const loops::Accumulator& accumulator, const Partial&
                  {half(partial.value, upper), half(partial.position, upper)});
 }
 
+/// The largest or smallest float of all lanes: whether one is NaN is asked once, beside the steps from half to half and
+/// not within each.
+llvm::Value* extreme_lane(Emission& e, const loops::Accumulator& accumulator, llvm::Value* lanes) {
+  llvm::Value* const any_nan = e.b.CreateOrReduce(e.b.CreateFCmpUNO(lanes, lanes));
+  const llvm::IRBuilderBase::FastMathFlagGuard restore(e.b);
+  llvm::FastMathFlags ordered;
+  ordered.setNoNaNs();
+  e.b.setFastMathFlags(ordered);
+  llvm::Value* const extreme =
+      accumulator.op == ReduceOp::max ? e.b.CreateFPMaxReduce(lanes) : e.b.CreateFPMinReduce(lanes);
+  e.b.clearFastMathFlags();
+  return e.b.CreateSelect(any_nan, llvm::ConstantFP::getNaN(extreme->getType()), extreme);
+}
+
 /// All slots as one scalar: widest first, each folded to the width of the next.
 Partial fold(Emission& e, int index) {
   const loops::Accumulator& accumulator = what_is(e, index);
@@ -160,7 +174,12 @@ Partial fold(Emission& e, int index) {
   std::ranges::sort(slots, std::ranges::greater{}, &OpenAccumulator::Slot::lanes);
   Partial total = read(e, slots[0]);
   unsigned lanes = slots[0].lanes;
+  const bool is_extreme = accumulator.op == ReduceOp::max || accumulator.op == ReduceOp::min;
   const auto narrow_to = [&](unsigned wanted) {
+    if (wanted == 0 && lanes > 1 && is_extreme && total.value->getType()->isFPOrFPVectorTy()) {
+      total.value = extreme_lane(e, accumulator, total.value);
+      lanes = 0;
+    }
     for (; lanes > std::max(wanted, 1u); lanes /= 2)
       total = halve(e, accumulator, total, lanes);
     if (wanted == 0 && lanes == 1) {

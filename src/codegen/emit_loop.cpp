@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/llvm_emission.h"
+#include "codegen/llvm_math.h"
 #include "codegen/llvm_scalar.h"
 #include "codegen/vector_plan.h"
 
@@ -25,6 +26,11 @@ llvm::Value* compute(Emission& e, const loops::Value& value) {
       llvm::Value* const mask = compare_positions(e, what.prim, affine(0)->at, affine(1)->at);
       if (mask != nullptr) return mask;
     }
+  }
+  if (what.prim == Prim::div && compute_dtype(what.operand_dtype) == Dtype::f32 && e.target.fma &&
+      is_vector(operand(0)) && !is_vector(operand(1))) {
+    const EmitContext& context = e.scalar_context;
+    return div_by_one_f32({&context, operand(0)}, {&context, operand(1)}).value;
   }
   std::vector<llvm::Value*> operands;
   bool lanes = false;

@@ -22,8 +22,20 @@ void prefetch(Emission& e, const Prefetch& what) {
     llvm::Value* const enough = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bytes, e.b.getInt64(kNearest));
     return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, enough, e.b.getInt64(kFarthest));
   });
-  llvm::Value* const first = e.b.CreateGEP(e.b.getInt8Ty(), address_of(e, what.buffer, what.at).first, ahead);
-  for (uint64_t at = 0; at < e.vector.lanes * size; at += kLine) {
+  llvm::Value* first = e.b.CreateGEP(e.b.getInt8Ty(), address_of(e, what.buffer, what.at).first, ahead);
+  const auto parts = static_cast<uint64_t>(what.parts);
+  if (parts > 1) {
+    // The lanes stand at a position of the row; the part's own position moves that much slower.
+    llvm::Value* const start = e.in_block(e.entry, [&] {
+      llvm::Value* const row = e.b.CreateNSWMul(extent(e, e.axis(e.vector.axis).extent), e.b.getInt64(size));
+      return e.b.CreateNSWMul(e.b.CreateUDiv(row, e.b.getInt64(parts)), e.b.getInt64(static_cast<uint64_t>(what.part)));
+    });
+    llvm::Value* const at = e.axes[static_cast<size_t>(e.vector.axis)];
+    llvm::Value* const too_far =
+        e.b.CreateUDiv(e.b.CreateNSWMul(at, e.b.getInt64(size * (parts - 1))), e.b.getInt64(parts));
+    first = e.b.CreateGEP(e.b.getInt8Ty(), first, e.b.CreateNSWSub(start, too_far));
+  }
+  for (uint64_t at = 0; at * parts < e.vector.lanes * size; at += kLine) {
     llvm::Value* const line = e.b.CreateConstGEP1_64(e.b.getInt8Ty(), first, at);
     llvm::Value* const write = e.b.getInt32(what.writes ? 1 : 0);
     llvm::Value* const locality = e.b.getInt32(3);  // the first cache

@@ -1,10 +1,14 @@
 #include "codegen/llvm_lanes.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "base/fail.h"
 #include "codegen/lane_functions.h"
@@ -121,6 +125,31 @@ Lanes to_single(Lanes x) {
 }
 Lanes low_words(Lanes x) {
   return x.with(x.builder().CreateTrunc(bits(x).value, with_lanes_of(x.type(), x.builder().getInt32Ty())));
+}
+
+bool has_times_power_of_two(Lanes x) {
+  return x.context->options.scale && x.type()->getScalarType()->isFloatTy() && lane_count(x.type()) % 16 == 0 &&
+         lane_count(x.type()) > 0;
+}
+
+Lanes times_power_of_two(Lanes x, Lanes k) {
+  Build& b = x.builder();
+  constexpr unsigned kWidth = 16;
+  const unsigned lanes = lane_count(x.type());
+  llvm::Type* const type = llvm::FixedVectorType::get(b.getFloatTy(), kWidth);
+  llvm::Value* const all = b.getInt16(0xffff);
+  llvm::Value* const as_set = b.getInt32(4);  // the rounding that is in force
+  std::vector<llvm::Value*> pieces;
+  for (unsigned at = 0; at < lanes; at += kWidth) {
+    std::vector<int> which(kWidth);
+    std::iota(which.begin(), which.end(), static_cast<int>(at));
+    const auto piece = [&](Lanes whole) {
+      return lanes == kWidth ? whole.value : b.CreateShuffleVector(whole.value, which);
+    };
+    pieces.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                       {piece(x), piece(k), llvm::Constant::getNullValue(type), all, as_set}));
+  }
+  return x.with(llvm::concatenateVectors(b, pieces));
 }
 
 Lanes replace_rarely(Lanes mask, Lanes fast, const std::function<Lanes()>& slow) {

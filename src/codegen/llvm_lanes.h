@@ -14,11 +14,15 @@ namespace tenon::codegen {
 
 /// What emitted arithmetic may rely on. Results may differ in their last bits with and without fma.
 struct MathOptions {
-  bool fma = false;  // multiply and add with one rounding
-  bool f16 = false;  // f16 to f32 and back by instructions
+  bool fma = false;    // multiply and add with one rounding
+  bool f16 = false;    // f16 to f32 and back by instructions
+  bool scale = false;  // vectors of 16 floats times powers of two by one instruction
 };
 
-inline MathOptions math_options(const Target& target) { return {.fma = target.fma, .f16 = target.f16_convert}; }
+inline MathOptions math_options(const Target& target) {
+  const bool is_x86 = target.triple.starts_with("x86_64");
+  return {.fma = target.fma, .f16 = target.f16_convert, .scale = is_x86 && target.vector_bits == 512};
+}
 
 /// Where code goes. The builder must insert at the end of a block that has no terminator yet: some functions end it and
 /// leave the builder in a new one. Its fast-math flags must be clear.
@@ -128,6 +132,11 @@ Lanes fnma(Lanes a, N b, Lanes c) {
 }
 /// c[0] + c[1] x + c[2] x^2 ...
 Lanes polynomial(Lanes x, std::span<const double> coefficients);
+
+/// Whether times_power_of_two() may be called for x.
+bool has_times_power_of_two(Lanes x);
+/// x * 2^k for floats k that are integers, rounded once.
+Lanes times_power_of_two(Lanes x, Lanes k);
 
 Lanes abs(Lanes x);
 Lanes floor(Lanes x);

@@ -19,13 +19,14 @@ constexpr auto kExpm1 = std::to_array({0x1p-1, 0x1.5554b2p-3, 0x1.5554c8p-5, 0x1
 
 struct Reduced {
   Lanes shifted;  // kShift + bias + k
+  Lanes power;    // k
   Lanes rest;
 };
 
 Reduced reduce(Lanes x, int bias) {
   const Lanes shifted = fma(x, kLog2E, number(x, kShift + bias));
   const Lanes k = shifted - (kShift + bias);
-  return {shifted, fnma(k, kLn2Low, fnma(k, kLn2High, x))};
+  return {shifted, k, fnma(k, kLn2Low, fnma(k, kLn2High, x))};
 }
 
 Lanes expm1_of_rest(Lanes r) { return fma(r * r, polynomial(r, kExpm1), r); }
@@ -42,7 +43,7 @@ Lanes exp_f32(Lanes x) {
   // Beyond these limits the result is 0 or infinity, and comes out so.
   const Reduced to = reduce(at_most(at_least(x, -104), 89), 254);
   const Lanes p = fma(fma(polynomial(to.rest, kExp), to.rest, 1.0), to.rest, 1.0);
-  return scale_by_power(p, bits(to.shifted));
+  return has_times_power_of_two(p) ? times_power_of_two(p, to.power) : scale_by_power(p, bits(to.shifted));
 }
 
 Lanes expm1_moderate(Lanes x) {

@@ -12,6 +12,9 @@ namespace {
 
 /// More streams at once than this are left to the processor.
 constexpr size_t kStreams = 4;
+/// Of a row, to be shared among loops: a step of four vectors fetches a line of each.
+constexpr int kParts = 4;
+constexpr int kStepCost = 3;
 
 /// What the loop reads and writes side by side and anew in every iteration of the loop `around` it.
 void add_streams(const Kernel& kernel, const loops::Loop& loop, int around, bool alone,
@@ -58,15 +61,44 @@ class Planner {
  private:
   void plan_rows(const std::vector<const loops::Loop*>& rows, int around) {
     const bool alone = rows.size() == 1;
-    const loops::Loop* const host =
-        *std::max_element(rows.begin() + (alone ? 0 : 1), rows.end(), [&](const loops::Loop* a, const loops::Loop* b) {
-          return block_cost(kernel_, a->body) < block_cost(kernel_, b->body);
-        });
+    const loops::Loop* const dearest =
+        *std::ranges::max_element(rows, {}, [&](const loops::Loop* each) { return block_cost(kernel_, each->body); });
     std::vector<Prefetch> streams;
+    std::vector<const loops::Loop*> hosts;
     for (const loops::Loop* each : rows) {
-      if (each->axis == host->axis) add_streams(kernel_, *each, around, alone, streams);
+      if (each->axis != dearest->axis) continue;
+      add_streams(kernel_, *each, around, alone, streams);
+      hosts.push_back(each);
     }
-    if (!streams.empty() && streams.size() <= kStreams) plan.emplace(host, std::move(streams));
+    if (streams.empty() || streams.size() > kStreams) return;
+    if (hosts.size() == 1) {
+      plan.emplace(hosts[0], std::move(streams));
+    } else {
+      share_out(streams, hosts);
+    }
+  }
+
+  /// Every stream in parts, and the parts in order to the loops, so that each has done its share of them when it has
+  /// done its share of the work.
+  void share_out(const std::vector<Prefetch>& streams, const std::vector<const loops::Loop*>& hosts) {
+    // What a step of a loop takes beside its statements counts too: cheap loops are not free.
+    const auto cost = [&](const loops::Loop* each) { return block_cost(kernel_, each->body) + kStepCost; };
+    int all = 0;
+    for (const loops::Loop* each : hosts) {
+      all += cost(each);
+    }
+    const int parts = static_cast<int>(streams.size()) * kParts;
+    int done = 0;
+    int shared = 0;
+    for (const loops::Loop* each : hosts) {
+      done += cost(each);
+      for (const int until = (done * parts + all / 2) / all; shared < until; ++shared) {
+        Prefetch prefetch = streams[static_cast<size_t>(shared / kParts)];
+        prefetch.part = shared % kParts;
+        prefetch.parts = kParts;
+        plan[each].push_back(std::move(prefetch));
+      }
+    }
   }
 
   const Kernel& kernel_;

@@ -15,6 +15,9 @@ struct Prefetch {
   loops::Affine at;
   Extent ahead;
   bool writes = false;
+  /// Of the row that the loop runs over, the one of so many equal parts: a loop's whole run fetches that much.
+  int part = 0;
+  int parts = 1;
 
   friend bool operator==(const Prefetch&, const Prefetch&) = default;
 };
@@ -23,10 +26,12 @@ struct Prefetch {
 using PrefetchPlan = std::unordered_map<const loops::Loop*, std::vector<Prefetch>>;
 
 /// Several loops over one row leave memory idle while they compute, and it takes a while to get going at the next row:
-/// so the dearest of them, past the first, fetches what the next row needs. A loop on its own fetches a little ahead:
-/// processors do that too, but they stop at the end of a page.
+/// so they fetch what the next row needs, each in proportion to the time it takes, lest one of them waits for memory
+/// while it has nothing to do in the others. A loop on its own fetches a little ahead: processors do that too, but they
+/// stop at the end of a page.
 ///   before: loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max) }
-///   after:  loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max), prefetch x[i + 1, j] }
+///   after:  loop j { max= x[i, j], prefetch x[i + 1, j / 4] }
+///           loop j { sum= exp(x[i, j] - max), prefetch x[i + 1, n / 4 + j / 4], ... }
 PrefetchPlan plan_prefetches(const loops::Kernel& kernel);
 
 }  // namespace tenon::codegen

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "codegen/native_kernel.h"
 #include "support/loop_kernels.h"
@@ -21,19 +24,26 @@ const loops::Loop& nth_loop(const loops::Block& block, int n) {
   throw std::out_of_range("no such loop");
 }
 
-TEST(PrefetchPlan, TheDearestOfSeveralLoopsFetchesTheNextRow) {
+TEST(PrefetchPlan, SeveralLoopsShareWhatTheNextRowNeeds) {
   const loops::Kernel kernel = softmax_case().kernel;
   const PrefetchPlan plan = plan_prefetches(kernel);
-  ASSERT_EQ(plan.size(), 1u);
-  const loops::Loop& exponentials = nth_loop(kernel.phases[0].body, 1);
-  ASSERT_TRUE(plan.contains(&exponentials));
-  const std::vector<Prefetch>& fetched = plan.at(&exponentials);
-  ASSERT_EQ(fetched.size(), 2u);
-  EXPECT_EQ(kernel.buffers[static_cast<size_t>(fetched[0].buffer)].role, loops::Role::input);
-  EXPECT_EQ(fetched[0].ahead, Extent::name("cols"));
-  EXPECT_FALSE(fetched[0].writes);
-  EXPECT_EQ(kernel.buffers[static_cast<size_t>(fetched[1].buffer)].role, loops::Role::output);
-  EXPECT_TRUE(fetched[1].writes);
+  std::map<std::pair<int, int>, int> times;  // by buffer and part
+  size_t most = 0;
+  for (int i = 0; i < 3; ++i) {
+    const loops::Loop& loop = nth_loop(kernel.phases[0].body, i);
+    ASSERT_TRUE(plan.contains(&loop)) << "loop " << i << " leaves memory idle";
+    most = std::max(most, plan.at(&loop).size());
+    for (const Prefetch& each : plan.at(&loop)) {
+      EXPECT_EQ(each.ahead, Extent::name("cols"));
+      EXPECT_EQ(each.writes, kernel.buffers[static_cast<size_t>(each.buffer)].role == loops::Role::output);
+      EXPECT_EQ(each.parts, 4);
+      ++times[{each.buffer, each.part}];
+    }
+  }
+  EXPECT_EQ(plan.at(&nth_loop(kernel.phases[0].body, 1)).size(), most) << "exponentials take longest";
+  EXPECT_EQ(times.size(), 8u) << "four parts of what is read, four of what is written";
+  for (const auto& [part, count] : times)
+    EXPECT_EQ(count, 1) << "buffer " << part.first << ", part " << part.second;
 }
 
 TEST(PrefetchPlan, ALoopOnItsOwnFetchesAsNearAsHelps) {
