@@ -56,6 +56,7 @@ class Verifier {
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) {  // scratch belongs to one iteration of one phase
       written_[i] = written_[i] && kernel_.buffers[i].role != Role::scratch;
     }
+    writes_.clear();
     check_block(phase.body);
     for (const int axis : phase.grid) {
       at(bound_, axis) = false;
@@ -89,7 +90,7 @@ class Verifier {
     check_use(store.value);
     require(compute_dtype(at(kernel_.values, store.value).dtype) == compute_dtype(buffer.dtype),
             "a {} is stored in a buffer of {}", name(at(kernel_.values, store.value).dtype), name(buffer.dtype));
-    at(written_, store.buffer) = true;
+    note_written(store.buffer, store.at);
   }
 
   void check(const Accumulate& accumulate) {
@@ -129,7 +130,9 @@ class Verifier {
     const bool outside = vectorized_;
     vectorized_ = outside || axis.vectorized;
     at(bound_, loop.axis) = true;
+    const size_t first_write = writes_.size();
     check_block(loop.body);
+    forget_rows(loop.axis, first_write);
     at(bound_, loop.axis) = false;
     vectorized_ = outside;
 
@@ -163,7 +166,23 @@ class Verifier {
         require(counter < 0 || at(bound_, counter), "the axis that counts tiles of axis {} is not bound outside", axis);
       }
     }
-    at(written_, product.tile.buffer) = true;
+    note_written(product.tile.buffer, product.tile.at, product.adds_after);
+  }
+
+  void note_written(int buffer, const Affine& address, int counts = -1) {
+    at(written_, buffer) = true;
+    writes_.push_back({buffer, &address, counts});
+  }
+
+  /// What a loop left in scratch at addresses that do not depend on its axis is that of its last iteration alone.
+  void forget_rows(int axis, size_t first_write) {
+    for (size_t i = first_write; i < writes_.size(); ++i) {
+      const Write& write = writes_[i];
+      if (at(kernel_.buffers, write.buffer).role == Role::scratch && write.counts != axis &&
+          std::ranges::find(write.address->terms, axis, &Term::axis) == write.address->terms.end()) {
+        at(written_, write.buffer) = false;
+      }
+    }
   }
 
   void check_operand(const Matrix& matrix) const {
@@ -254,13 +273,20 @@ class Verifier {
 
   Dtype register_dtype(int value) const { return compute_dtype(at(kernel_.values, value).dtype); }
 
+  struct Write {
+    int buffer = 0;
+    const Affine* address = nullptr;
+    int counts = -1;  // the axis whose iterations add to what is written
+  };
+
   const Kernel& kernel_;
   const Statement* here_ = nullptr;
   std::vector<bool> bound_;    // axes
   std::vector<bool> visible_;  // values, in an open block
   std::vector<bool> open_;     // accumulators whose loop runs
   std::vector<bool> fed_;
-  std::vector<bool> written_;  // buffers
+  std::vector<bool> written_;  // buffers: what is read there now was written
+  std::vector<Write> writes_;  // of the phase, in order
   bool vectorized_ = false;
 };
 

@@ -53,8 +53,7 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   require_chain(draft);
   const bool has_products = !tiled.products.empty();
   choose_vector_axes(draft, has_products ? tiled.around : grid, has_products);
-  // Beside products, several nests run over the same rows: what one of them keeps must not be read by another.
-  TreeBuilder tree(draft, request.keep_rows && !has_products);
+  TreeBuilder tree(draft, request.keep_rows);
   if (has_products) {
     tree.add_phase(tiled.grid, tiled.stores, tiled.products);
     nest.product_loops = draft.kernel.phases.back().grid.size();

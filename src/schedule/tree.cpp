@@ -80,6 +80,7 @@ void TreeBuilder::leaf(const Task& task) {
     define(accumulator.position);
   }
   open_.back().block.push_back({loops::Accumulate{reduction.accumulator}});
+  running_[task.index] = Running::fed;
 }
 
 void TreeBuilder::block(AxisSet bound, std::vector<Task> tasks) {
@@ -99,10 +100,7 @@ void TreeBuilder::block(AxisSet bound, std::vector<Task> tasks) {
       kept = keep_for(nests, i, bound);
     }
     open_nest(bound, nests[i]);
-    if (kept.empty()) {
-      continue;
-    }
-    for (size_t j = i + 1; j < nests.size(); ++j) {
+    for (size_t j = i + 1; j < nests.size() && !kept.empty(); ++j) {
       for (const Task& task : nests[j].tasks) {
         if (task.is_store) {
           int& value = draft_.stores[task.index].value;
@@ -122,6 +120,7 @@ void TreeBuilder::block(AxisSet bound, std::vector<Task> tasks) {
         keeping_[now].insert(keeping_[now].end(), places.begin(), places.end());
       }
     }
+    forget_rows(bound);
   }
 }
 
@@ -145,6 +144,7 @@ void TreeBuilder::open_nest(AxisSet bound, const Nest& nest) {
     task.remaining &= ~first;
     if (task.begins) {
       begins.push_back(draft_.reductions[task.index].accumulator);
+      running_[task.index] = Running::begun;
       task.begins = false;
     }
   }
@@ -158,6 +158,7 @@ void TreeBuilder::open_nest(AxisSet bound, const Nest& nest) {
   for (const Task& task : nest.tasks) {
     if (task.begins) {
       const int result = draft_.reductions[task.index].result;
+      running_.erase(task.index);
       open_.back().defined.insert(result);
       keep(result, open_.back());
     }
@@ -218,7 +219,7 @@ void TreeBuilder::add_products(AxisSet grid, std::span<const DraftProduct> produ
       stores.erase(ready.begin(), ready.end());
     }
     product(grid, products[i], beside);
-    forget_rows();
+    forget_rows(grid);
   }
 }
 

@@ -1,6 +1,7 @@
 // Puts the loops of a draft into order: phases, nests of loops, and what is defined where.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -30,8 +31,9 @@ class TreeBuilder {
   /// axes and the insides of tiles, which are loops.
   void add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products = {});
 
-  /// Rows that a phase kept are gone with it: what reads them computes them again in the next.
-  void forget_rows();
+  /// Rows that loops inside of `bound`, or a whole phase, kept are gone with them: what reads them computes them again
+  /// in the next.
+  void forget_rows(std::optional<AxisSet> bound = {});
 
   /// A value that is dear to compute and is computed more often than it has elements; or nothing.
   const std::string& repeats() const { return repeats_; }
@@ -48,6 +50,8 @@ class TreeBuilder {
     AxisSet loops = 0;
     std::vector<Task> tasks;
   };
+  /// A reduction whose loop is open.
+  enum class Running : uint8_t { begun, fed };
   struct Kept {
     int buffer = 0;
     loops::Affine at;
@@ -83,6 +87,7 @@ class TreeBuilder {
   std::vector<Scope> open_;
   std::unordered_map<int, std::vector<Kept>> keeping_;  // values that are stored in scratch as soon as they are defined
   std::unordered_map<size_t, int> rewritten_;           // reductions that read scratch: their inputs before
+  std::unordered_map<size_t, Running> running_;         // by index into Draft::reductions
   std::string repeats_;
 };
 

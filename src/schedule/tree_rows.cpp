@@ -101,21 +101,30 @@ std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nest
   return loads;
 }
 
-void TreeBuilder::forget_rows() {
-  if (rewritten_.empty()) {
+void TreeBuilder::forget_rows(std::optional<AxisSet> bound) {
+  const auto is_gone = [&](size_t i) {
+    return rewritten_.contains(i) && (!bound || !is_subset(draft_.reductions[i].level, *bound));
+  };
+  if (std::ranges::none_of(rewritten_, [&](const auto& each) { return is_gone(each.first); })) {
     return;
   }
-  // Those that read scratch are taken by the phases that are written, so fresh ones take their places; the same for all
+  // Those that read scratch are taken by the loops that are written, so fresh ones take their places; the same for all
   // that depend on them, which come later in the list.
   std::unordered_map<int, int> fresh;
   for (size_t i = 0; i < draft_.reductions.size(); ++i) {
     DraftReduction& reduction = draft_.reductions[i];
+    const auto running = running_.find(i);
+    if (is_defined(reduction.result) || (running != running_.end() && running->second == Running::fed)) {
+      continue;
+    }
     loops::Accumulator accumulator = draft_.accumulator(reduction);
-    const auto original = rewritten_.find(i);
-    const int input = original == rewritten_.end() ? accumulator.input : original->second;
     const int now = accumulator.input;
-    accumulator.input = replaced(draft_, input, fresh);
+    accumulator.input = replaced(draft_, is_gone(i) ? rewritten_.at(i) : now, fresh);
     if (accumulator.input == now) {
+      continue;
+    }
+    if (running != running_.end()) {
+      draft_.accumulator(reduction) = accumulator;
       continue;
     }
     reduction.accumulator = static_cast<int>(draft_.kernel.accumulators.size());
@@ -128,7 +137,7 @@ void TreeBuilder::forget_rows() {
   for (DraftStore& store : draft_.stores) {
     store.value = replaced(draft_, store.value, fresh);
   }
-  rewritten_.clear();
+  std::erase_if(rewritten_, [&](const auto& each) { return is_gone(each.first); });
 }
 
 }  // namespace tenon
