@@ -176,9 +176,13 @@ class Verifier {
 
   /// What a loop left in scratch at addresses that do not depend on its axis is that of its last iteration alone.
   void forget_rows(int axis, size_t first_write) {
+    if (at(kernel_.axes, axis).extent == Extent(1)) {
+      return;  // it is the only one, and addresses leave it out
+    }
     for (size_t i = first_write; i < writes_.size(); ++i) {
       const Write& write = writes_[i];
-      if (at(kernel_.buffers, write.buffer).role == Role::scratch && write.counts != axis &&
+      const Buffer& buffer = at(kernel_.buffers, write.buffer);
+      if (buffer.role == Role::scratch && buffer.elements != Extent(0) && write.counts != axis &&
           std::ranges::find(write.address->terms, axis, &Term::axis) == write.address->terms.end()) {
         at(written_, write.buffer) = false;
       }

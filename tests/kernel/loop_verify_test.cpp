@@ -180,6 +180,29 @@ TEST(LoopVerify, BuffersAreUsedByRole) {
   EXPECT_EQ(partial.complaint(), "no complaint");
 }
 
+TEST(LoopVerify, RowsInScratchAreReadInTheIterationThatWroteThem) {
+  const auto kernel_with = [](bool after) {
+    Broken b;
+    const int s = b.k.buffer(f32, Role::scratch, 8);
+    const auto row = affine({{b.c, 1}});
+    const auto read = [&] { b.k.loop(b.c, [&] { b.k.store(b.y, row, b.k.load(s, row)); }); };
+    b.k.phase({}, [&] {
+      b.k.loop(b.r, [&] {
+        b.k.loop(b.c, [&] { b.k.store(s, row, b.k.load(b.x, b.at)); });
+        if (!after) {
+          read();
+        }
+      });
+      if (after) {
+        read();
+      }
+    });
+    return b.complaint();
+  };
+  EXPECT_EQ(kernel_with(false), "no complaint");
+  EXPECT_COMPLAINT(kernel_with(true), "the buffer is read before it is written");
+}
+
 TEST(LoopVerify, TilesAndVectors) {
   Broken outside;
   const int t = outside.k.tile("t", 2, outside.r, 4, false);
