@@ -71,6 +71,29 @@ Choice best(const Draft& draft, const std::vector<Access>& all, AxisSet among, A
   return choice;
 }
 
+/// An axis of loops that stand around others, whose lanes each run those loops on their own: where elements lie side by
+/// side along neither the innermost loops nor the grid, such as the pixels of a convolution that are also summed.
+Choice best_between(const Draft& draft, const std::vector<Access>& all, const std::vector<AxisSet>& nests,
+                    AxisSet around) {
+  Choice choice;
+  for (const AxisSet nest : nests) {
+    const Choice here = best(draft, all, nest & around, nest);
+    if (here.axis < 0 || (choice.axis >= 0 && here.gain <= choice.gain)) {
+      continue;
+    }
+    // One choice for all loops: those that do not run over the axis must run inside of it.
+    const auto is_covered = [&](AxisSet other) {
+      return contains(other, here.axis) || std::ranges::any_of(draft.reductions, [&](const DraftReduction& reduction) {
+               return is_subset(other, reduction.axes) && contains(reduction.level, here.axis);
+             });
+    };
+    if (std::ranges::all_of(nests, is_covered)) {
+      choice = here;
+    }
+  }
+  return choice;
+}
+
 }  // namespace
 
 void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
@@ -107,6 +130,17 @@ void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
       chosen |= axis_bit(choice.axis);
       inner_gain += choice.gain;
       inner.push_back(choice);
+    }
+  }
+  if (const Choice between = best_between(draft, all, nests, around & ~grid);
+      !inside_only && between.axis >= 0 && between.gain >= inner_gain) {
+    AxisSet inside = 0;
+    for (const AxisSet nest : nests) {
+      inside |= contains(nest, between.axis) ? nest : 0;
+    }
+    if (outer.axis < 0 || between.gain > gain(draft, all, outer.axis, inside)) {
+      draft.axis(between.axis).vectorized = true;
+      return;
     }
   }
   if (inside_only || outer.axis < 0 || (!nests.empty() && inner_gain >= outer.gain)) {
