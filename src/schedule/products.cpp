@@ -14,6 +14,7 @@ namespace {
 /// that is stored first. With kProductScratchBytes, all scratch of a kernel is about a megabyte at most.
 constexpr int64_t kRows = 192;
 constexpr int64_t kRowsOfMany = 64;
+constexpr int64_t kRowsOfStored = 256;  // the other side is stored again for each of them
 constexpr int64_t kRowsOfOutput = 384;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
@@ -138,17 +139,18 @@ class Tiler {
     };
     tile_side(product.rows, most(most_rows(), whole_columns), 1,
               lies_in_rows(draft_, product.left, product.types.left, product.rows));
-    tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
-              lies_in_rows(draft_, product.right, product.types.right, product.columns));
+    // Columns fill vectors: several short loops count as one, even if what they read must be stored first.
+    tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel), false);
   }
 
   int64_t most_rows() const {
     const ProductMatch& first = found_[0];
-    if (stores_.size() == 1 && draft_.stores[stores_[0]].value == first.result &&
-        lies_in_rows(draft_, first.left, first.types.left, first.rows)) {
+    const bool left_is_stored = !lies_in_rows(draft_, first.left, first.types.left, first.rows);
+    const bool right_is_stored = !lies_in_rows(draft_, first.right, first.types.right, first.columns);
+    if (stores_.size() == 1 && draft_.stores[stores_[0]].value == first.result && !left_is_stored) {
       return kRowsOfOutput;
     }
-    return std::max(kRowsOfMany, kRows / std::ssize(found_));
+    return std::max(kRowsOfMany, (right_is_stored && !left_is_stored ? kRowsOfStored : kRows) / std::ssize(found_));
   }
 
   /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit. One loop is
