@@ -99,7 +99,7 @@ int64_t port_bytes(const std::vector<tenon::Port>& ports) {
 struct Measured {
   int kernels = 0;
   int copies = 0;
-  int host = 0;
+  int others = 0;
   int phases = 0;
   double moved = 0;  // bytes, times inputs and outputs once each
 };
@@ -111,7 +111,7 @@ Measured measure(const tenon::Graph& graph) {
   for (const tenon::StepReport& step : executable.steps()) {
     result.kernels += step.kind == tenon::StepKind::kernel;
     result.copies += step.kind == tenon::StepKind::copy;
-    result.host += step.kind == tenon::StepKind::host;
+    result.others += step.kind != tenon::StepKind::kernel && step.kind != tenon::StepKind::copy;
     result.phases += step.phases;
     bytes += at_size(step.bytes_read) + at_size(step.bytes_written);
   }
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
       continue;
     }
     const Measured measured = measure(graph->graph);
-    report.add(row.name, measured.kernels + measured.copies + measured.host, "kernels", row.target,
+    report.add(row.name, measured.kernels + measured.copies + measured.others, "kernels", row.target,
                bench::Better::lower,
                fmt::format("{}{}{} phases, {} copies, {:.2f} x inputs and outputs moved", opponent,
                            opponent.empty() ? "" : "; ", measured.phases, measured.copies, measured.moved));

@@ -11,15 +11,6 @@
 namespace tenon {
 namespace {
 
-std::string_view name_of(StepKind kind) {
-  switch (kind) {
-    case StepKind::kernel: return "kernel";
-    case StepKind::copy: return "copy";
-    case StepKind::host: return "host";
-  }
-  return "";
-}
-
 /// From the first thread that begins a step to the last that ends it: the least of a few runs.
 std::vector<double> step_times(const Executable& executable, const Bindings& bindings,
                                const std::vector<Array>& inputs) {
@@ -98,7 +89,7 @@ Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, c
   for (size_t i = 0; i < executable.steps().size(); ++i) {
     const StepReport& report = executable.steps()[i];
     Json step = Json::object();
-    step.set("step", i + 1).set("kind", name_of(report.kind)).set("operators", report.label);
+    step.set("step", i + 1).set("kind", name(report.kind)).set("operators", report.label);
     step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
     step.set("bytes_read", report.bytes_read.to_string()).set("bytes_written", report.bytes_written.to_string());
     step.set("flops", scheduled.steps[i].flops.to_string());

@@ -95,11 +95,7 @@ class DotWriter {
         "  subgraph cluster_{} {{\n    label=\"{}. {}\"; style=\"rounded,filled\"; color=\"#9aa0a6\"; "
         "fillcolor=\"{}\"; "
         "URL=\"#step{}\"; tooltip=\"{}\";\n",
-        i + 1, i + 1,
-        report.kind == StepKind::host   ? "host"
-        : report.kind == StepKind::copy ? "copy"
-                                        : "kernel",
-        kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
+        i + 1, i + 1, name(report.kind), kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
     for (const Node* node : scheduled_.graph.nodes()) {
       const auto at = step_of_.find(node);
       if (at != step_of_.end() && at->second == i) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/dtype.h"
@@ -20,10 +21,14 @@ struct Port {
 };
 
 enum class StepKind : uint8_t {
-  kernel,  ///< one launch of compiled code
-  copy,    ///< a kernel that computes nothing: it only moves elements
-  host,    ///< a function that takes and gives whole arrays
+  kernel,   ///< one launch of compiled code
+  copy,     ///< a kernel that computes nothing: it only moves elements
+  library,  ///< a routine that is no loop over elements: a sort, a scan, a scatter
+  control,  ///< runs bodies, which are programs of their own: a loop, a conditional
 };
+
+/// "kernel", "copy", ...
+std::string_view name(StepKind kind);
 
 /// What one step of a program does and why it ends where it does.
 struct StepReport {
@@ -32,8 +37,15 @@ struct StepReport {
   std::string boundary;  ///< why the next step is not part of it
   Extent bytes_read;
   Extent bytes_written;
-  int parts = 1;   ///< kernels that run side by side in this launch
-  int phases = 1;  ///< stretches that a barrier separates
+  int parts = 1;                          ///< kernels that run side by side in this launch
+  int phases = 1;                         ///< stretches that a barrier separates
+  std::vector<struct BodyReport> bodies;  ///< of a control step
+};
+
+/// What one trip of a loop, or one branch of a conditional, runs.
+struct BodyReport {
+  std::string name;
+  std::vector<StepReport> steps;
 };
 
 /// 256 MiB.

@@ -1,5 +1,5 @@
 #include "base/convert.h"
-#include "interp/accumulate.h"
+#include "kernel/accumulate.h"
 #include "interp/evaluate.h"
 #include "interp/index.h"
 #include "ops/axes.h"

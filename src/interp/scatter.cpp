@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/convert.h"
-#include "interp/accumulate.h"
+#include "kernel/accumulate.h"
 #include "interp/evaluate.h"
 #include "interp/gather_map.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/field.h"
+#include "kernel/routine.h"
 #include "kernel/reduce_op.h"
 #include "kernel/scalar_fn.h"
 #include "tenon/array.h"
@@ -209,8 +210,6 @@ struct Gather {
   }
 };
 
-enum class ScatterOp : uint8_t { set, add, mul, max, min };
-
 /// x with `update` written at positions: operand 2+i holds positions along axes[i], as in Gather, whose result has the
 /// shape of `update`. Updates of one place apply in row-major order, so the last `set` wins.
 struct Scatter {
@@ -313,7 +312,6 @@ using Op =
                  Slice, Pad, Flip, Concat, Gather, Scatter, Update, Sort, Scan, Call, If, Loop, Barrier>;
 
 /// The spellings of an enumeration that is a field, in the order of its values.
-constexpr std::array<std::string_view, 5> spellings(ScatterOp) { return {"set", "add", "mul", "max", "min"}; }
 constexpr std::array<std::string_view, 4> spellings(PadMode) { return {"constant", "edge", "reflect", "wrap"}; }
 
 /// The view inside `op`, widened; nothing when op is no view.

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "kernel/loop.h"
+#include "kernel/routine.h"
 #include "tenon/array.h"
 #include "tenon/bindings.h"
 #include "tenon/shape.h"
@@ -62,12 +65,38 @@ inline constexpr int64_t kMostScratch = int64_t{1} << 20;
 /// What the interpreter of the graph does, or a body that was compiled on its own: arrays in, arrays out.
 using HostFunction = std::function<std::vector<Array>(const std::vector<Array>& inputs, const Bindings& bindings)>;
 
-/// Steps run in order. The parts of a step are independent and run as one launch. Either parts or `host`.
+struct Program;
+
+/// Runs its first body where the bool scalar that it reads first is true, else its second. Both take the rest of what
+/// it reads and give what it writes.
+struct BranchControl {};
+
+/// Runs its body `trips` times, as the graph's Loop does. It reads `carried` values, `scanned` ones whose first axis
+/// has `trips` elements, and others. The body takes the trip (i64), the carried values, one element of each scanned
+/// one, and the others; it gives, where `conditional`, whether to go on (bool), then the carried values anew, then
+/// elements of what is stacked. The step writes the carried values and the stacks.
+struct LoopControl {
+  Extent trips;
+  int carried = 0;
+  int scanned = 0;
+  bool conditional = false;
+};
+
+/// Runs its body once: it takes what the step reads and gives what it writes.
+struct CallControl {};
+
+using Control = std::variant<BranchControl, LoopControl, CallControl>;
+
+/// Steps run in order. The parts of a step are independent and run as one launch. One of parts, `library`,
+/// `control`, `host`.
 struct Step {
   std::vector<Part> parts;
+  std::optional<Routine> library;
+  std::optional<Control> control;
+  std::vector<Program> bodies;  // of `control`; names in them are the names outside
   HostFunction host;
   std::vector<int> reads, writes;  // buffers
-  std::vector<Shape> shapes;       // host: of what it reads, then of what it writes
+  std::vector<Shape> shapes;       // without parts: of what it reads, then of what it writes
   std::string label;               // the operators in it, for people
   std::string boundary;            // why it ends where it does
   Extent flops = 0;                // additions and multiplications of products, for traces; 0: not counted

@@ -22,13 +22,16 @@ std::vector<Port> ports(const std::vector<Declared>& declared) {
 
 StepReport report(const Program& program, const Step& step) {
   const Traffic bytes = traffic(program, step);
-  StepReport result{.kind = step.host ? StepKind::host : StepKind::copy,
+  StepReport result{.kind = step.library          ? StepKind::library
+                            : !step.parts.empty() ? StepKind::copy
+                                                  : StepKind::control,
                     .label = step.label,
                     .boundary = step.boundary,
                     .bytes_read = bytes.read,
                     .bytes_written = bytes.written,
                     .parts = static_cast<int>(std::ranges::count(step.parts, -1, &Part::long_rows_of)),
-                    .phases = 1};
+                    .phases = 1,
+                    .bodies = {}};
   for (const Part& part : step.parts) {
     const loops::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];
     result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));

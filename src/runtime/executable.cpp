@@ -65,7 +65,8 @@ const std::vector<Port>& Executable::outputs() const { return engine().outputs()
 const std::vector<StepReport>& Executable::steps() const { return engine().steps(); }
 
 int Executable::kernel_count() const {
-  return static_cast<int>(std::ranges::count_if(steps(), [](const auto& step) { return step.kind != StepKind::host; }));
+  return static_cast<int>(std::ranges::count_if(
+      steps(), [](const auto& step) { return step.kind == StepKind::kernel || step.kind == StepKind::copy; }));
 }
 
 int Executable::copy_count() const {

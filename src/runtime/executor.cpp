@@ -80,7 +80,8 @@ void execute(const Run& run, bool parallel) {
   Failure failure;
   for (const Stage& stage : run.s.stages) {
     if (stage.launches.count == 0) {
-      run_host_step(run, stage.step);
+      (run.context.program.steps[static_cast<size_t>(stage.step)].library ? run_library_step : run_host_step)(
+          run, stage.step);
       continue;
     }
     for (uint32_t i = stage.launches.first; i < stage.launches.end(); ++i) {

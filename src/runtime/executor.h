@@ -41,6 +41,8 @@ void execute_inline(const Run& run);
 /// Chunks of a stage on the pool's threads, unless there is too little work.
 void execute_parallel(const Run& run);
 
+/// A step that library/ has.
+void run_library_step(const Run& run, int step);
 /// A step that is a function of whole arrays.
 void run_host_step(const Run& run, int step);
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "tenon/executable.h"
@@ -11,15 +12,6 @@ std::string counted(int64_t count, std::string_view singular, std::string_view p
   return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }
 
-std::string_view describe(StepKind kind) {
-  switch (kind) {
-    case StepKind::kernel: return "kernel";
-    case StepKind::copy: return "copy";
-    case StepKind::host: return "host";
-  }
-  return "";
-}
-
 std::string port_lines(std::string_view word, const std::vector<Port>& ports) {
   std::string text;
   for (const Port& port : ports) {
@@ -29,7 +21,7 @@ std::string port_lines(std::string_view word, const std::vector<Port>& ports) {
 }
 
 std::string step_lines(size_t number, const StepReport& step) {
-  std::string text = fmt::format("  {}. {} {}\n", number, describe(step.kind), step.label);
+  std::string text = fmt::format("  {}. {} {}\n", number, name(step.kind), step.label);
   text += fmt::format("     reads {} bytes, writes {}", step.bytes_read.to_string(), step.bytes_written.to_string());
   if (step.parts > 1) {
     text += fmt::format("; {} parts side by side", step.parts);
@@ -46,12 +38,25 @@ std::string step_lines(size_t number, const StepReport& step) {
 
 }  // namespace
 
+std::string_view name(StepKind kind) {
+  switch (kind) {
+    case StepKind::kernel: return "kernel";
+    case StepKind::copy: return "copy";
+    case StepKind::library: return "library";
+    case StepKind::control: return "control";
+  }
+  return "";
+}
+
 std::string Executable::explain() const {
   const int copies = copy_count();
-  const auto hosts = static_cast<int64_t>(steps().size()) - kernel_count();
+  const auto count = [&](StepKind kind) { return std::ranges::count(steps(), kind, &StepReport::kind); };
+  const auto libraries = count(StepKind::library);
+  const auto controls = count(StepKind::control);
   std::string text = fmt::format("{}: {}", name(), counted(kernel_count(), "kernel", "kernels"));
   text += copies > 0 ? fmt::format(", {} of them", counted(copies, "copy", "copies")) : "";
-  text += hosts > 0 ? fmt::format(", {}", counted(hosts, "host step", "host steps")) : "";
+  text += libraries > 0 ? fmt::format(", {}", counted(libraries, "library step", "library steps")) : "";
+  text += controls > 0 ? fmt::format(", {}", counted(controls, "control step", "control steps")) : "";
   text += '\n' + port_lines("in ", inputs()) + port_lines("out", outputs());
   for (size_t i = 0; i < steps().size(); ++i) {
     text += step_lines(i + 1, steps()[i]);

@@ -127,7 +127,7 @@ int only_use(const Part& part, int buffer) {
 
 bool runs_in_place(const Program& program, const Step& step, int from, int to) {
   const auto size_of = [&](int buffer) { return byte_size(program.buffers[static_cast<size_t>(buffer)].dtype); };
-  if (from == to || step.host || size_of(from) != size_of(to)) {
+  if (from == to || step.parts.empty() || size_of(from) != size_of(to)) {
     return false;
   }
   // All that use either use both, and do not run side by side: they are one part and what takes its place.

@@ -136,7 +136,8 @@ class Planner {
   }
 
   void add_step(const Step& step, int at) {
-    TENON_CHECK(step.parts.empty() == static_cast<bool>(step.host), "step `{}`: parts or a host function", step.label);
+    const int ways = (step.parts.empty() ? 0 : 1) + (step.library ? 1 : 0) + (step.host ? 1 : 0);
+    TENON_CHECK(ways == 1, "step `{}` runs in {} ways", step.label, ways);
     for (const int buffer : step.reads) {
       const Slot& read = slot(buffer);
       TENON_CHECK(read.memory == Memory::input || read.memory == Memory::constant || read.written,
@@ -164,7 +165,7 @@ class Planner {
     }
     plan.parts.count = count(plan_.parts) - plan.parts.first;
     plan_.launches += index(plan.phases);
-    if (step.host) {
+    if (step.parts.empty()) {
       TENON_CHECK(step.shapes.size() == step.reads.size() + step.writes.size(), "step `{}`: {} shapes", step.label,
                   step.shapes.size());
       std::transform(step.shapes.begin(), step.shapes.end(), std::back_inserter(plan.dims),

@@ -55,9 +55,9 @@ struct PartPlan {
 };
 
 struct StepPlan {
-  Span parts;                               // of Plan::parts; none for a host step
+  Span parts;                               // of Plan::parts; none for a step without kernels
   int phases = 0;                           // the most that a part has
-  std::vector<std::vector<ExtentId>> dims;  // host: of what it reads, then of what it writes
+  std::vector<std::vector<ExtentId>> dims;  // without kernels: of what it reads, then of what it writes
 };
 
 struct OutputPlan {

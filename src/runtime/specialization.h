@@ -28,7 +28,7 @@ struct Launch {
 /// What runs between two points at which everything before has ended and nothing after has begun.
 struct Stage {
   int step = -1;  // the one step, -1 when there are several
-  Span launches;  // of Specialization::launches; none for a host step
+  Span launches;  // of Specialization::launches; none for a step without kernels
 };
 
 /// Immutable after specialize(); any number of threads may run it at once. Flat lists, so that making one takes a few

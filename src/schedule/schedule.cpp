@@ -11,6 +11,24 @@
 namespace tenon {
 namespace {
 
+/// The description of an operation that library/ has; nothing for others.
+std::optional<Routine> library_step(const Node& node) {
+  if (const auto* sort = node.as<Sort>()) {
+    return SortRoutine{.axis = sort->axis, .descending = sort->descending};
+  }
+  if (const auto* scan = node.as<Scan>()) {
+    return ScanRoutine{.op = scan->op, .axis = scan->axis, .exclusive = scan->exclusive, .reverse = scan->reverse};
+  }
+  if (const auto* scatter = node.as<Scatter>()) {
+    return ScatterRoutine{.op = scatter->op,
+                          .axes = scatter->axes,
+                          .x_batch = scatter->x_batch,
+                          .index_batch = scatter->index_batch,
+                          .place = node.place};
+  }
+  return std::nullopt;
+}
+
 class Assembler {
  public:
   explicit Assembler(const Graph& graph) : graph_(graph) {
@@ -141,6 +159,10 @@ class Assembler {
     for (size_t i = 0; i < node.shapes.size(); ++i) {
       step.writes.push_back(buffer(Value(&node, static_cast<int>(i))));
       step.shapes.push_back(node.shapes[i]);
+    }
+    step.library = library_step(node);
+    if (step.library) {
+      return;
     }
     step.host = [keep = Value(&node, 0)](const std::vector<Array>& inputs, const Bindings& bindings) {
       const Evaluation evaluation{.node = keep.node(), .inputs = inputs, .bindings = bindings, .reference = false};

@@ -10,7 +10,7 @@ namespace tenon {
 namespace {
 
 bool has_host_step(const Executable& executable) {
-  return std::ranges::any_of(executable.steps(), [](const StepReport& step) { return step.kind == StepKind::host; });
+  return std::ranges::any_of(executable.steps(), [](const StepReport& step) { return step.kind != StepKind::kernel && step.kind != StepKind::copy; });
 }
 
 TEST(CompiledUpdate, JoinsWhatMakesTheValue) {

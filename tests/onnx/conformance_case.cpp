@@ -171,7 +171,7 @@ std::string difference(const Array& actual, const Array& expected) {
 std::string host_steps(const Executable& executable) {
   std::string labels;
   for (const StepReport& step : executable.steps()) {
-    if (step.kind == StepKind::host) {
+    if (step.kind != StepKind::kernel && step.kind != StepKind::copy) {
       labels += (labels.empty() ? "" : ", ") + step.label;
     }
   }

@@ -15,17 +15,16 @@ TEST(Explain, SaysWhatEachStepDoesAndWhyItEnds) {
   program.step("mul, add",
                {program.part(scale_kernel(n * 8, 2, 1), {x, t}), program.part(scale_kernel(n * 4, 2, 1), {x, u})},
                "sort reads all of its input");
-  program.host("sort", [](const std::vector<Array>& in, const Bindings&) { return in; }, {t}, {u},
-               {shape(f32, "n", 8), shape(f32, "n", 8)});
+  program.library(SortRoutine{.axis = 1}, {t}, {u}, {shape(f32, "n", 8), shape(f32, "n", 8)});
   program.step("mul", {program.part(scale_kernel(n * 8, 2, 1), {u, y})}, "its result is an output");
   const Executable executable = program.executable();
-  EXPECT_EQ(executable.explain(), R"(model: 2 kernels, 1 host step
+  EXPECT_EQ(executable.explain(), R"(model: 2 kernels, 1 library step
   in  x: f32[n, 8]
   out y: f32[n, 8]
   1. kernel mul, add
      reads 32*n bytes, writes 64*n; 2 parts side by side
      ends here: sort reads all of its input
-  2. host sort
+  2. library sort
      reads 32*n bytes, writes 32*n
   3. kernel mul
      reads 32*n bytes, writes 32*n

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernel/loop_run.h"
+#include "library/library.h"
 #include "support/loop_builder.h"
 
 namespace tenon {
@@ -68,9 +69,26 @@ void ProgramBuilder::step(const std::string& label, std::vector<Part> parts, con
   program_.steps.push_back(std::move(step));
 }
 
+void ProgramBuilder::library(Routine step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes) {
+  const std::string label(library::name(step));
+  program_.steps.push_back({.parts = {},
+                            .library = std::move(step),
+                            .control = {},
+                            .bodies = {},
+                            .host = {},
+                            .reads = std::move(reads),
+                            .writes = std::move(writes),
+                            .shapes = std::move(shapes),
+                            .label = label,
+                            .boundary = ""});
+}
+
 void ProgramBuilder::host(const std::string& label, HostFunction function, std::vector<int> reads,
                           std::vector<int> writes, std::vector<Shape> shapes) {
   program_.steps.push_back({.parts = {},
+                            .library = {},
+                            .control = {},
+                            .bodies = {},
                             .host = std::move(function),
                             .reads = std::move(reads),
                             .writes = std::move(writes),

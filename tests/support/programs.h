@@ -28,6 +28,8 @@ class ProgramBuilder {
   void step(const loops::Kernel& kernel, std::vector<int> buffers) {
     step(kernel.name, {part(kernel, std::move(buffers))});
   }
+  /// `shapes` are of what it reads, then of what it writes.
+  void library(Routine step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes);
   void host(const std::string& label, HostFunction function, std::vector<int> reads, std::vector<int> writes,
             std::vector<Shape> shapes);
 
