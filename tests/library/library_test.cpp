@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <limits>
 
 #include "base/convert.h"
@@ -110,7 +113,8 @@ TEST(LibrarySort, WholeRangeOfKeys) {
         if constexpr (std::is_same_v<T, bool>) {
           value = (bits & 1) != 0;
         } else {
-          std::memcpy(&value, &bits, sizeof(T));  // floats: NaNs of every kind, tiny ones, huge ones
+          std::memcpy(static_cast<void*>(&value), &bits,
+                      sizeof(T));  // floats: NaNs of every kind, tiny ones, huge ones
         }
       }
     });
