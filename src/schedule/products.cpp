@@ -1,7 +1,9 @@
 #include "schedule/products.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <thread>
 
 #include "schedule/refusal.h"
 #include "schedule/tree.h"
@@ -16,12 +18,21 @@ constexpr int64_t kRows = 192;
 constexpr int64_t kRowsOfMany = 64;
 constexpr int64_t kRowsOfStored = 256;  // the other side is stored again for each of them
 constexpr int64_t kRowsOfOutput = 384;
+constexpr int64_t kMostOfOutput = 1024;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr int64_t kColumnMultiple = 32;
 constexpr int64_t kFewestRows = 4;
 constexpr int64_t kTileElements = int64_t{1} << 15;
 constexpr int64_t kDepth = 160;
+
+/// How often each side of an output that a product writes directly is cut: twice as many tiles as the machine has
+/// threads, and no more, since each of them packs what it reads.
+int64_t cuts_of_output() {
+  static const auto cuts =
+      static_cast<int64_t>(std::ceil(std::sqrt(2.0 * std::max(1u, std::thread::hardware_concurrency()))));
+  return cuts;
+}
 
 /// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large.
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
@@ -137,19 +148,36 @@ class Tiler {
       return whole == Extent(1) ? Extent(usual)
                                 : min(usual, max(kFewestRows, floordiv(kTileElements, max(Extent(1), whole))));
     };
+    if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
+      const auto share = [&](AxisSet side, int64_t least) {
+        const Extent size = steps_of(draft_, in_order(side & common_));
+        return max(Extent(least), min(Extent(kMostOfOutput), ceildiv(size, cuts_of_output())));
+      };
+      const Extent rows = share(product.rows, kRowsOfOutput);
+      const Extent columns = share(product.columns, kColumns);
+      tile_side(product.rows, rows, 1, true);
+      tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), false);
+      return;
+    }
     tile_side(product.rows, most(most_rows(), whole_columns), 1,
               lies_in_rows(draft_, product.left, product.types.left, product.rows));
     // Columns fill vectors: several short loops count as one, even if what they read must be stored first.
     tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel), false);
   }
 
+  /// All that the kernel does is to store the product, and the left side is read where it lies.
+  bool is_output(const ProductMatch& product) const {
+    return stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
+           lies_in_rows(draft_, product.left, product.types.left, product.rows);
+  }
+
   int64_t most_rows() const {
     const ProductMatch& first = found_[0];
-    const bool left_is_stored = !lies_in_rows(draft_, first.left, first.types.left, first.rows);
-    const bool right_is_stored = !lies_in_rows(draft_, first.right, first.types.right, first.columns);
-    if (stores_.size() == 1 && draft_.stores[stores_[0]].value == first.result && !left_is_stored) {
+    if (is_output(first)) {
       return kRowsOfOutput;
     }
+    const bool left_is_stored = !lies_in_rows(draft_, first.left, first.types.left, first.rows);
+    const bool right_is_stored = !lies_in_rows(draft_, first.right, first.types.right, first.columns);
     return std::max(kRowsOfMany, (right_is_stored && !left_is_stored ? kRowsOfStored : kRows) / std::ssize(found_));
   }
 
