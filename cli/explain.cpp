@@ -150,6 +150,22 @@ void write_pictures(const Arguments& arguments, const ScheduledGraph& plan, cons
   }
 }
 
+/// Sizes that inputs have, and those of axes that data decide, for which figures may be asked.
+struct GivenSizes {
+  Bindings early, late;
+};
+
+GivenSizes split_sizes(const Bindings& all, const Executable& executable) {
+  GivenSizes given;
+  for (const auto& [name, size] : all) {
+    const bool is_late = std::ranges::any_of(executable.segments(), [&](const SegmentReport& segment) {
+      return std::ranges::any_of(segment.binds, [&](const auto& bound) { return bound.first == name; });
+    });
+    (is_late ? given.late : given.early).set(name, size);
+  }
+  return given;
+}
+
 int explain_steps(const Arguments& arguments, const GraphModel& model, const Executable& executable,
                   const CompileOptions& options) {
   const bool as_json = arguments.has("--json");
@@ -160,10 +176,16 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const Exe
   std::vector<BoundStep> bound;
   Bindings bindings;
   if (const auto sizes = arguments.find("--bind")) {
-    const PreparedInputs prepared = prepare_inputs(model, Bindings::parse(*sizes), {"zeros"});
+    const GivenSizes given = split_sizes(Bindings::parse(*sizes), executable);
+    const PreparedInputs prepared = prepare_inputs(model, given.early, {"zeros"});
     bindings = prepared.bindings;
+    for (const auto& [name, size] : given.late) {
+      bindings.set(name, size);
+    }
+    executable.memory(bindings);  // says which sizes are not known
     const std::vector<Array> inputs = prepared.arrays();
-    bound = bind_steps(plan, executable, bindings, &inputs);
+    // What zeros decide are not the sizes that were asked for: no times then.
+    bound = bind_steps(plan, executable, bindings, given.late.empty() ? &inputs : nullptr);
   }
   if (as_json) {
     Json json = Json::object();

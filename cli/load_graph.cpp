@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/read_file.h"
+#include "ir/data_axes.h"
 #include "ir/node.h"
 #include "npy.h"
 #include "shape/constraint_set.h"
@@ -160,10 +161,11 @@ GraphModel load_model(const std::string& model, const LoadGraphOptions& options)
 
 std::vector<std::string> axis_names(const Graph& graph) {
   std::vector<std::string> names;
+  const AxisNames late = data_axes(graph);
   const auto add = [&](const Shape& shape) {
     for (const Axis& axis : shape.axes()) {
       for (const std::string& name : axis.extent().names()) {
-        if (std::ranges::find(names, name) == names.end()) {
+        if (!late.contains(name) && std::ranges::find(names, name) == names.end()) {
           names.push_back(name);
         }
       }
@@ -205,13 +207,16 @@ std::string shell_word(const std::string& text) {
 
 Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
   check_names(given, model.graph);
-  Bindings bindings = model.graph.constraints().complete(given);
+  const AxisNames late = data_axes(model.graph);
+  const ConstraintSet& all = model.graph.constraints();
+  const ConstraintSet constraints = late.empty() ? all : all.without(late);
+  Bindings bindings = constraints.complete(given);
   for (const auto& [name, size] : model.typical) {
     if (!bindings.find(name)) {
       bindings.set(name, size);
     }
   }
-  bindings = model.graph.constraints().complete(bindings);
+  bindings = constraints.complete(bindings);
   std::vector<std::string> missing;
   for (const std::string& name : axis_names(model.graph)) {
     if (!bindings.find(name)) {

@@ -104,6 +104,15 @@ void print_json(const Graph& graph, const PreparedInputs& prepared, const std::v
       .print();
 }
 
+/// The declared shape with the sizes that came out, which for axes that data decide nobody knew before.
+Shape shape_of(const Shape& declared, const Array& value) {
+  std::vector<Axis> axes;
+  for (int i = 0; i < declared.rank(); ++i) {
+    axes.push_back(Axis::named(declared.axis(i).name(), value.dims()[static_cast<size_t>(i)]));
+  }
+  return declared.with_axes(std::move(axes));
+}
+
 /// One line of the table of inputs and outputs.
 struct PortRow {
   std::string_view word;
@@ -120,8 +129,7 @@ void print_text(const Graph& graph, const PreparedInputs& prepared, const std::v
                     prepared.inputs[i].source});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    rows.push_back({"out", graph.outputs()[i].name,
-                    resolve(graph.outputs()[i].value.shape(), prepared.bindings).to_string(),
+    rows.push_back({"out", graph.outputs()[i].name, shape_of(graph.outputs()[i].value.shape(), outputs[i]).to_string(),
                     Summary(outputs[i]).to_string()});
   }
   size_t name_width = 0;

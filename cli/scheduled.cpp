@@ -3,6 +3,7 @@
 #include <ranges>
 
 #include "compiler/pipeline.h"
+#include "compiler/segments.h"
 #include "ir/walk.h"
 #include "schedule/group.h"
 #include "tenon/models.h"
@@ -21,6 +22,23 @@ Extent flops_of(const Node& node) {
   }
   const Value alone = intern(node.op, inputs, node.shapes, node.constraints);
   return 2 * count_macs(Graph("alone", inputs, {{"y", alone}}));
+}
+
+void add_steps(const Graph& graph, const CompileOptions& options, std::vector<ScheduledStep>& to) {
+  MapPrograms programs;
+  const Roles roles(graph, programs);
+  for (const GroupedStep& grouped : group(graph, roles, programs, {.fuse = options.fuse})) {
+    ScheduledStep& step = to.emplace_back();
+    if (grouped.host != nullptr) {
+      step.nodes.push_back(grouped.host);
+    }
+    for (const Group& part : grouped.groups) {
+      step.nodes.insert(step.nodes.end(), part.nodes.begin(), part.nodes.end());
+    }
+    for (const Node* node : step.nodes) {
+      step.flops += flops_of(*node);
+    }
+  }
 }
 
 }  // namespace
@@ -49,20 +67,10 @@ std::unordered_map<const Node*, size_t> ScheduledGraph::step_of() const {
 
 ScheduledGraph scheduled(const Graph& graph, const CompileOptions& options) {
   std::vector<PassRun> runs;
-  ScheduledGraph result{.graph = optimize(graph, options, runs), .steps = {}};
-  MapPrograms programs;
-  const Roles roles(result.graph, programs);
-  for (const GroupedStep& grouped : group(result.graph, roles, programs, {.fuse = options.fuse})) {
-    ScheduledStep& step = result.steps.emplace_back();
-    if (grouped.host != nullptr) {
-      step.nodes.push_back(grouped.host);
-    }
-    for (const Group& part : grouped.groups) {
-      step.nodes.insert(step.nodes.end(), part.nodes.begin(), part.nodes.end());
-    }
-    for (const Node* node : step.nodes) {
-      step.flops += flops_of(*node);
-    }
+  ScheduledGraph result{.graph = optimize(graph, options, runs), .segments = {}, .steps = {}};
+  for (const GraphSegment& segment : cut(result.graph).segments) {
+    result.segments.push_back(segment.graph);
+    add_steps(segment.graph, options, result.steps);
   }
   return result;
 }

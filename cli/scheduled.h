@@ -17,7 +17,8 @@ struct ScheduledStep {
 
 /// Steps in the order of Executable::steps() of the same graph and options.
 struct ScheduledGraph {
-  Graph graph;  // keeps the nodes alive
+  Graph graph;
+  std::vector<Graph> segments;  // of one the graph itself, else its parts: keep the nodes alive
   std::vector<ScheduledStep> steps;
 
   /// The step that a node is drawn in: the first that computes it; for a view, the first that reads through it. None

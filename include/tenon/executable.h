@@ -30,16 +30,20 @@ struct RunOptions {
 };
 
 namespace runtime {
-class Engine;
+class Runnable;
 }
 
 /// A handle, cheap to copy; copies share the program, what is prepared for each binding, and counters. Everything here
 /// may be called from many threads at once. The first run at new sizes prepares them (a specialization), which is
 /// kept for later runs. A program without names needs none of that. After an Error the executable is as good as before.
 /// A handle that was moved from answers every call with an Error.
+///
+/// An axis whose size only data decide (tenon/selection.h) gets it while a run goes on: the steps behind it are a
+/// segment of their own, which is prepared when the size is known. It cannot be given a size in RunOptions::bindings;
+/// what looks ahead of runs (output_shapes, specialize, memory) takes one, to answer for that size.
 class Executable {
  public:
-  explicit Executable(std::shared_ptr<runtime::Engine> engine);
+  explicit Executable(std::shared_ptr<runtime::Runnable> program);
 
   /// Results in the order of outputs(). Names are bound from the inputs' sizes and every constraint is checked first.
   /// Errors: number, dtype, rank or sizes of inputs; an unbound name; a constraint; a position out of range; sizes
@@ -60,6 +64,8 @@ class Executable {
   /// else results are copied at the end. An output that updates an input may lie where that input lies: it is then
   /// updated in place. Apart from that no two outputs may overlap, and no two elements of one: each stride steps over
   /// all that the smaller ones reach. After an Error the contents are undefined.
+  /// Error for an output with an axis that data decide: nobody knows how much memory it takes. Where other axes of the
+  /// program are such, results are copied at the end.
   void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                 const RunOptions& options = {}) const;
 
@@ -67,7 +73,8 @@ class Executable {
   std::vector<Shape> output_shapes(const Bindings& bindings) const;
 
   /// Prepare these sizes and memory for them, so that the first run at them is a hit and takes what later ones take.
-  /// Every name that a size needs must be given or follow from the constraints.
+  /// Every name that a size needs must be given or follow from the constraints; where one that data decide is not
+  /// given, the segments before it are prepared.
   void specialize(const Bindings& bindings) const;
   /// The same for all of a list; an Error of one leaves nothing prepared of the list that was not prepared before.
   void pre_specialize(std::span<const Bindings> list) const;
@@ -82,7 +89,8 @@ class Executable {
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
   const std::vector<StepReport>& steps() const;
-  int kernel_count() const;  ///< launches of compiled code, copies among them
+  const std::vector<SegmentReport>& segments() const;  ///< one, unless data decide sizes
+  int kernel_count() const;                            ///< launches of compiled code, copies among them
   int copy_count() const;
   RunCounters counters() const;
   Capabilities capabilities() const;
@@ -91,9 +99,9 @@ class Executable {
   std::string explain() const;
 
  private:
-  runtime::Engine& engine() const;
+  runtime::Runnable& program() const;
 
-  std::shared_ptr<runtime::Engine> engine_;
+  std::shared_ptr<runtime::Runnable> program_;
 };
 
 }  // namespace tenon

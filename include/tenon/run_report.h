@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenon/dtype.h"
@@ -46,6 +47,14 @@ struct StepReport {
 struct BodyReport {
   std::string name;
   std::vector<StepReport> steps;
+};
+
+/// A stretch of steps that runs at the sizes known before it.
+struct SegmentReport {
+  int first_step = 0;  ///< of Executable::steps(), counted from 0
+  int steps = 0;
+  /// Names that get their sizes when it has run, and the most that each can be.
+  std::vector<std::pair<std::string, Extent>> binds = {};
 };
 
 /// 256 MiB.

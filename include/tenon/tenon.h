@@ -33,6 +33,7 @@
 #include "tenon/random.h"
 #include "tenon/recurrent.h"
 #include "tenon/run_report.h"
+#include "tenon/selection.h"
 #include "tenon/shape.h"
 #include "tenon/strided_array.h"
 #include "tenon/tensor_view.h"

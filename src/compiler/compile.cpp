@@ -9,6 +9,8 @@
 #include "base/fail.h"
 #include "compiler/backend.h"
 #include "compiler/pipeline.h"
+#include "compiler/segments.h"
+#include "ir/data_axes.h"
 #include "ir/walk.h"
 #include "runtime/make_executable.h"
 #include "schedule/schedule.h"
@@ -61,6 +63,74 @@ void set_given_sizes(Program& program, const std::map<std::string, std::vector<s
   }
 }
 
+/// Inputs of the graph as it was given: a pass may prove a size that nobody wrote; errors speak of what was written.
+void speak_of(Program& program, const Graph& graph, const CompileOptions& options) {
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    program.inputs[i].shape = graph.inputs()[i].shape();
+  }
+  set_given_sizes(program, options.sizes_from);
+}
+
+/// Those of the graph as it was given, which hold before anything runs: a pass may prove that a node, and what it
+/// needs, is not needed.
+ConstraintSet early_constraints(const Graph& graph) {
+  const AxisNames late = data_axes(graph);
+  return late.empty() ? graph.constraints() : graph.constraints().without(late);
+}
+
+/// Name, inputs and outputs of all segments together.
+Program whole_program(const Graph& graph, const CompileOptions& options) {
+  Program whole;
+  whole.name = graph.name();
+  for (const Value& input : graph.inputs()) {
+    whole.inputs.push_back({.name = input.node().as<Input>()->name, .shape = input.shape()});
+  }
+  for (const Output& output : graph.outputs()) {
+    whole.outputs.push_back({.name = output.name, .shape = output.value.shape(), .strides = {}});
+  }
+  speak_of(whole, graph, options);
+  return whole;
+}
+
+Executable compile_segments(const Graph& graph, const Graph& optimized, const GroupOptions& grouping,
+                            const BackendOptions& backend, const CompileOptions& options, const Stopwatch& watch,
+                            CompileReport& report) {
+  const Stopwatch schedule_watch;
+  SegmentedGraph parts = cut(optimized);
+  Segments result;
+  result.outputs = std::move(parts.outputs);
+  AxisNames unbound = data_axes(graph);
+  result.late = unbound;
+  std::vector<loops::Kernel> kernels;
+  for (GraphSegment& part : parts.segments) {
+    Segment segment{.program = schedule(part.graph, grouping),
+                    .code = {},
+                    .inputs = std::move(part.inputs),
+                    .binds = std::move(part.binds),
+                    .constraints = graph.constraints().without(unbound)};
+    for (const BoundAxis& axis : segment.binds) {
+      unbound.erase(axis.name);
+    }
+    kernels.insert(kernels.end(), segment.program.kernels.begin(), segment.program.kernels.end());
+    result.segments.push_back(std::move(segment));
+  }
+  report.schedule_ms = schedule_watch.milliseconds();
+  report.kernels = static_cast<int>(kernels.size());
+  const Stopwatch codegen_watch;
+  KernelCode code = make_code(kernels, backend);  // of all at once: equal ones are made once
+  report.codegen_ms = codegen_watch.milliseconds();
+  report.code = code.description;
+  auto entry = code.entries.begin();
+  for (Segment& segment : result.segments) {
+    const auto end = entry + std::ssize(segment.program.kernels);
+    segment.code.assign(std::make_move_iterator(entry), std::make_move_iterator(end));
+    entry = end;
+  }
+  result.whole = whole_program(graph, options);
+  return make_executable(std::move(result), std::move(code.keep_alive),
+                         {.compile_ms = watch.milliseconds(), .code = code.description, .names = names_of(graph)});
+}
+
 }  // namespace
 
 Executable compile(const Graph& graph, const CompileOptions& options) {
@@ -69,22 +139,22 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   report = {};
   const Stopwatch watch;
   const Graph optimized = optimize(graph, options, report.passes);
-  const Stopwatch schedule_watch;
   const BackendOptions backend{.native = options.native, .disk_cache = options.disk_cache};
-  Program program = schedule(optimized, {.fuse = options.fuse, .panel = panel_columns(backend)});
+  const GroupOptions grouping{.fuse = options.fuse, .panel = panel_columns(backend)};
+  if (!data_axes(optimized).empty()) {
+    return compile_segments(graph, optimized, grouping, backend, options, watch, report);
+  }
+  const Stopwatch schedule_watch;
+  Program program = schedule(optimized, grouping);
   report.schedule_ms = schedule_watch.milliseconds();
   report.kernels = static_cast<int>(program.kernels.size());
   const Stopwatch codegen_watch;
   KernelCode code = make_code(program.kernels, backend);
   report.codegen_ms = codegen_watch.milliseconds();
   report.code = code.description;
-  // Inputs and constraints of the graph as it was given: a pass may prove that a node, and what it needs, is not
-  // needed, or a size that nobody wrote; errors speak of what was written.
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    program.inputs[i].shape = graph.inputs()[i].shape();
-  }
-  set_given_sizes(program, options.sizes_from);
-  return make_executable(std::move(program), std::move(code.entries), graph.constraints(), std::move(code.keep_alive),
+  speak_of(program, graph, options);
+  return make_executable(std::move(program), std::move(code.entries), early_constraints(graph),
+                         std::move(code.keep_alive),
                          {.compile_ms = watch.milliseconds(), .code = code.description, .names = names_of(graph)});
 }
 

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "compiler/backend.h"
 #include "compiler/pipeline.h"
+#include "compiler/segments.h"
 #include "schedule/schedule.h"
 
 #ifdef TENON_WITH_LLVM
@@ -34,12 +35,21 @@ std::string describe_parts(const Step& step, int kernel) {
 std::string show_step(const Graph& graph, int64_t number, const CompileOptions& options,
                       const std::function<std::string(const loops::Kernel&)>& show) {
   std::vector<PassRun> runs;
-  const Program program = schedule(optimize(graph, options, runs),
-                                   {.fuse = options.fuse, .panel = panel_columns({.native = options.native})});
-  if (number < 1 || number > std::ssize(program.steps)) {
-    fail("there is no step {}; graph `{}` has steps 1 to {}", number, program.name, program.steps.size());
+  int64_t before = 0;  // steps of segments that come first
+  std::vector<Program> programs;
+  for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
+    before += programs.empty() ? 0 : std::ssize(programs.back().steps);
+    programs.push_back(
+        schedule(segment.graph, {.fuse = options.fuse, .panel = panel_columns({.native = options.native})}));
+    if (number - before <= std::ssize(programs.back().steps)) {
+      break;
+    }
   }
-  const Step& step = program.steps[static_cast<size_t>(number - 1)];
+  const Program& program = programs.back();
+  if (number < 1 || number - before > std::ssize(program.steps)) {
+    fail("there is no step {}; graph `{}` has steps 1 to {}", number, graph.name(), before + std::ssize(program.steps));
+  }
+  const Step& step = program.steps[static_cast<size_t>(number - before - 1)];
   if (step.parts.empty()) {
     fail("step {} ({}) has no kernel: the interpreter runs it", number, step.label);
   }

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "base/fail.h"
+#include "ir/data_axes.h"
+#include "ops/keep_binders.h"
 #include "passes/table.h"
 
 namespace tenon {
@@ -29,6 +31,20 @@ void verify(const Graph& before, const Graph& after, std::string_view pass) {
   }
 }
 
+/// A pass may find that a value is not needed whose size is.
+Graph with_binders(const Graph& before, Graph after) {
+  std::vector<Value> made;
+  for (const auto& [name, node] : binders(before.nodes())) {
+    made.emplace_back(node, 0);
+  }
+  if (made.empty()) {
+    return after;
+  }
+  std::vector<Output> outputs = after.outputs();
+  keep_binders(outputs, after.relations(), made);
+  return {after.name(), after.inputs(), std::move(outputs), after.relations()};
+}
+
 }  // namespace
 
 std::span<const std::string_view> pipeline() { return kPipeline; }
@@ -49,6 +65,7 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
     Graph after = find_pass(name).run(graph);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     verify(graph, after, name);
+    after = with_binders(graph, std::move(after));
     runs.push_back(
         {.name = std::string(name), .changed = !(after == graph), .milliseconds = took.count(), .after = after});
     if (options.on_pass) {

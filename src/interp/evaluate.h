@@ -47,6 +47,7 @@ Arrays evaluate(const Conv& op, const Evaluation& e);
 Arrays evaluate(const Scatter& op, const Evaluation& e);
 Arrays evaluate(const Sort& op, const Evaluation& e);
 Arrays evaluate(const Scan& op, const Evaluation& e);
+Arrays evaluate(const Positions& op, const Evaluation& e);
 Arrays evaluate(const If& op, const Evaluation& e);
 Arrays evaluate(const Loop& op, const Evaluation& e);
 Arrays evaluate(const Barrier& op, const Evaluation& e);

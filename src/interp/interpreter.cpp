@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "interp/evaluate.h"
+#include "ir/data_axes.h"
 #include "shape/constraint_set.h"
 
 namespace tenon {
@@ -34,7 +35,13 @@ Bindings bind_described(const Graph& graph, const std::vector<ConcreteInput>& in
   for (const auto& [name, size] : known) {
     bindings.set(name, size);
   }
-  const ConstraintSet& constraints = graph.constraints();
+  const AxisNames late = data_axes(graph);
+  for (const std::string& name : late) {
+    if (bindings.find(name)) {
+      fail("axis `{}` cannot be given a size: data decide it", name);
+    }
+  }
+  const ConstraintSet constraints = late.empty() ? graph.constraints() : graph.constraints().without(late);
   constraints.check(bindings);
   return constraints.complete(bindings);  // `out == in-kernel+1` binds out, which no input shows
 }
@@ -42,8 +49,8 @@ Bindings bind_described(const Graph& graph, const std::vector<ConcreteInput>& in
 /// Evaluates node by node and forgets each value after its last reader.
 class Run {
  public:
-  Run(const Graph& graph, Arrays inputs, const Bindings& bindings, bool reference)
-      : graph_(graph), bindings_(bindings), reference_(reference) {
+  Run(const Graph& graph, Arrays inputs, Bindings bindings, bool reference)
+      : graph_(graph), bindings_(std::move(bindings)), unbound_(data_axes(graph)), reference_(reference) {
     for (const Node* node : graph.nodes()) {
       for (const Value& value : node->inputs) {
         ++readers_[&value.node()];
@@ -84,10 +91,14 @@ class Run {
       }
     }
     try {
-      for (size_t i = 0; i < node.shapes.size(); ++i) {
+      const std::string bound = bound_axis(node);
+      for (size_t i = 0; i < node.shapes.size() && bound.empty(); ++i) {
         Array::require_memory(Dtype::i64, evaluation.dims(i));  // views hold a position for each element
       }
       values_[&node] = std::visit([&](const auto& kind) { return evaluate(kind, evaluation); }, node.op);
+      if (!bound.empty()) {
+        bind(bound, values_[&node][0].size());
+      }
     } catch (const std::bad_alloc&) {
       fail("{}: no memory for {}", op_name(node.op), resolve(node.shapes[0], bindings_).to_string());
     } catch (Error& error) {
@@ -98,8 +109,18 @@ class Run {
     }
   }
 
+  /// Data have decided a size: what must hold of it, with what else is known by now, must hold from here on.
+  void bind(const std::string& name, int64_t size) {
+    bindings_.set(name, size);
+    unbound_.erase(name);
+    const ConstraintSet constraints = graph_.constraints().without(unbound_);
+    constraints.check(bindings_);
+    bindings_ = constraints.complete(bindings_);
+  }
+
   const Graph& graph_;
-  const Bindings& bindings_;
+  Bindings bindings_;
+  AxisNames unbound_;  // names that data decide, before they have
   bool reference_;
   std::unordered_map<const Node*, int> readers_;
   std::unordered_map<const Node*, Arrays> values_;

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "ir/data_axes.h"
 #include "ir/node.h"
 #include "ir/walk.h"
 #include "shape/constraint_set.h"
@@ -93,34 +94,62 @@ void check_outputs(const std::string& graph, const std::vector<Value>& inputs, c
   }
 }
 
-ConstraintSet collect_constraints(const std::vector<Constraint>& relations, const std::vector<const Node*>& nodes) {
-  ConstraintSet set;
-  for (const Constraint& relation : relations) {
-    set.add(relation);
+/// Names that nodes bind are not names of inputs: those are bound before anything runs.
+void check_data_axes(const std::string& graph, const std::vector<Value>& inputs,
+                     const std::vector<const Node*>& nodes) {
+  const auto bound = binders(nodes);
+  if (bound.empty()) {
+    return;
   }
-  for (const Node* node : nodes) {
-    // A static axis with a name fixes the name everywhere: `hidden=768` here and `hidden` there are one axis.
-    if (const auto* in = node->as<Input>()) {
-      for (const Axis& axis : in->shape.axes()) {
-        if (!axis.name().empty() && Extent::name(axis.name()) != axis.extent()) {
-          set.add({.kind = Constraint::Kind::equal,
-                   .lhs = Extent::name(axis.name()),
-                   .rhs = axis.extent(),
-                   .needed_by = fmt::format("input `{}`", in->name),
-                   .place = {}});
-        }
+  for (const Value& value : inputs) {
+    for (const std::string& name : needed_axes(value.node())) {
+      if (bound.contains(name)) {
+        fail("graph `{}`: the size of axis `{}` is decided by data, so input `{}` ({}) cannot have it", graph, name,
+             value.node().as<Input>()->name, value.shape().to_string());
       }
     }
-    for (const Constraint& constraint : node->constraints) {
-      set.add(constraint);
-    }
-    for (const Graph& body : called_graphs(*node)) {
-      for (const Constraint& constraint : body.constraints().added()) {
+  }
+}
+
+/// What speaks of names that data decide comes last: what must hold before anything runs stands without it.
+ConstraintSet solve(const std::vector<Constraint>& constraints, const std::vector<const Node*>& nodes) {
+  AxisNames late;
+  for (const auto& [name, node] : binders(nodes)) {
+    late.insert(name);
+  }
+  ConstraintSet set;
+  for (const bool is_late : {false, true}) {
+    for (const Constraint& constraint : constraints) {
+      if ((!late.empty() && mentions_any(constraint, late)) == is_late) {
         set.add(constraint);
       }
     }
   }
   return set;
+}
+
+ConstraintSet collect_constraints(const std::vector<Constraint>& relations, const std::vector<const Node*>& nodes) {
+  std::vector<Constraint> all = relations;
+  for (const Node* node : nodes) {
+    // A static axis with a name fixes the name everywhere: `hidden=768` here and `hidden` there are one axis.
+    if (const auto* in = node->as<Input>()) {
+      for (const Axis& axis : in->shape.axes()) {
+        if (!axis.name().empty() && Extent::name(axis.name()) != axis.extent()) {
+          all.push_back({.kind = Constraint::Kind::equal,
+                         .lhs = Extent::name(axis.name()),
+                         .rhs = axis.extent(),
+                         .needed_by = fmt::format("input `{}`", in->name),
+                         .place = {}});
+        }
+      }
+    }
+    all.insert(all.end(), node->constraints.begin(), node->constraints.end());
+    for (const Graph& body : called_graphs(*node)) {
+      const std::vector<Constraint>& inside = body.constraints().added();
+      all.insert(all.end(), inside.begin(), inside.end());
+    }
+  }
+  return solve(all, nodes);
 }
 
 uint64_t hash_graph(const std::string& name, const std::vector<Value>& inputs, const std::vector<Output>& outputs,
@@ -158,8 +187,9 @@ Graph::Graph(std::string name, std::vector<Value> inputs, std::vector<Output> ou
   for (const Output& out : outputs) {
     roots.push_back(out.value);
   }
-  data->nodes = topological_order(roots);
+  data->nodes = order_by_binding(topological_order(roots));
   check_inputs(name, inputs, data->nodes);
+  check_data_axes(name, inputs, data->nodes);
   try {
     data->constraints = collect_constraints(relations, data->nodes);
   } catch (Error& error) {

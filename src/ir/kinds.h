@@ -258,6 +258,16 @@ struct Scan {
   }
 };
 
+/// Where the true elements of x (bool, of any shape) are: i64[axis] in ascending row-major order, and their number,
+/// i64[]. The axis is a name that nothing else binds: it gets its size when the node has run, at most the element count
+/// of x. An anonymous axis has that element count; what lies behind the number of positions is then unspecified.
+struct Positions {
+  Axis axis = Axis::anonymous();
+
+  static constexpr KindInfo info{"positions", "x"};
+  static constexpr auto fields() { return std::tuple{Field{"axis", &Positions::axis}}; }
+};
+
 /// One of two bodies over the operands after the condition (bool scalar); both give the same shapes.
 struct If {
   Graph then_body;
@@ -309,7 +319,7 @@ struct Barrier {
 
 using Op =
     std::variant<Input, Constant, Iota, Random, Map, Reduce, Window, Contract, Conv, Reshape, Transpose, Broadcast,
-                 Slice, Pad, Flip, Concat, Gather, Scatter, Update, Sort, Scan, Call, If, Loop, Barrier>;
+                 Slice, Pad, Flip, Concat, Gather, Scatter, Update, Sort, Scan, Call, If, Loop, Barrier, Positions>;
 
 /// The spellings of an enumeration that is a field, in the order of its values.
 constexpr std::array<std::string_view, 4> spellings(PadMode) { return {"constant", "edge", "reflect", "wrap"}; }

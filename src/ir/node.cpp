@@ -182,6 +182,22 @@ BuildContext& build_context() {
 Place::Place(std::string place) : previous_(std::exchange(build_context().place, std::move(place))) {}
 Place::~Place() { build_context().place = std::move(previous_); }
 
+DataAxisScope::DataAxisScope() : previous_(std::exchange(build_context().data_axes, this)) {}
+DataAxisScope::~DataAxisScope() { build_context().data_axes = previous_; }
+
+std::string fresh_data_axis(std::string_view stem) {
+  static std::atomic<uint64_t> next = 0;
+  DataAxisScope* const scope = build_context().data_axes;
+  if (scope == nullptr) {
+    return fmt::format("{}_{}", stem, ++next);
+  }
+  std::string name;
+  do {
+    name = fmt::format("{}_{}", stem, ++scope->count);
+  } while (scope->taken.contains(name));
+  return name;
+}
+
 UnifyNames::UnifyNames() : previous_(std::exchange(build_context().unify_names, true)) {}
 UnifyNames::~UnifyNames() { build_context().unify_names = previous_; }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,34 @@ size_t live_node_count();
 std::string_view op_name(const Op& op);
 const KindInfo& kind_info(const Op& op);
 
-/// What building code on this thread runs under; set by Place and UnifyNames.
+class DataAxisScope;
+
+/// What building code on this thread runs under; set by Place, UnifyNames and DataAxisScope.
 struct BuildContext {
   std::string place;
   bool unify_names = false;
+  DataAxisScope* data_axes = nullptr;
 };
 BuildContext& build_context();
+
+/// While it lives, names made on this thread for axes that data decide count from 1, so that one text or file gives one
+/// graph, and what binds them is listed.
+class DataAxisScope {
+ public:
+  DataAxisScope();
+  ~DataAxisScope();
+  DataAxisScope(const DataAxisScope&) = delete;
+  DataAxisScope& operator=(const DataAxisScope&) = delete;
+
+  std::vector<Value> made;
+  std::set<std::string, std::less<>> taken;  // names that are not made
+  uint64_t count = 0;
+
+ private:
+  DataAxisScope* previous_;
+};
+
+/// `nonzero_1`: a name for an axis that data decide. Outside of a scope the process counts.
+std::string fresh_data_axis(std::string_view stem);
 
 }  // namespace tenon

@@ -154,4 +154,13 @@ OnnxTensors write_onnx(const Update& kind, const Node& node, OnnxWriter& to) {
   return {to.reshape(written, sizes)};
 }
 
+OnnxTensors write_onnx(const Positions& kind, const Node& node, OnnxWriter& to) {
+  if (kind.axis.is_anonymous()) {
+    fail("ONNX has no positions with room for more");
+  }
+  const std::string line = to.node("Reshape", {to.tensor(node.inputs[0]), to.ints({-1})});
+  const std::string found = to.squeeze(to.node("NonZero", {line}), {0});
+  return {found, to.squeeze(to.node("Shape", {found}), {0})};
+}
+
 }  // namespace tenon

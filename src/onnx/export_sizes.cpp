@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/fail.h"
+#include "ir/data_axes.h"
 #include "onnx/export_writer.h"
 #include "shape/constraint_set.h"
 #include "shape/extent_walk.h"
@@ -103,9 +104,22 @@ std::optional<std::string> OnnxWriter::size_from_inputs(const std::string& name)
   return std::nullopt;
 }
 
+/// What decides the size has been written: nodes that need a name come behind the one that binds it.
+std::optional<std::string> OnnxWriter::size_from_data(const std::string& name) {
+  for (const Node* node : graph_.nodes()) {
+    if (bound_axis(*node) == name) {
+      return this->node("Shape", {tensor(Value(node, 0))});
+    }
+  }
+  return std::nullopt;
+}
+
 std::string OnnxWriter::name_size(const std::string& name) {
   solving_.insert(name);
-  std::optional<std::string> found = size_from_inputs(name);
+  std::optional<std::string> found = size_from_data(name);
+  if (!found) {
+    found = size_from_inputs(name);
+  }
   if (!found) {
     // Another name that the graph's constraints make equal, or an expression of others.
     const auto& substitutions = graph_.constraints().substitutions();

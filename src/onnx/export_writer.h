@@ -99,6 +99,7 @@ class OnnxWriter {
   std::string fresh(std::string_view stem);
   std::string name_size(const std::string& name);
   std::optional<std::string> size_from_inputs(const std::string& name);
+  std::optional<std::string> size_from_data(const std::string& name);
 
   Graph graph_;
   size_t external_from_;
@@ -138,6 +139,7 @@ OnnxTensors write_onnx(const Scatter& kind, const Node& node, OnnxWriter& to);
 OnnxTensors write_onnx(const Update& kind, const Node& node, OnnxWriter& to);
 OnnxTensors write_onnx(const Sort& kind, const Node& node, OnnxWriter& to);
 OnnxTensors write_onnx(const Scan& kind, const Node& node, OnnxWriter& to);
+OnnxTensors write_onnx(const Positions& kind, const Node& node, OnnxWriter& to);
 OnnxTensors write_onnx(const Call& kind, const Node& node, OnnxWriter& to);
 OnnxTensors write_onnx(const If& kind, const Node& node, OnnxWriter& to);
 OnnxTensors write_onnx(const Loop& kind, const Node& node, OnnxWriter& to);

@@ -4,9 +4,11 @@
 #include <set>
 
 #include "base/fail.h"
+#include "ir/data_axes.h"
 #include "onnx/functions.h"
 #include "onnx/registry.h"
 #include "onnx/unsupported.h"
+#include "ops/keep_binders.h"
 #include "shape/extent_names.h"
 #include "tenon/ops.h"
 
@@ -195,10 +197,14 @@ Graph Importer::run() {
   const proto::GraphProto& graph = model_.graph();
   require_supported(model_, opsets_, read_opsets);
   const UnifyNames unify;
+  DataAxisScope data_axes;
   scopes_.emplace_back();
   std::vector<Value> inputs;
   read_initializers(graph);
   read_inputs(graph, inputs);
+  for (const Value& input : inputs) {
+    data_axes.taken.merge(needed_axes(input.node()));
+  }
   run_nodes(graph.node());
   std::vector<Output> outputs;
   for (const auto& output : graph.output()) {
@@ -211,6 +217,7 @@ Graph Importer::run() {
   if (outputs.empty()) {
     fail("the model has no outputs");
   }
+  keep_binders(outputs, relations_, data_axes.made);
   return {graph.name().empty() ? "main" : graph.name(), std::move(inputs), std::move(outputs), std::move(relations_)};
 }
 

@@ -64,21 +64,6 @@ Results reverse_sequence(const NodeCall& call) {
   return take_along_axis(x, broadcast(placed, x.shape().axes(), axes), time);
 }
 
-/// Which elements stay must be known: it decides the size of the result.
-Results compress(const NodeCall& call) {
-  const bool flat = !call.has_attribute("axis");
-  const Value x = flat ? reshape(call.x(0), {Axis::anonymous()}) : call.x(0);
-  const Array condition = call.array(1);
-  std::vector<int64_t> kept;
-  for (int64_t i = 0; i < condition.size(); ++i) {
-    if (condition.at(i) != 0) {
-      kept.push_back(i);
-    }
-  }
-  const auto count = static_cast<int64_t>(kept.size());
-  return take(x, constant(Array::from({count}, kept)), flat ? 0 : call.axis("axis", 0));
-}
-
 }  // namespace
 
 std::vector<OperatorEntry> indexing_operators() {
@@ -94,7 +79,6 @@ std::vector<OperatorEntry> indexing_operators() {
       {"", "TopK", 10, top_k_operand},
       {"", "CumSum", 11, cumulative},
       {"", "ReverseSequence", 10, reverse_sequence},
-      {"", "Compress", 9, compress},
   };
 }
 

@@ -32,6 +32,7 @@ std::vector<OperatorEntry> elementwise_operators();
 std::vector<OperatorEntry> shape_operators();
 std::vector<OperatorEntry> leaf_operators();
 std::vector<OperatorEntry> indexing_operators();
+std::vector<OperatorEntry> selection_operators();
 std::vector<OperatorEntry> reduce_operators();
 std::vector<OperatorEntry> product_operators();
 std::vector<OperatorEntry> pool_operators();

@@ -17,6 +17,7 @@ Inferred infer(const Call& op, Operands in) {
            in[i].shape().to_string());
     }
   }
+  refuse_data_axes(op.body);
   if (op.body.outputs().empty()) {
     fail("`{}` has no outputs", op.body.name());
   }

@@ -51,6 +51,7 @@ void check_loop_inputs(const Loop& op, Operands in, Inferred& result) {
   if (op.carried < 0 || op.scanned < 0 || carried + scanned > in.size()) {
     fail("has {} carried and {} scanned values among {} operands", op.carried, op.scanned, in.size());
   }
+  refuse_data_axes(op.body);
   require_parameter_count(op.body, 1 + in.size());
   require_parameter(op.body, 0, Shape(Dtype::i64, {}));
   for (size_t i = 0; i < in.size(); ++i) {
@@ -77,6 +78,7 @@ Inferred infer(const If& op, Operands in) {
     fail("the condition is {}, must be bool[]", in[0].shape().to_string());
   }
   for (const Graph* body : {&op.then_body, &op.else_body}) {
+    refuse_data_axes(*body);
     require_parameter_count(*body, in.size() - 1);
     for (size_t i = 1; i < in.size(); ++i) {
       require_parameter(*body, i - 1, in[i].shape());

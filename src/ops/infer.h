@@ -39,9 +39,13 @@ Inferred infer(const Conv& op, Operands in);
 Inferred infer(const Scatter& op, Operands in);
 Inferred infer(const Sort& op, Operands in);
 Inferred infer(const Scan& op, Operands in);
+Inferred infer(const Positions& op, Operands in);
 Inferred infer(const If& op, Operands in);
 Inferred infer(const Loop& op, Operands in);
 Inferred infer(const Barrier& op, Operands in);
+
+/// Error when the size of an axis is decided inside of a body: what is around it could not have that axis.
+void refuse_data_axes(const Graph& body);
 
 /// The dtype of what row `fn` gives for operands that it takes; a cast's is the user's choice and not answered here.
 Dtype result_dtype(const ScalarFn& fn, Operands in);

@@ -1,5 +1,6 @@
 #include "passes/canonicalize.h"
 
+#include "ir/data_axes.h"
 #include "ops/make.h"
 #include "shape/constraint_set.h"
 #include "tenon/ops.h"
@@ -37,7 +38,9 @@ Graph rename_axes(const Graph& graph, const Substitution& by) {
 }
 
 Graph canonicalize(Graph graph) {
-  const ConstraintSet& constraints = graph.constraints();
+  // An axis that data decide stays itself, whatever it turns out to be equal to: until then nobody knows.
+  const AxisNames late = data_axes(graph);
+  const ConstraintSet constraints = late.empty() ? graph.constraints() : graph.constraints().without(late);
   if (constraints.substitutions().empty()) {
     return graph;
   }

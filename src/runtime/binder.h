@@ -26,6 +26,8 @@ class Binder {
   bool is_static() const { return is_static_; }
 
   size_t key_size() const { return key_size_; }
+  /// Whether the program has the name.
+  bool knows(std::string_view name) const { return find(name) != nullptr; }
 
   /// Names from inputs, `known` and constraints; all constraints hold.
   Bindings bind(std::span<const Operand> inputs, const Bindings& known) const;

@@ -63,6 +63,7 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
   for (const Step& step : program_.steps) {
     steps_.push_back(report(program_, step));
   }
+  segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
 }
 
 Specialization Engine::make(const Bindings& bindings) const {
@@ -137,6 +138,15 @@ void Engine::pre_specialize(std::span<const Bindings> list) {
     prepare_memory(*made.pointer);
   }
   share_budget();
+}
+
+std::vector<Shape> Engine::output_shapes(const Bindings& bindings) {
+  const SpecializationCache::Pointer s = specialization(bindings);
+  std::vector<Shape> shapes;
+  for (const Port& output : outputs_) {
+    shapes.push_back(resolve(output.shape, s->bindings));
+  }
+  return shapes;
 }
 
 void Engine::prepare_memory(const Specialization& s) {

@@ -1,4 +1,4 @@
-// What an Executable is a handle of.
+// One program at any sizes: what most executables are.
 #pragma once
 
 #include <atomic>
@@ -17,33 +17,39 @@
 #include "runtime/plan.h"
 #include "runtime/result_cache.h"
 #include "runtime/run_state.h"
+#include "runtime/runnable.h"
 
 namespace tenon::runtime {
 
 /// The program and all that is made of it without sizes, the specializations made so far, and memory for runs.
-class Engine {
+class Engine : public Runnable {
  public:
   Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints, std::shared_ptr<void> keep_alive,
          RuntimeOptions options);
 
-  /// `donated` is empty, or the inputs themselves, which may then be written or taken.
-  std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options);
-  std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options);
-  std::vector<StridedArray> run_views(std::span<const Array> inputs, const RunOptions& options);
-  void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs, const RunOptions& options);
+  std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) override;
+  std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) override;
+  std::vector<StridedArray> run_views(std::span<const Array> inputs, const RunOptions& options) override;
+  void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                const RunOptions& options) override;
 
   /// Found, or made.
   SpecializationCache::Pointer specialization(const Bindings& bindings);
-  /// And memory for a run; all or, after an Error, none of the list.
-  void pre_specialize(std::span<const Bindings> list);
-  void set_memory_budget(int64_t bytes);
+  /// And memory for a run.
+  void pre_specialize(std::span<const Bindings> list) override;
+  std::vector<Shape> output_shapes(const Bindings& bindings) override;
+  MemoryReport memory(const Bindings& bindings) override { return specialization(bindings)->memory; }
+  void set_memory_budget(int64_t bytes) override;
 
   const Program& program() const { return program_; }
-  const std::vector<Port>& inputs() const { return inputs_; }
-  const std::vector<Port>& outputs() const { return outputs_; }
-  const std::vector<StepReport>& steps() const { return steps_; }
-  RunCounters counters() const;
-  Capabilities capabilities() const;
+  const Binder& binder() const { return binder_; }
+  const std::string& name() const override { return program_.name; }
+  const std::vector<Port>& inputs() const override { return inputs_; }
+  const std::vector<Port>& outputs() const override { return outputs_; }
+  const std::vector<StepReport>& steps() const override { return steps_; }
+  const std::vector<SegmentReport>& segments() const override { return segments_; }
+  RunCounters counters() const override;
+  Capabilities capabilities() const override;
 
  private:
   /// What inputs of a run are at: not bound yet where the key is new.
@@ -71,6 +77,7 @@ class Engine {
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::vector<StepReport> steps_;
+  std::vector<SegmentReport> segments_;  // one
   std::atomic<int64_t> budget_;
   SpecializationCache cache_;
   ResultCache results_;

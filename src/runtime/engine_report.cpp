@@ -17,7 +17,7 @@ void Engine::report_trace(const Watch& watch, const Specialization& s) const {
     const int64_t bytes = evaluate(steps_[at].bytes_read + steps_[at].bytes_written, s.bindings);
     const int64_t flops = evaluate(program_.steps[at].flops, s.bindings);
     events.push_back({.program = program_.name,
-                      .step = stretch.step + 1,
+                      .step = options_.first_step + stretch.step + 1,
                       .label = steps_[at].label,
                       .phase = stretch.phase,
                       .thread = stretch.thread,

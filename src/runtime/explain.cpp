@@ -58,8 +58,13 @@ std::string Executable::explain() const {
   text += libraries > 0 ? fmt::format(", {}", counted(libraries, "library step", "library steps")) : "";
   text += controls > 0 ? fmt::format(", {}", counted(controls, "control step", "control steps")) : "";
   text += '\n' + port_lines("in ", inputs()) + port_lines("out", outputs());
-  for (size_t i = 0; i < steps().size(); ++i) {
-    text += step_lines(i + 1, steps()[i]);
+  for (const SegmentReport& segment : segments()) {
+    for (int i = segment.first_step; i < segment.first_step + segment.steps; ++i) {
+      text += step_lines(static_cast<size_t>(i) + 1, steps()[static_cast<size_t>(i)]);
+    }
+    for (const auto& [name, most] : segment.binds) {
+      text += fmt::format("  binds `{}` <= {}\n", name, most.to_string());
+    }
   }
   return text;
 }

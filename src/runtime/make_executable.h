@@ -20,6 +20,7 @@ struct RuntimeOptions {
   double compile_ms = 0;                // what Level 1 took, for the counters
   std::string code = {};                // what runs the kernels, for Capabilities
   std::vector<std::string> names = {};  // that bindings may have beside those that the program needs
+  int first_step = 0;                   // of the program among the steps of all, for traces
   /// For tests: called before each step, on the caller's thread, and before each chunk, on any thread; may throw.
   std::function<void(size_t step)> before_step = {};
 };

@@ -172,6 +172,16 @@ void ConstraintSet::fail_contradiction(const Constraint& constraint) const {
   throw error;
 }
 
+ConstraintSet ConstraintSet::without(const std::set<std::string, std::less<>>& names) const {
+  ConstraintSet result;
+  for (const Constraint& constraint : added_) {
+    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return mentions(constraint, name); })) {
+      result.add(constraint);
+    }
+  }
+  return result;
+}
+
 Extent ConstraintSet::representative(std::string_view name) const {
   const auto found = substitutions_.find(name);
   return found == substitutions_.end() ? Extent::name(name) : found->second;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ class ConstraintSet {
 
   /// All that were neither proven nor implied when they were added, in order.
   const std::vector<Constraint>& added() const { return added_; }
+
+  /// Those of added() that speak of none of these names.
+  ConstraintSet without(const std::set<std::string, std::less<>>& names) const;
 
   /// What the set says of single names: their ranges and divisors.
   const Assumptions& assumptions() const { return assumptions_; }

@@ -168,6 +168,11 @@ void parse_field(FieldParser& parser, std::string& to) {
 
 void parse_field(FieldParser& parser, Dtype& to) { to = take_dtype(parser.cursor); }
 
+void parse_field(FieldParser& parser, Axis& to) {
+  const size_t offset = parser.cursor.offset();
+  to = parser.cursor.source().located(offset, [&] { return Axis::parse(parser.cursor.take_text()); });
+}
+
 void parse_field(FieldParser& parser, Extent& to) {
   if (parser.cursor.done()) {
     parser.cursor.expected("a size");

@@ -27,6 +27,7 @@ void parse_field(FieldParser& parser, bool& to);
 void parse_field(FieldParser& parser, std::string& to);
 void parse_field(FieldParser& parser, Dtype& to);
 void parse_field(FieldParser& parser, Extent& to);
+void parse_field(FieldParser& parser, Axis& to);
 void parse_field(FieldParser& parser, Shape& to);
 void parse_field(FieldParser& parser, Array& to);
 void parse_field(FieldParser& parser, Graph& to);

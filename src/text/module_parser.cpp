@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "ir/node.h"
 #include "tenon/text.h"
 #include "text/graph_parser.h"
 
@@ -65,6 +66,7 @@ std::vector<ParsedGraph> parse_graphs(Cursor cursor, GraphTable& graphs, std::op
 Module parse_module(std::string_view text) {
   const text::TokenList tokens = text::lex(text);
   text::GraphTable graphs;
+  const DataAxisScope data_axes;
   std::optional<UnifyNames> unify;
   Module module;
   for (text::ParsedGraph& parsed : text::parse_graphs(text::Cursor(tokens), graphs, unify)) {
@@ -82,6 +84,7 @@ Module parse_module(std::string_view text) {
 Graph parse_graph(std::string_view text) {
   const text::TokenList tokens = text::lex(text);
   text::GraphTable graphs;
+  const DataAxisScope data_axes;
   std::optional<UnifyNames> unify;
   const std::vector<text::ParsedGraph> parsed = text::parse_graphs(text::Cursor(tokens), graphs, unify);
   if (parsed.empty()) {

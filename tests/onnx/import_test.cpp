@@ -205,14 +205,14 @@ TEST(OnnxImport, OtherShapesTakeThePlaceOfTheFiles) {
 TEST(OnnxImport, AllThatIsNotSupportedIsListed) {
   ModelBuilder model;
   model.input("x", "f32[n]");
-  model.node("NonZero", {"x"}, {"a"});
+  model.node("StringNormalizer", {"x"}, {"a"});
   model.node("Frobnicate", {"x"}, {"b"}).set_name("first");
   model.node("Frobnicate", {"x"}, {"c"}).set_name("second");
   model.node("Thing", {"x"}, {"d"}, {}, "org.example");
   model.output("d");
   EXPECT_EQ(error_text([&] { imported(model); }),
             "the model has operators that are not supported: Frobnicate (2, first at \"first\"), "
-            "NonZero (1, first at \"a\"), org.example.Thing (1, first at \"d\")");
+            "StringNormalizer (1, first at \"a\"), org.example.Thing (1, first at \"d\")");
 }
 
 TEST(OnnxImport, OpsetsDifferInWhatTheyMean) {

@@ -70,7 +70,7 @@ std::vector<CatalogEntry> structural_builders() {
 const std::vector<CatalogEntry>& table() {
   static const std::vector<CatalogEntry> entries = [] {
     std::vector<CatalogEntry> all = structural_builders();
-    for (auto* part : {nn_builders, convolution_builders, indexing_builders}) {
+    for (auto* part : {nn_builders, convolution_builders, indexing_builders, selection_builders}) {
       for (CatalogEntry& entry : part()) {
         all.push_back(std::move(entry));
       }

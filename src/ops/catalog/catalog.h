@@ -76,6 +76,8 @@ std::span<const CatalogEntry> catalog();
 std::vector<CatalogEntry> nn_builders();
 /// The part with tenon/indexing.h and tenon/random.h, in catalog_indexing.cpp.
 std::vector<CatalogEntry> indexing_builders();
+/// What has an axis that data decide, in catalog_selection.cpp.
+std::vector<CatalogEntry> selection_builders();
 /// Convolutions, pools and resizes, in catalog_convolution.cpp.
 std::vector<CatalogEntry> convolution_builders();
 

@@ -35,6 +35,7 @@ Gradients gradient(const Scatter& op, const Node& node, const std::vector<Value>
 Gradients gradient(const Update& op, const Node& node, const std::vector<Value>& outputs);
 Gradients gradient(const Sort& op, const Node& node, const std::vector<Value>& outputs);
 Gradients gradient(const Scan& op, const Node& node, const std::vector<Value>& outputs);
+Gradients gradient(const Positions& op, const Node& node, const std::vector<Value>& outputs);
 Gradients gradient(const Barrier& op, const Node& node, const std::vector<Value>& outputs);
 
 }  // namespace tenon

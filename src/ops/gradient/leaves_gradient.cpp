@@ -1,4 +1,4 @@
-// What a graph starts from passes nothing on; a barrier passes on what it gets.
+// What a graph starts from, and what counts, passes nothing on; a barrier passes on what it gets.
 #include "ops/gradient/gradient.h"
 
 namespace tenon {
@@ -7,6 +7,7 @@ Gradients gradient(const Input&, const Node&, const std::vector<Value>&) { retur
 Gradients gradient(const Constant&, const Node&, const std::vector<Value>&) { return {}; }
 Gradients gradient(const Iota&, const Node&, const std::vector<Value>&) { return {}; }
 Gradients gradient(const Random&, const Node& node, const std::vector<Value>&) { return Gradients(node.inputs.size()); }
+Gradients gradient(const Positions&, const Node&, const std::vector<Value>&) { return Gradients(1); }
 Gradients gradient(const Barrier&, const Node&, const std::vector<Value>& outputs) { return outputs; }
 
 }  // namespace tenon

@@ -1,0 +1,43 @@
+// What an Executable is a handle of: one program, or several that run one after the other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/executable.h"
+
+namespace tenon::runtime {
+
+/// Each function is what the function of that name of Executable says. Safe to use from many threads.
+class Runnable {
+ public:
+  Runnable() = default;
+  Runnable(const Runnable&) = delete;
+  Runnable& operator=(const Runnable&) = delete;
+  virtual ~Runnable() = default;
+
+  /// `donated` is empty, or the inputs themselves, which may then be written or taken.
+  virtual std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated,
+                                 const RunOptions& options) = 0;
+  virtual std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) = 0;
+  virtual std::vector<StridedArray> run_views(std::span<const Array> inputs, const RunOptions& options) = 0;
+  virtual void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                        const RunOptions& options) = 0;
+
+  virtual std::vector<Shape> output_shapes(const Bindings& bindings) = 0;
+  /// All or, after an Error, none of the list.
+  virtual void pre_specialize(std::span<const Bindings> list) = 0;
+  virtual MemoryReport memory(const Bindings& bindings) = 0;
+  virtual void set_memory_budget(int64_t bytes) = 0;
+
+  virtual const std::string& name() const = 0;
+  virtual const std::vector<Port>& inputs() const = 0;
+  virtual const std::vector<Port>& outputs() const = 0;
+  virtual const std::vector<StepReport>& steps() const = 0;
+  virtual const std::vector<SegmentReport>& segments() const = 0;
+  virtual RunCounters counters() const = 0;
+  virtual Capabilities capabilities() const = 0;
+};
+
+}  // namespace tenon::runtime
