@@ -70,7 +70,10 @@ Point measure(const GraphModel& model, const Executable& executable, const Bindi
   point.median = samples.median();
   point.least = samples.least();
   point.runs = samples.times.size();
-  point.flops = 2 * static_cast<double>(evaluate(macs, prepared.bindings));
+  const auto is_bound = [&](const std::string& name) { return prepared.bindings.find(name).has_value(); };
+  if (std::ranges::all_of(macs.names(), is_bound)) {  // not where data decide how many there are
+    point.flops = 2 * static_cast<double>(evaluate(macs, prepared.bindings));
+  }
   return point;
 }
 

@@ -29,6 +29,7 @@ PUBLIC_HEADERS = {
     "elementwise.h": "ops",
     "convolution.h": "ops",
     "indexing.h": "ops",
+    "selection.h": "ops",
     "control.h": "ops",
     "nn.h": "ops",
     "losses.h": "ops",

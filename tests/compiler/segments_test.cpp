@@ -133,9 +133,12 @@ TEST(Segments, ASizeWhoseValueIsNotNeededIsStillDecided) {
   const Value x = in("x", "f32[n]");
   const Found found = positions(gt(x, 0), "k");
   const Graph graph({x}, {{"zeros", mul(found.positions, 0)}, {"count", found.count}});
-  const std::vector<Array> out = compile(graph).run({Array::from<float>({3}, {1, -1, 1})});
+  const Array data = Array::from<float>({3}, {1, -1, 1});
+  const std::vector<Array> out = compile(graph).run({data});
   EXPECT_TRUE(same(out[0], Array::from<int64_t>({2}, {0, 0})));
   EXPECT_TRUE(same(out[1], Array::from<int64_t>({}, {2})));
+  const Graph alone({x}, {{"zeros", mul(found.positions, 0)}});
+  EXPECT_TRUE(same(compile(alone).run({data})[0], out[0]));
 }
 
 TEST(Segments, ConstraintsAndNamesAreCheckedAsInterpreted) {
