@@ -47,6 +47,12 @@ struct ScatterRoutine {
   friend bool operator==(const ScatterRoutine&, const ScatterRoutine&) = default;
 };
 
-using Routine = std::variant<SortRoutine, ScanRoutine, ScatterRoutine>;
+/// Reads a mask; writes the row-major positions of its true elements, in order, to an array with room for all of them,
+/// and their number. What lies behind them is not written.
+struct PositionsRoutine {
+  friend bool operator==(const PositionsRoutine&, const PositionsRoutine&) = default;
+};
+
+using Routine = std::variant<SortRoutine, ScanRoutine, ScatterRoutine, PositionsRoutine>;
 
 }  // namespace tenon

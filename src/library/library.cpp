@@ -17,6 +17,7 @@ struct Name {
   std::string_view operator()(const SortRoutine&) const { return "sort"; }
   std::string_view operator()(const ScanRoutine&) const { return "scan"; }
   std::string_view operator()(const ScatterRoutine&) const { return "scatter"; }
+  std::string_view operator()(const PositionsRoutine&) const { return "positions"; }
 };
 
 }  // namespace

@@ -35,6 +35,8 @@ void run(const ScanRoutine& step, std::span<const Memory> reads, std::span<const
          const Workers& workers);
 void run(const ScatterRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
          const Workers& workers);
+void run(const PositionsRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
+         const Workers& workers);
 
 /// What it is called in graphs and reports.
 std::string_view name(const Routine& routine);

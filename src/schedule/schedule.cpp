@@ -26,6 +26,10 @@ std::optional<Routine> library_step(const Node& node) {
                           .index_batch = scatter->index_batch,
                           .place = node.place};
   }
+  if (const auto* positions = node.as<Positions>()) {
+    TENON_CHECK(positions->axis.is_anonymous(), "axis {} is bound inside of a program", positions->axis.to_string());
+    return PositionsRoutine{};
+  }
   return std::nullopt;
 }
 

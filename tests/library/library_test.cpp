@@ -287,5 +287,34 @@ TEST(Library, ChunksMayEndAStep) {
   }
 }
 
+TEST(Library, PositionsOfTrueElements) {
+  std::mt19937_64 rng(7);
+  for (const int64_t size : {0, 1, 7, 8, 9, 1000, 65535, 65536, 65537, 300000}) {
+    for (const double share : {0.0, 0.001, 0.5, 1.0}) {
+      Array mask(boolean, {size});
+      std::vector<int64_t> wanted;
+      for (int64_t i = 0; i < size; ++i) {
+        const bool is_true = std::uniform_real_distribution<double>()(rng) < share;
+        mask.mutable_values<bool>()[static_cast<size_t>(i)] = is_true;
+        if (is_true) {
+          wanted.push_back(i);
+        }
+      }
+      for (const int threads : kThreads) {
+        Array positions = Array::full(i64, {size}, -1);
+        Array count(i64, {});
+        const library::Memory read{.dtype = boolean, .data = mask.mutable_data(), .dims = mask.dims()};
+        const library::Memory writes[] = {{.dtype = i64, .data = positions.mutable_data(), .dims = positions.dims()},
+                                          {.dtype = i64, .data = count.mutable_data(), .dims = count.dims()}};
+        library::run(Routine(PositionsRoutine{}), {&read, 1}, writes, {.pool = pool(), .threads = threads});
+        const auto total = static_cast<int64_t>(wanted.size());
+        ASSERT_TRUE(same(count, Array::from<int64_t>({}, {total}))) << size;
+        ASSERT_TRUE(same(positions.window(0, {total}), Array::from({total}, wanted))) << size;
+        ASSERT_TRUE(total == size || positions.at(total) == -1) << "what lies behind is not written";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon
