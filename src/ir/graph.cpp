@@ -187,9 +187,10 @@ Graph::Graph(std::string name, std::vector<Value> inputs, std::vector<Output> ou
   for (const Output& out : outputs) {
     roots.push_back(out.value);
   }
-  data->nodes = order_by_binding(topological_order(roots));
+  data->nodes = topological_order(roots);
   check_inputs(name, inputs, data->nodes);
   check_data_axes(name, inputs, data->nodes);
+  data->nodes = order_by_binding(std::move(data->nodes));
   try {
     data->constraints = collect_constraints(relations, data->nodes);
   } catch (Error& error) {

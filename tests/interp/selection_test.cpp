@@ -254,7 +254,7 @@ TEST(Selection, TextReadsBack) {
     i = nonzero(x)
     y = compress(x, m, 0, kept)
     v, f, n, c = unique(x)
-    p, k = positions(m, axis=`odd name`)
+    p, k = positions(m, axis="odd name")
     return i, y, v, k
   })");
   EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "i64[2, nonzero_1]");
