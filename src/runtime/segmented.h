@@ -55,10 +55,10 @@ class Segmented : public Runnable {
   std::vector<Array> run_all(Bindings bindings, const RunOptions& options, Made& made, const RunOne& run_one);
   void take_sizes(const Part& part, std::vector<Array>& outputs, Bindings& bindings) const;
   void free_unused(int segment, Made& made) const;
-  /// What is known ahead of a run, and how many segments can be prepared with it.
+  /// What is known ahead of a run: in the end, and before each segment that can be prepared.
   struct Ahead {
     Bindings bindings;
-    size_t segments = 0;
+    std::vector<Bindings> before;
   };
   Ahead bind_ahead(const Bindings& given) const;
 

@@ -28,9 +28,9 @@ Segmented::Ahead Segmented::bind_ahead(const Bindings& given) const {
     }
   }
   std::vector<int64_t> key;
-  Ahead ahead{.bindings = binder_.bind_ahead(early, key)};
+  Ahead ahead{.bindings = binder_.bind_ahead(early, key), .before = {}};
   for (const Part& part : parts_) {
-    ++ahead.segments;
+    ahead.before.push_back(known_to(part, ahead.bindings));
     for (const BoundAxis& axis : part.binds) {
       const std::optional<int64_t> size = given.find(axis.name);
       if (!size) {
@@ -65,9 +65,9 @@ void Segmented::pre_specialize(std::span<const Bindings> list) {
   std::vector<int64_t> key;
   for (const Bindings& bindings : list) {
     const Ahead ahead = bind_ahead(bindings);
-    for (size_t i = 0; i < ahead.segments; ++i) {
-      all[i].push_back(known_to(parts_[i], ahead.bindings));
-      parts_[i].engine->binder().bind_ahead(all[i].back(), key);  // an Error before anything is prepared
+    for (size_t i = 0; i < ahead.before.size(); ++i) {
+      parts_[i].engine->binder().bind_ahead(ahead.before[i], key);  // an Error before anything is prepared
+      all[i].push_back(ahead.before[i]);
     }
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
@@ -77,16 +77,16 @@ void Segmented::pre_specialize(std::span<const Bindings> list) {
 
 MemoryReport Segmented::memory(const Bindings& bindings) {
   const Ahead ahead = bind_ahead(bindings);
-  if (ahead.segments < parts_.size()) {
-    for (const BoundAxis& axis : parts_[ahead.segments - 1].binds) {
+  if (ahead.before.size() < parts_.size()) {
+    for (const BoundAxis& axis : parts_[ahead.before.size() - 1].binds) {
       if (!ahead.bindings.find(axis.name)) {
         fail("data decide the size of axis `{}`: give it one to ask what a run takes then", axis.name);
       }
     }
   }
   MemoryReport report;
-  for (const Part& part : parts_) {
-    const MemoryReport one = part.engine->memory(known_to(part, ahead.bindings));
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const MemoryReport one = parts_[i].engine->memory(ahead.before[i]);
     report.arena_bytes += one.arena_bytes;
     report.live_bytes = std::max(report.live_bytes, one.live_bytes);
     report.intermediate_bytes += one.intermediate_bytes;
