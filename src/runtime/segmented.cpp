@@ -211,6 +211,10 @@ void Segmented::run_into(std::span<const TensorView> inputs, std::span<const Ten
       }
     }
     into.push_back(operand_of(outputs[i], "output", i));
+    if (!into.back().is_injective()) {
+      fail("output `{}`: elements of the memory that was given for [{}] with strides [{}] lie on one another",
+           outputs_[i].name, fmt::join(into.back().dims, ", "), fmt::join(into.back().strides, ", "));
+    }
   }
   const std::vector<Array> results = run(inputs, options);
   for (size_t i = 0; i < results.size(); ++i) {
