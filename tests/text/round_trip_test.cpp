@@ -334,6 +334,8 @@ TEST(RoundTrip, FieldsOfEveryKind) {
       Loop{body, n, 1, 2, true},
       Loop{body},
       Barrier{},
+      Positions{},
+      Positions{Extent::name("a name")},
   };
   std::vector<bool> seen(std::variant_size_v<Op>, false);
   for (const Op& op : ops) {
