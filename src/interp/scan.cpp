@@ -1,7 +1,7 @@
 #include "base/convert.h"
-#include "kernel/accumulate.h"
 #include "interp/evaluate.h"
 #include "interp/index.h"
+#include "kernel/accumulate.h"
 #include "ops/axes.h"
 
 namespace tenon {

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "base/convert.h"
-#include "kernel/accumulate.h"
 #include "interp/evaluate.h"
 #include "interp/gather_map.h"
+#include "kernel/accumulate.h"
 
 namespace tenon {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ir/field.h"
-#include "kernel/routine.h"
 #include "kernel/reduce_op.h"
+#include "kernel/routine.h"
 #include "kernel/scalar_fn.h"
 #include "tenon/array.h"
 #include "tenon/graph.h"

@@ -10,7 +10,9 @@ namespace tenon {
 namespace {
 
 bool has_host_step(const Executable& executable) {
-  return std::ranges::any_of(executable.steps(), [](const StepReport& step) { return step.kind != StepKind::kernel && step.kind != StepKind::copy; });
+  return std::ranges::any_of(executable.steps(), [](const StepReport& step) {
+    return step.kind != StepKind::kernel && step.kind != StepKind::copy;
+  });
 }
 
 TEST(CompiledUpdate, JoinsWhatMakesTheValue) {
