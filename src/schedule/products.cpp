@@ -22,6 +22,7 @@ constexpr int64_t kMostOfOutput = 1024;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr int64_t kColumnMultiple = 32;
+constexpr size_t kFewLoops = 3;
 constexpr int64_t kFewestRows = 4;
 constexpr int64_t kTileElements = int64_t{1} << 15;
 constexpr int64_t kDepth = 160;
@@ -156,13 +157,20 @@ class Tiler {
       const Extent rows = share(product.rows, kRowsOfOutput);
       const Extent columns = share(product.columns, kColumns);
       tile_side(product.rows, rows, 1, true);
-      tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), false);
+      tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), columns_lie_in_rows(product));
       return;
     }
     tile_side(product.rows, most(most_rows(), whole_columns), 1,
               lies_in_rows(draft_, product.left, product.types.left, product.rows));
-    // Columns fill vectors: several short loops count as one, even if what they read must be stored first.
-    tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel), false);
+    tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
+              columns_lie_in_rows(product));
+  }
+
+  /// Columns fill vectors: a few short loops count as one, even if what they read must be stored first. The sizes of
+  /// tiles of many are too long to write down.
+  bool columns_lie_in_rows(const ProductMatch& product) const {
+    return in_order(product.columns & common_).size() > kFewLoops &&
+           lies_in_rows(draft_, product.right, product.types.right, product.columns);
   }
 
   /// All that the kernel does is to store the product, and the left side is read where it lies.
