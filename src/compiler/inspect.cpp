@@ -51,7 +51,7 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
   }
   const Step& step = program.steps[static_cast<size_t>(number - before - 1)];
   if (step.parts.empty()) {
-    fail("step {} ({}) has no kernel: the interpreter runs it", number, step.label);
+    fail("step {} ({}) has no kernel", number, step.label);
   }
   std::string text;
   std::vector<int> shown;

@@ -154,8 +154,11 @@ std::vector<Array> Segmented::run(std::span<const Array> inputs, std::span<Array
     for (const SegmentSource& source : parts_[segment].inputs) {
       const auto index = static_cast<size_t>(source.index);
       if (source.segment < 0) {
-        const bool is_last = !donated.empty() && last_use_[index] == static_cast<int>(segment);
-        given.push_back(is_last ? std::move(donated[index]) : inputs[index]);
+        if (!donated.empty() && last_use_[index] == static_cast<int>(segment)) {
+          given.push_back(std::move(donated[index]));
+        } else {
+          given.push_back(inputs[index]);
+        }
         continue;
       }
       const auto from = static_cast<size_t>(source.segment);

@@ -222,17 +222,20 @@ TEST(Segments, ExplainTracesAndCancel) {
   EXPECT_EQ(executable.counters().reused_results, 2) << "of both segments";
 }
 
-TEST(Segments, StateIsUpdatedInPlaceByTheLastThatReadsIt) {
+TEST(Segments, StateIsHandedToTheLastThatReadsIt) {
   const Value state = in("state", "f32[n]");
-  const Value kept = compress(state, gt(state, 0), 0, "k");
-  const Value next = add(state, reduce_sum(kept));
-  const Graph graph({state}, {{"next", next, 0}});
-  const Executable executable = compile(graph);
-  const Array data = Array::from<float>({3}, {1, -1, 2});
-  EXPECT_TRUE(same(executable.run({data})[0], Array::from<float>({3}, {4, 2, 5})));
-  EXPECT_TRUE(same(data, Array::from<float>({3}, {1, -1, 2}))) << "what is shared stays";
-  std::vector<Array> given = {Array::from<float>({3}, {1, -1, 2})};
-  EXPECT_TRUE(same(executable.run(std::move(given))[0], Array::from<float>({3}, {4, 2, 5})));
+  const Value x = in("x", "f32[m]");
+  const Value kept = compress(x, gt(x, reduce_max(state)), 0, "k");
+  const Value next = update_slice(state, reshape(reduce_sum(kept), {1}), {0});
+  const Executable executable = compile(Graph({state, x}, {{"next", next, 0}}));
+  const auto floats = [](const std::vector<float>& values) {
+    return Array::from({static_cast<int64_t>(values.size())}, values);
+  };
+  const Array data = floats({1, -1, 2});
+  EXPECT_TRUE(same(executable.run({data, floats({3, 1, 4})})[0], floats({7, -1, 2})));
+  EXPECT_TRUE(same(data, floats({1, -1, 2}))) << "what is shared stays";
+  std::vector<Array> given = {floats({1, -1, 2}), floats({3, 1, 4})};
+  EXPECT_TRUE(same(executable.run(std::move(given))[0], floats({7, -1, 2})));
 }
 
 /// As compile() does it, with what the runtime offers to tests.

@@ -62,7 +62,7 @@ Value non_max_suppression(const Value& boxes, const Value& scores, const Suppres
     if (options.score) {
       alive = logical_and(alive, gt(scores, cast(options.score, dtype)));
     }
-    const Extent count = box.extent();
+    const Extent& count = box.extent();
     const Extent trips = options.limit ? count : simplify(min(count, max(options.most, 0)));
     const Value none = extent_value(count);
     const auto pick = [&](const Value& trip, const std::vector<Value>& carried, const std::vector<Value>&) {
