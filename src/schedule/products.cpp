@@ -22,7 +22,7 @@ constexpr int64_t kMostOfOutput = 1024;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr int64_t kColumnMultiple = 32;
-constexpr size_t kFewLoops = 3;
+constexpr size_t kAllLoops = 64;
 constexpr int64_t kFewestRows = 4;
 constexpr int64_t kTileElements = int64_t{1} << 15;
 constexpr int64_t kDepth = 160;
@@ -151,26 +151,29 @@ class Tiler {
     };
     if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
       const auto share = [&](AxisSet side, int64_t least) {
-        const Extent size = steps_of(draft_, in_order(side & common_));
-        return max(Extent(least), min(Extent(kMostOfOutput), ceildiv(size, cuts_of_output())));
+        const std::vector<int> axes = in_order(side & common_);  // of several the formula would be very long
+        return axes.size() != 1 ? Extent(least)
+                                : max(Extent(least), min(Extent(kMostOfOutput),
+                                                         ceildiv(draft_.axis(axes[0]).extent, cuts_of_output())));
       };
       const Extent rows = share(product.rows, kRowsOfOutput);
       const Extent columns = share(product.columns, kColumns);
-      tile_side(product.rows, rows, 1, true);
-      tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), columns_lie_in_rows(product));
+      tile_side(product.rows, rows, 1, loops_of_rows(product));
+      tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
       return;
     }
-    tile_side(product.rows, most(most_rows(), whole_columns), 1,
-              lies_in_rows(draft_, product.left, product.types.left, product.rows));
+    tile_side(product.rows, most(most_rows(), whole_columns), 1, loops_of_rows(product));
     tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
-              columns_lie_in_rows(product));
+              loops_of_columns(product));
   }
 
-  /// Columns fill vectors: a few short loops count as one, even if what they read must be stored first. The sizes of
-  /// tiles of many are too long to write down.
-  bool columns_lie_in_rows(const ProductMatch& product) const {
-    return in_order(product.columns & common_).size() > kFewLoops &&
-           lies_in_rows(draft_, product.right, product.types.right, product.columns);
+  /// How many loops of a side make a tile: one is enough for what can be read in place, and the others go around. But
+  /// columns fill vectors, so there two short ones count as one, even if what they read must then be stored.
+  size_t loops_of_rows(const ProductMatch& product) const {
+    return lies_in_rows(draft_, product.left, product.types.left, product.rows) ? 1 : kAllLoops;
+  }
+  size_t loops_of_columns(const ProductMatch& product) const {
+    return lies_in_rows(draft_, product.right, product.types.right, product.columns) ? 2 : kAllLoops;
   }
 
   /// All that the kernel does is to store the product, and the left side is read where it lies.
@@ -189,15 +192,13 @@ class Tiler {
     return std::max(kRowsOfMany, (right_is_stored && !left_is_stored ? kRowsOfStored : kRows) / std::ssize(found_));
   }
 
-  /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit. One loop is
-  /// enough for what can be read in place; the others go around.
-  void tile_side(AxisSet side, Extent most, int64_t multiple, bool is_plain) {
+  /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit.
+  void tile_side(AxisSet side, Extent most, int64_t multiple, size_t loops) {
     std::vector<int> axes = in_order(side & common_ & ~tiled_ & ~result_.grid);
-    if (is_plain && axes.size() > 1 && (side & ~common_) == 0) {
-      for (size_t i = 0; i + 1 < axes.size(); ++i) {
-        result_.grid |= axis_bit(axes[i]);
-      }
-      axes.erase(axes.begin(), axes.end() - 1);
+    if (axes.size() > loops && (side & ~common_) == 0) {
+      const auto first = axes.end() - static_cast<std::ptrdiff_t>(loops);
+      std::for_each(axes.begin(), first, [&](int axis) { result_.grid |= axis_bit(axis); });
+      axes.erase(axes.begin(), first);
     }
     for (size_t i = axes.size(); i-- > 0;) {
       const int axis = axes[i];
