@@ -29,8 +29,8 @@ void add_steps(const Graph& graph, const CompileOptions& options, std::vector<Sc
   const Roles roles(graph, programs);
   for (const GroupedStep& grouped : group(graph, roles, programs, {.fuse = options.fuse})) {
     ScheduledStep& step = to.emplace_back();
-    if (grouped.host != nullptr) {
-      step.nodes.push_back(grouped.host);
+    if (grouped.alone != nullptr) {
+      step.nodes.push_back(grouped.alone);
     }
     for (const Group& part : grouped.groups) {
       step.nodes.insert(step.nodes.end(), part.nodes.begin(), part.nodes.end());

@@ -10,10 +10,10 @@
 namespace tenon {
 namespace {
 
-KernelCode interpret_kernels(std::span<const loops::Kernel> kernels) {
+KernelCode interpret_kernels(std::span<const loops::Kernel* const> kernels) {
   KernelCode code{.entries = {}, .keep_alive = nullptr, .description = "loop interpreter"};
-  for (const loops::Kernel& kernel : kernels) {
-    code.entries.push_back(loops::interpreted(kernel));
+  for (const loops::Kernel* kernel : kernels) {
+    code.entries.push_back(loops::interpreted(*kernel));
   }
   return code;
 }
@@ -32,14 +32,10 @@ std::shared_ptr<codegen::Jit> shared_jit(bool disk_cache) {
   return disk_cache ? with_cache : without;
 }
 
-KernelCode compile_natively(std::span<const loops::Kernel> kernels, bool disk_cache) {
+KernelCode compile_natively(std::span<const loops::Kernel* const> kernels, bool disk_cache) {
   const std::shared_ptr<codegen::Jit> jit = shared_jit(disk_cache);
-  std::vector<const loops::Kernel*> pointers;
-  for (const loops::Kernel& kernel : kernels) {
-    pointers.push_back(&kernel);
-  }
   KernelCode code{.entries = {}, .keep_alive = jit, .description = codegen::describe(jit->target())};
-  for (const KernelFunction function : codegen::compile_kernels(pointers, *jit)) {
+  for (const KernelFunction function : codegen::compile_kernels(kernels, *jit)) {
     code.entries.emplace_back(function);
   }
   return code;
@@ -58,7 +54,7 @@ int64_t panel_columns(const BackendOptions& options) {
   return options.native ? int64_t{shape.lanes} * shape.vectors : 0;
 }
 
-KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions& options) {
+KernelCode make_code(std::span<const loops::Kernel* const> kernels, const BackendOptions& options) {
   return options.native ? compile_natively(kernels, options.disk_cache) : interpret_kernels(kernels);
 }
 
@@ -68,7 +64,7 @@ bool has_native_code() { return false; }
 
 int64_t panel_columns(const BackendOptions&) { return 0; }
 
-KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions&) {
+KernelCode make_code(std::span<const loops::Kernel* const> kernels, const BackendOptions&) {
   return interpret_kernels(kernels);
 }
 

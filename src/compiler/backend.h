@@ -22,7 +22,7 @@ struct KernelCode {
   std::string description;
 };
 
-KernelCode make_code(std::span<const loops::Kernel> kernels, const BackendOptions& options);
+KernelCode make_code(std::span<const loops::Kernel* const> kernels, const BackendOptions& options);
 
 /// Columns of the panels that products read constant operands in; 0: they take them as they are.
 int64_t panel_columns(const BackendOptions& options);

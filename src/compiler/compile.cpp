@@ -101,9 +101,8 @@ Executable compile_segments(const Graph& graph, const Graph& optimized, const Gr
   result.outputs = std::move(parts.outputs);
   AxisNames unbound = data_axes(graph);
   result.late = unbound;
-  std::vector<loops::Kernel> kernels;
   for (GraphSegment& part : parts.segments) {
-    Segment segment{.program = schedule(part.graph, grouping),
+    Segment segment{.program = schedule(part.graph, grouping, body_optimizer(options)),
                     .code = {},
                     .inputs = std::move(part.inputs),
                     .binds = std::move(part.binds),
@@ -111,10 +110,13 @@ Executable compile_segments(const Graph& graph, const Graph& optimized, const Gr
     for (const BoundAxis& axis : segment.binds) {
       unbound.erase(axis.name);
     }
-    kernels.insert(kernels.end(), segment.program.kernels.begin(), segment.program.kernels.end());
     result.segments.push_back(std::move(segment));
   }
   report.schedule_ms = schedule_watch.milliseconds();
+  std::vector<const loops::Kernel*> kernels;
+  for (const Segment& segment : result.segments) {
+    std::ranges::copy(all_kernels(segment.program), std::back_inserter(kernels));
+  }
   report.kernels = static_cast<int>(kernels.size());
   const Stopwatch codegen_watch;
   KernelCode code = make_code(kernels, backend);  // of all at once: equal ones are made once
@@ -122,7 +124,7 @@ Executable compile_segments(const Graph& graph, const Graph& optimized, const Gr
   report.code = code.description;
   auto entry = code.entries.begin();
   for (Segment& segment : result.segments) {
-    const auto end = entry + std::ssize(segment.program.kernels);
+    const auto end = entry + std::ssize(all_kernels(segment.program));
     segment.code.assign(std::make_move_iterator(entry), std::make_move_iterator(end));
     entry = end;
   }
@@ -145,11 +147,12 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
     return compile_segments(graph, optimized, grouping, backend, options, watch, report);
   }
   const Stopwatch schedule_watch;
-  Program program = schedule(optimized, grouping);
+  Program program = schedule(optimized, grouping, body_optimizer(options));
   report.schedule_ms = schedule_watch.milliseconds();
-  report.kernels = static_cast<int>(program.kernels.size());
+  const std::vector<const loops::Kernel*> kernels = all_kernels(program);
+  report.kernels = static_cast<int>(kernels.size());
   const Stopwatch codegen_watch;
-  KernelCode code = make_code(program.kernels, backend);
+  KernelCode code = make_code(kernels, backend);
   report.codegen_ms = codegen_watch.milliseconds();
   report.code = code.description;
   speak_of(program, graph, options);

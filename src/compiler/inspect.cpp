@@ -31,16 +31,40 @@ std::string describe_parts(const Step& step, int kernel) {
   return long_rows ? text + ", where rows are too long to be kept" : text;
 }
 
-/// Every different kernel of a step once, through `show`.
-std::string show_step(const Graph& graph, int64_t number, const CompileOptions& options,
-                      const std::function<std::string(const loops::Kernel&)>& show) {
+using Show = std::function<std::string(const loops::Kernel&)>;
+
+/// Every different kernel of a step once, then those of its bodies. `where` names the step.
+std::string show_kernels(const Program& program, const Step& step, const std::string& where, const Show& show) {
+  std::string text;
+  std::vector<int> shown;
+  for (const Part& part : step.parts) {
+    if (std::ranges::find(shown, part.kernel) != shown.end()) {
+      continue;
+    }
+    shown.push_back(part.kernel);
+    text +=
+        fmt::format("{}# {}, {}: {}\n", text.empty() ? "" : "\n", where, describe_parts(step, part.kernel), step.label);
+    text += show(program.kernels[static_cast<size_t>(part.kernel)]);
+  }
+  for (const Program& body : step.bodies) {
+    for (size_t i = 0; i < body.steps.size(); ++i) {
+      const std::string inside =
+          show_kernels(body, body.steps[i], fmt::format("{}, step {} of `{}`", where, i + 1, body.name), show);
+      text += (text.empty() || inside.empty() ? "" : "\n") + inside;
+    }
+  }
+  return text;
+}
+
+std::string show_step(const Graph& graph, int64_t number, const CompileOptions& options, const Show& show) {
   std::vector<PassRun> runs;
   int64_t before = 0;  // steps of segments that come first
   std::vector<Program> programs;
   for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
     before += programs.empty() ? 0 : std::ssize(programs.back().steps);
-    programs.push_back(
-        schedule(segment.graph, {.fuse = options.fuse, .panel = panel_columns({.native = options.native})}));
+    programs.push_back(schedule(segment.graph,
+                                {.fuse = options.fuse, .panel = panel_columns({.native = options.native})},
+                                body_optimizer(options)));
     if (number - before <= std::ssize(programs.back().steps)) {
       break;
     }
@@ -50,19 +74,9 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
     fail("there is no step {}; graph `{}` has steps 1 to {}", number, graph.name(), before + std::ssize(program.steps));
   }
   const Step& step = program.steps[static_cast<size_t>(number - before - 1)];
-  if (step.parts.empty()) {
+  std::string text = show_kernels(program, step, fmt::format("step {}", number), show);
+  if (text.empty()) {
     fail("step {} ({}) has no kernel", number, step.label);
-  }
-  std::string text;
-  std::vector<int> shown;
-  for (const Part& part : step.parts) {
-    if (std::ranges::find(shown, part.kernel) != shown.end()) {
-      continue;
-    }
-    shown.push_back(part.kernel);
-    text += fmt::format("{}# step {}, {}: {}\n", text.empty() ? "" : "\n", number, describe_parts(step, part.kernel),
-                        step.label);
-    text += show(program.kernels[static_cast<size_t>(part.kernel)]);
   }
   return text;
 }

@@ -9,8 +9,8 @@
 
 namespace tenon {
 
-/// The loop IR of the kernels in one step; steps count from 1, as in Executable::explain(). Error: there is no such
-/// step, or the interpreter runs it.
+/// The loop IR of the kernels in one step; steps count from 1, as in Executable::explain(). Of a loop or a
+/// conditional, those of its bodies. Error: there is no such step, or it has no kernel.
 std::string step_loops(const Graph& graph, int64_t step, const CompileOptions& options = {});
 
 /// The same as assembly for the target of this name (codegen/target.h). Error also for an unknown target, and in a

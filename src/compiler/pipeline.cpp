@@ -13,8 +13,9 @@ namespace {
 
 // Views move and constants fold before patterns are looked for; what no kernel claims whole is inlined before grouping.
 constexpr std::string_view kPipeline[] = {
-    "canonicalize",         "fold_constants", "simplify",      "fold_views",  "simplify", "fold_batch_norm",
-    "recognize_composites", "inline_calls",   "spread_inputs", "merge_loops", "simplify", "fold_constants",
+    "canonicalize",         "fold_constants", "simplify",      "fold_views",    "simplify",    "fold_batch_norm",
+    "recognize_composites", "inline_calls",   "spread_inputs", "lower_updates", "merge_loops", "simplify",
+    "fold_constants",       "sink_constants",
 };
 
 /// What every pass must keep: the signature of the graph.
@@ -74,6 +75,15 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
     graph = std::move(after);
   }
   return graph;
+}
+
+std::function<Graph(const Graph& body)> body_optimizer(const CompileOptions& options) {
+  return [skip = options.skip](const Graph& body) {
+    std::vector<PassRun> unseen;
+    CompileOptions quiet;
+    quiet.skip = skip;
+    return optimize(body, quiet, unseen);
+  };
 }
 
 }  // namespace tenon

@@ -3,6 +3,37 @@
 #include <set>
 
 namespace tenon {
+namespace {
+
+void collect_kernels(const Program& program, std::vector<const loops::Kernel*>& kernels) {
+  for (const loops::Kernel& kernel : program.kernels) {
+    kernels.push_back(&kernel);
+  }
+  for (const Step& step : program.steps) {
+    for (const Program& body : step.bodies) {
+      collect_kernels(body, kernels);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const loops::Kernel*> all_kernels(const Program& program) {
+  std::vector<const loops::Kernel*> kernels;
+  collect_kernels(program, kernels);
+  return kernels;
+}
+
+int launch_count(const Program& program) {
+  int count = 0;
+  for (const Step& step : program.steps) {
+    count += step.parts.empty() ? 0 : 1;
+    for (const Program& body : step.bodies) {
+      count += launch_count(body);
+    }
+  }
+  return count;
+}
 
 Traffic traffic(const Program& program, const Step& step) {
   const auto bytes_of = [&](const std::vector<int>& buffers) {

@@ -1,8 +1,7 @@
 // A program: the kernels of a compiled graph, the buffers between them and the steps that run them. schedule/ makes it,
-// runtime/ runs it at any binding. Plain data, but for the functions of host steps.
+// runtime/ runs it at any binding. Plain data.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,7 +10,6 @@
 #include "kernel/loop.h"
 #include "kernel/routine.h"
 #include "tenon/array.h"
-#include "tenon/bindings.h"
 #include "tenon/shape.h"
 
 namespace tenon {
@@ -62,9 +60,6 @@ struct Part {
 /// The most scratch that a thread uses before a part for long rows takes over, in bytes.
 inline constexpr int64_t kMostScratch = int64_t{1} << 20;
 
-/// What the interpreter of the graph does, or a body that was compiled on its own: arrays in, arrays out.
-using HostFunction = std::function<std::vector<Array>(const std::vector<Array>& inputs, const Bindings& bindings)>;
-
 struct Program;
 
 /// Runs its first body where the bool scalar that it reads first is true, else its second. Both take the rest of what
@@ -87,14 +82,13 @@ struct CallControl {};
 
 using Control = std::variant<BranchControl, LoopControl, CallControl>;
 
-/// Steps run in order. The parts of a step are independent and run as one launch. One of parts, `library`,
-/// `control`, `host`.
+/// Steps run in order. The parts of a step are independent and run as one launch. One of parts, `library`
+/// and `control`.
 struct Step {
   std::vector<Part> parts;
   std::optional<Routine> library;
   std::optional<Control> control;
-  std::vector<Program> bodies;  // of `control`; names in them are the names outside
-  HostFunction host;
+  std::vector<Program> bodies;     // of `control`; names in them are the names outside
   std::vector<int> reads, writes;  // buffers
   std::vector<Shape> shapes;       // without parts: of what it reads, then of what it writes
   std::string label;               // the operators in it, for people
@@ -111,6 +105,12 @@ struct Program {
   std::vector<loops::Kernel> kernels;  // each different one once
   std::vector<Step> steps;
 };
+
+/// All there are: the program's own, then those of the bodies of its steps, in order.
+std::vector<const loops::Kernel*> all_kernels(const Program& program);
+
+/// Steps that are launches of kernels, those of bodies included, each once.
+int launch_count(const Program& program);
 
 /// Bytes that a step reads and writes, once each, as expressions of the axes.
 struct Traffic {

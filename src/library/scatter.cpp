@@ -196,7 +196,7 @@ class Scattering {
     if (!step_.place.empty()) {
       error.note(fmt::format("at node \"{}\"", step_.place));
     }
-    throw error;
+    throw std::move(error);
   }
 
   Index rows_of_updates() const {

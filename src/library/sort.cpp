@@ -10,10 +10,10 @@
 namespace tenon::library {
 namespace {
 
-template <size_t bytes>
+template <size_t Bytes>
 using Unsigned =
-    std::conditional_t<bytes == 1, uint8_t,
-                       std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
+    std::conditional_t<Bytes == 1, uint8_t,
+                       std::conditional_t<Bytes == 2, uint16_t, std::conditional_t<Bytes == 4, uint32_t, uint64_t>>>;
 
 /// Bits of infinity, above which the bits of a number without its sign are those of no number.
 template <class T>

@@ -4,22 +4,9 @@
 
 #include "ops/make.h"
 #include "passes/rewrite.h"
-#include "tenon/ops.h"
+#include "passes/spread_axis.h"
 
 namespace tenon {
-namespace {
-
-/// `axis` with spread - 1 zeros behind each of its elements.
-Value spread_axis(const Value& x, int axis, int64_t spread) {
-  std::vector<Extent> low(static_cast<size_t>(x.rank()) + 1, 0);
-  std::vector<Extent> high = low;
-  high[static_cast<size_t>(axis) + 1] = spread - 1;
-  std::vector<Axis> to = x.shape().axes();
-  to[static_cast<size_t>(axis)] = x.extent(axis) * spread;
-  return reshape(pad(expand_dims(x, {axis + 1}), low, high), to);
-}
-
-}  // namespace
 
 Graph spread_inputs(Graph graph) {
   return rewrite(graph, [](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {

@@ -6,9 +6,11 @@
 #include "passes/fold_constants.h"
 #include "passes/fold_views.h"
 #include "passes/inline_calls.h"
+#include "passes/lower_updates.h"
 #include "passes/merge_loops.h"
 #include "passes/recognize_composites.h"
 #include "passes/simplify.h"
+#include "passes/sink_constants.h"
 #include "passes/spread_inputs.h"
 
 namespace tenon {
@@ -23,6 +25,8 @@ constexpr Pass kPasses[] = {
     {"recognize_composites", "composites that were written out are found", recognize_composites},
     {"inline_calls", "composites become the operations they are made of", inline_calls},
     {"spread_inputs", "zeros between the elements of a convolution's input are put there first", spread_inputs},
+    {"lower_updates", "writes through views that are no loops become choices", lower_updates},
+    {"sink_constants", "constants that bodies are given become theirs", sink_constants},
     {"merge_loops", "loops that carry the same values become one", merge_loops},
 };
 

@@ -20,6 +20,8 @@ std::vector<Port> ports(const std::vector<Declared>& declared) {
   return result;
 }
 
+std::vector<StepReport> reports(const Program& program);
+
 StepReport report(const Program& program, const Step& step) {
   const Traffic bytes = traffic(program, step);
   StepReport result{.kind = step.library          ? StepKind::library
@@ -36,6 +38,17 @@ StepReport report(const Program& program, const Step& step) {
     const loops::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];
     result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
     result.kind = is_copy(kernel) ? result.kind : StepKind::kernel;
+  }
+  for (const Program& body : step.bodies) {
+    result.bodies.push_back({.name = body.name, .steps = reports(body)});
+  }
+  return result;
+}
+
+std::vector<StepReport> reports(const Program& program) {
+  std::vector<StepReport> result;
+  for (const Step& step : program.steps) {
+    result.push_back(report(program, step));
   }
   return result;
 }
@@ -57,12 +70,10 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
       cache_(options_.memory_budget / 4),
       results_(options_.memory_budget / 4),
       memory_(options_.memory_budget),
-      context_{.program = program_, .code = code_, .plan = plan_, .pool = pool_, .memory = memory_} {
-  TENON_CHECK(code_.size() == program_.kernels.size(), "{} entries for {} kernels", code_.size(),
-              program_.kernels.size());
-  for (const Step& step : program_.steps) {
-    steps_.push_back(report(program_, step));
-  }
+      context_(make_context(program_, code_, plan_, pool_, memory_)) {
+  TENON_CHECK(code_.size() == all_kernels(program_).size(), "{} entries for {} kernels", code_.size(),
+              all_kernels(program_).size());
+  steps_ = reports(program_);
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
 }
 

@@ -1,6 +1,15 @@
 #include "runtime/engine.h"
+#include "runtime/launches.h"
 
 namespace tenon::runtime {
+namespace {
+
+/// Of a step of a body, in one trip.
+double work_inside(const Watch::Inside& inside) {
+  return work_of_steps(inside.context->plan, *inside.s)[static_cast<size_t>(inside.step)];
+}
+
+}  // namespace
 
 void Engine::report_trace(const Watch& watch, const Specialization& s) const {
   if (!watch.traces()) {
@@ -8,22 +17,28 @@ void Engine::report_trace(const Watch& watch, const Specialization& s) const {
   }
   std::vector<double> work(program_.steps.size(), 0);
   for (const Watch::Stretch& stretch : watch.stretches()) {
-    work[static_cast<size_t>(stretch.step)] += stretch.work;
+    if (stretch.inside.context == nullptr) {
+      work[static_cast<size_t>(stretch.step)] += stretch.work;
+    }
   }
   std::vector<TraceEvent> events;
   for (const Watch::Stretch& stretch : watch.stretches()) {
     const auto at = static_cast<size_t>(stretch.step);
-    const double share = stretch.work / work[at];
-    const int64_t bytes = evaluate(steps_[at].bytes_read + steps_[at].bytes_written, s.bindings);
-    const int64_t flops = evaluate(program_.steps[at].flops, s.bindings);
+    const bool inside = stretch.inside.context != nullptr;
+    const Program& program = inside ? stretch.inside.context->program : program_;
+    const Step& step = program.steps[inside ? static_cast<size_t>(stretch.inside.step) : at];
+    const double all = inside ? work_inside(stretch.inside) : work[at];
+    const double share = all > 0 ? stretch.work / all : 1;
+    const Traffic bytes = traffic(program, step);
+    const int64_t flops = evaluate(step.flops, s.bindings);
     events.push_back({.program = program_.name,
                       .step = options_.first_step + stretch.step + 1,
-                      .label = steps_[at].label,
+                      .label = inside ? steps_[at].label + " / " + step.label : step.label,
                       .phase = stretch.phase,
                       .thread = stretch.thread,
                       .begin_ns = stretch.begin_ns,
                       .end_ns = stretch.end_ns,
-                      .bytes = share * static_cast<double>(bytes),
+                      .bytes = share * static_cast<double>(evaluate(bytes.read + bytes.written, s.bindings)),
                       .flops = flops > 0 ? std::optional(share * static_cast<double>(flops)) : std::nullopt});
   }
   watch.trace()->add(std::move(events));

@@ -31,7 +31,7 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
   }
   const SpecializationCache::Pointer s = find(state.key, Unbound{state.inputs, options.bindings});
   Execution execution(context_, *s, state, donated);
-  const Executor executor = options.threads == 1 || pool_.size() == 1 ? execute_inline : execute_parallel;
+  const Executor executor = executor_for(pool_, options.threads);
   if (options.cancel == nullptr && options.trace == nullptr && !options_.before_step) {
     execution.run(executor, options.threads, nullptr);
     return finish(execution);

@@ -6,6 +6,21 @@
 #include "runtime/engine.h"
 
 namespace tenon {
+namespace {
+
+/// Steps of a kind, those of bodies included.
+int count_steps(const std::vector<StepReport>& steps, StepKind kind) {
+  int count = 0;
+  for (const StepReport& step : steps) {
+    count += step.kind == kind ? 1 : 0;
+    for (const BodyReport& body : step.bodies) {
+      count += count_steps(body.steps, kind);
+    }
+  }
+  return count;
+}
+
+}  // namespace
 
 Executable::Executable(std::shared_ptr<runtime::Runnable> program) : program_(std::move(program)) {}
 
@@ -60,14 +75,8 @@ const std::vector<Port>& Executable::outputs() const { return program().outputs(
 const std::vector<StepReport>& Executable::steps() const { return program().steps(); }
 const std::vector<SegmentReport>& Executable::segments() const { return program().segments(); }
 
-int Executable::kernel_count() const {
-  return static_cast<int>(std::ranges::count_if(
-      steps(), [](const auto& step) { return step.kind == StepKind::kernel || step.kind == StepKind::copy; }));
-}
-
-int Executable::copy_count() const {
-  return static_cast<int>(std::ranges::count_if(steps(), [](const auto& step) { return step.kind == StepKind::copy; }));
-}
+int Executable::kernel_count() const { return count_steps(steps(), StepKind::kernel) + copy_count(); }
+int Executable::copy_count() const { return count_steps(steps(), StepKind::copy); }
 
 RunCounters Executable::counters() const { return program().counters(); }
 Capabilities Executable::capabilities() const { return program().capabilities(); }

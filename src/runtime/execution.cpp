@@ -25,8 +25,22 @@ Execution::Execution(const Context& context, const Specialization& s, RunState& 
                          [&](int slot) { return slot < 0 ? nullptr : state_.pointers[static_cast<size_t>(slot)]; });
 }
 
+namespace {
+
+void reserve_bodies(const Context& context, RunState& state) {
+  state.bodies.resize(context.bodies.size());
+  for (size_t i = 0; i < state.bodies.size(); ++i) {
+    state.bodies[i].pointers.resize(context.bodies[i].plan.slots.size());
+    state.bodies[i].arguments.resize(context.bodies[i].plan.arguments.size());
+    reserve_bodies(context.bodies[i], state.bodies[i]);
+  }
+}
+
+}  // namespace
+
 void Execution::reserve(const Context& context, RunState& state) {
   const size_t slots = context.plan.slots.size();
+  reserve_bodies(context, state);
   state.inputs.reserve(context.program.inputs.size());
   state.outputs.reserve(context.program.outputs.size());
   state.pointers.resize(slots);
@@ -36,7 +50,12 @@ void Execution::reserve(const Context& context, RunState& state) {
 }
 
 void Execution::run(Executor executor, int threads, Watch* watch) {
-  executor({.context = c_, .s = s_, .state = state_, .threads = threads, .watch = watch});
+  executor({.context = c_,
+            .s = s_,
+            .state = state_,
+            .threads = threads,
+            .watch = watch,
+            .memory_of_bodies = arena_.get() + s_.bodies_offset});
 }
 
 void Execution::check_outputs() const {

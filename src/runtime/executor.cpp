@@ -26,13 +26,14 @@ void call(const Run& run, const PartPlan& part, int phase, int64_t chunk, int64_
 /// The same before the eyes of whoever watches.
 void call_watched(const Run& run, const PartPlan& part, int phase, int64_t chunk, int64_t begin, int64_t end,
                   Failure& failure) {
-  run.watch->before(part.step);
+  run.watch->before(run.watched(part.step));
   const int64_t start = run.watch->now();
   call(run, part, phase, chunk, begin, end, failure);
   if (run.watch->traces()) {
     const KernelPlan& kernel = run.context.plan.kernels[static_cast<size_t>(part.kernel)];
     const ExtentId each = run.context.plan.phases[kernel.phases.first + static_cast<size_t>(phase)].work;
-    run.watch->add({.step = part.step,
+    run.watch->add({.step = run.watched(part.step),
+                    .inside = inside(run, part.step),
                     .phase = phase,
                     .work = static_cast<double>(end - begin) * static_cast<double>(run.s.value(each)),
                     .begin_ns = start,
@@ -80,8 +81,8 @@ void execute(const Run& run, bool parallel) {
   Failure failure;
   for (const Stage& stage : run.s.stages) {
     if (stage.launches.count == 0) {
-      (run.context.program.steps[static_cast<size_t>(stage.step)].library ? run_library_step : run_host_step)(
-          run, stage.step);
+      const bool is_routine = run.context.program.steps[static_cast<size_t>(stage.step)].library.has_value();
+      (is_routine ? run_library_step : run_control_step)(run, stage.step);
       continue;
     }
     for (uint32_t i = stage.launches.first; i < stage.launches.end(); ++i) {
@@ -97,6 +98,24 @@ void execute(const Run& run, bool parallel) {
 }
 
 }  // namespace
+
+Context make_context(const Program& program, std::span<const KernelEntry> code, const Plan& plan, Pool& pool,
+                     MemoryPool& memory) {
+  Context context{.program = program,
+                  .code = code.first(program.kernels.size()),
+                  .plan = plan,
+                  .pool = pool,
+                  .memory = memory,
+                  .bodies = {}};
+  code = code.subspan(program.kernels.size());
+  for (const Step& step : program.steps) {
+    for (const Program& body : step.bodies) {
+      context.bodies.push_back(make_context(body, code, plan.bodies[context.bodies.size()], pool, memory));
+      code = code.subspan(all_kernels(body).size());
+    }
+  }
+  return context;
+}
 
 void execute_inline(const Run& run) { execute(run, false); }
 void execute_parallel(const Run& run) { execute(run, true); }

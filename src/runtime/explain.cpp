@@ -20,9 +20,10 @@ std::string port_lines(std::string_view word, const std::vector<Port>& ports) {
   return text;
 }
 
-std::string step_lines(size_t number, const StepReport& step) {
-  std::string text = fmt::format("  {}. {} {}\n", number, name(step.kind), step.label);
-  text += fmt::format("     reads {} bytes, writes {}", step.bytes_read.to_string(), step.bytes_written.to_string());
+std::string step_lines(size_t number, const StepReport& step, const std::string& indent = "  ") {
+  std::string text = fmt::format("{}{}. {} {}\n", indent, number, name(step.kind), step.label);
+  text += fmt::format("{}   reads {} bytes, writes {}", indent, step.bytes_read.to_string(),
+                      step.bytes_written.to_string());
   if (step.parts > 1) {
     text += fmt::format("; {} parts side by side", step.parts);
   }
@@ -31,7 +32,13 @@ std::string step_lines(size_t number, const StepReport& step) {
   }
   text += '\n';
   if (!step.boundary.empty()) {
-    text += fmt::format("     ends here: {}\n", step.boundary);
+    text += fmt::format("{}   ends here: {}\n", indent, step.boundary);
+  }
+  for (const BodyReport& body : step.bodies) {
+    text += fmt::format("{}   in `{}`:\n", indent, body.name);
+    for (size_t i = 0; i < body.steps.size(); ++i) {
+      text += step_lines(i + 1, body.steps[i], indent + "     ");
+    }
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "runtime/arena.h"
+#include "runtime/control_step.h"
 
 namespace tenon::runtime {
 namespace {
@@ -112,6 +113,7 @@ class Layout {
       const Arena arena = place(blocks_, offsets);
       s_.memory.arena_bytes = arena.bytes;
       s_.memory.live_bytes = arena.live;
+      add_bodies();
       const auto all = checked_add(s_.memory.arena_bytes, s_.memory.output_bytes).value_or(INT64_MAX);
       if (all > kSurelyThere) {
         Array::require_memory(Dtype::u8, {all});
@@ -124,6 +126,18 @@ class Layout {
     for (size_t i = 0; i < plan_.slots.size(); ++i) {
       s_.offsets[i] = block_of_[i] < 0 ? 0 : offsets[root(block_of_[i])];
     }
+  }
+
+  /// Behind the intermediates, for whichever control step runs.
+  void add_bodies() {
+    const int64_t bytes = control_bytes(program_, plan_, s_);
+    if (bytes == 0) {
+      return;
+    }
+    s_.bodies_offset = (s_.memory.arena_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    s_.memory.arena_bytes = checked_add(s_.bodies_offset, bytes).value_or(INT64_MAX);
+    s_.memory.live_bytes += bytes;
+    s_.memory.intermediate_bytes += bytes;
   }
 
   const Program& program_;

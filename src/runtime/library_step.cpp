@@ -45,12 +45,13 @@ void run_library_step(const Run& run, int step) {
     library::run(*described.library, operands.reads(), operands.writes(), workers);
     return;
   }
-  run.watch->before(step);
-  workers.before_chunk = [&] { run.watch->before(step); };
+  run.watch->before(run.watched(step));
+  workers.before_chunk = [&] { run.watch->before(run.watched(step)); };
   const int64_t start = run.watch->now();
   library::run(*described.library, operands.reads(), operands.writes(), workers);
   if (run.watch->traces()) {
-    run.watch->add({.step = step, .begin_ns = start, .end_ns = run.watch->now()});
+    run.watch->add(
+        {.step = run.watched(step), .inside = inside(run, step), .begin_ns = start, .end_ns = run.watch->now()});
   }
 }
 

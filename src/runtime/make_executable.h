@@ -25,8 +25,8 @@ struct RuntimeOptions {
   std::function<void(size_t step)> before_step = {};
 };
 
-/// `code` has an entry for each kernel of the program. `keep_alive` is held as long as any of it may run: the owner of
-/// the machine code. `constraints` are what the sizes of a run must satisfy.
+/// `code` has an entry for each of all_kernels(program). `keep_alive` is held as long as any of it may run: the owner
+/// of the machine code. `constraints` are what the sizes of a run must satisfy.
 Executable make_executable(Program program, std::vector<KernelEntry> code, ConstraintSet constraints,
                            std::shared_ptr<void> keep_alive = nullptr, const RuntimeOptions& options = {});
 

@@ -74,10 +74,13 @@ class Planner {
     TENON_CHECK(output.strides.size() == output.shape.axes().size(), "output `{}`: {} strides for {}", output.name,
                 output.strides.size(), output.shape.to_string());
     TENON_CHECK(slot(output.buffer).memory != Memory::intermediate, "output `{}` is an intermediate", output.name);
+    const bool is_slot = slot(output.buffer).memory == Memory::output &&
+                         std::ranges::find(plan_.outputs, output.buffer, &OutputPlan::slot) == plan_.outputs.end();
     plan_.outputs.push_back({.slot = output.buffer,
                              .offset = id(output.offset),
                              .dims = dims(output.shape),
-                             .strides = ids(output.strides)});
+                             .strides = ids(output.strides),
+                             .is_slot = is_slot});
   }
 
   void add_kernel(const loops::Kernel& kernel) {
@@ -136,7 +139,7 @@ class Planner {
   }
 
   void add_step(const Step& step, int at) {
-    const int ways = (step.parts.empty() ? 0 : 1) + (step.library ? 1 : 0) + (step.host ? 1 : 0);
+    const int ways = (step.parts.empty() ? 0 : 1) + (step.library ? 1 : 0) + (step.control ? 1 : 0);
     TENON_CHECK(ways == 1, "step `{}` runs in {} ways", step.label, ways);
     for (const int buffer : step.reads) {
       const Slot& read = slot(buffer);
@@ -149,7 +152,7 @@ class Planner {
       slot(buffer).written = true;
       use(buffer, at);
     }
-    StepPlan plan{.parts = {.first = count(plan_.parts)}, .dims = {}};
+    StepPlan plan{.parts = {.first = count(plan_.parts)}, .bodies = {.first = count(plan_.bodies)}, .dims = {}};
     for (const Part& part : step.parts) {
       plan_.parts.push_back(add_part(part, step, at));
       if (part.long_rows_of >= 0) {
@@ -171,7 +174,32 @@ class Planner {
       std::transform(step.shapes.begin(), step.shapes.end(), std::back_inserter(plan.dims),
                      [&](const Shape& shape) { return dims(shape); });
     }
+    if (step.control) {
+      add_bodies(step, plan);
+    }
     plan_.steps.push_back(std::move(plan));
+  }
+
+  /// Bodies take and give what the kind of the step says.
+  void add_bodies(const Step& step, StepPlan& plan) {
+    size_t inputs = step.reads.size();
+    size_t outputs = step.writes.size();
+    if (const auto* loop = std::get_if<LoopControl>(&*step.control)) {
+      plan.trips = id(loop->trips);
+      inputs += 1;
+      outputs += loop->conditional ? 1 : 0;
+    } else if (std::holds_alternative<BranchControl>(*step.control)) {
+      inputs -= 1;
+    }
+    const size_t wanted = std::holds_alternative<BranchControl>(*step.control) ? 2 : 1;
+    TENON_CHECK(step.bodies.size() == wanted, "step `{}` has {} bodies", step.label, step.bodies.size());
+    for (const Program& body : step.bodies) {
+      TENON_CHECK(body.inputs.size() == inputs && body.outputs.size() == outputs,
+                  "body `{}` of step `{}` takes {} and gives {}, not {} and {}", body.name, step.label,
+                  body.inputs.size(), body.outputs.size(), inputs, outputs);
+      plan_.bodies.push_back(make_plan(body));
+    }
+    plan.bodies.count = count(plan_.bodies) - plan.bodies.first;
   }
 
   PartPlan add_part(const Part& part, const Step& step, int at) {
@@ -243,6 +271,9 @@ class Planner {
       for (std::string& name : extent.names()) {
         names.insert(std::move(name));
       }
+    }
+    for (const Plan& body : plan_.bodies) {
+      names.insert(body.names.begin(), body.names.end());
     }
     plan_.names.assign(names.begin(), names.end());
   }

@@ -54,9 +54,12 @@ struct PartPlan {
   Span writes = {};           // of Plan::writes; none where it does more than write, so that it always runs
 };
 
+/// A step has kernels, or a routine of library/, or bodies.
 struct StepPlan {
   Span parts;                               // of Plan::parts; none for a step without kernels
   int phases = 0;                           // the most that a part has
+  Span bodies;                              // of Plan::bodies
+  ExtentId trips = 0;                       // of a loop
   std::vector<std::vector<ExtentId>> dims;  // without kernels: of what it reads, then of what it writes
 };
 
@@ -65,6 +68,7 @@ struct OutputPlan {
   ExtentId offset = 0;
   std::vector<ExtentId> dims;
   std::vector<ExtentId> strides;
+  bool is_slot = false;  // its slot is memory for outputs, and it the first that lies there
 };
 
 struct Plan {
@@ -81,8 +85,9 @@ struct Plan {
   std::vector<StepPlan> steps;
   StepGraph dependencies;  // of steps on the contents of slots; the arena adds none, because it follows the order
   std::vector<OutputPlan> outputs;
-  size_t ranges = 0;    // at most so many in a specialization,
-  size_t launches = 0;  // in so many launches
+  std::vector<Plan> bodies;  // of control steps, in order; names in them are among these names
+  size_t ranges = 0;         // at most so many in a specialization,
+  size_t launches = 0;       // in so many launches
 };
 
 /// TENON_CHECKs that the program is consistent: indices, ranks, and that no step reads an intermediate that none wrote.

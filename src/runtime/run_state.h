@@ -11,6 +11,7 @@
 
 namespace tenon::runtime {
 
+/// Of a body, pointers and arguments alone are used.
 struct RunState {
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;  // run_into: the caller's memory
@@ -21,6 +22,7 @@ struct RunState {
   std::vector<std::optional<Array>> arrays;        // inputs that are written: given, or copied
   // Of Plan::arguments:
   std::vector<void*> arguments;
+  std::vector<RunState> bodies;  // of Plan::bodies
 
   /// Hold nobody's memory any more.
   void forget();

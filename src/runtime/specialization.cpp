@@ -22,6 +22,14 @@ class Specializer {
     for (size_t i = 0; i < plan_.outputs.size(); ++i) {
       check_output(i);
     }
+    s_.bodies.reserve(plan_.bodies.size());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Span& bodies = plan_.steps[i].bodies;
+      for (uint32_t k = 0; k < bodies.count; ++k) {
+        s_.bodies.push_back(
+            specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_));
+      }
+    }
     const Waves waves = form_waves(plan_.dependencies, work_of_steps(plan_, s_), threads_);
     lay_out(program_, plan_, waves, s_);
     s_.sizes.resize(plan_.sizes.size());
@@ -104,6 +112,9 @@ int64_t Specialization::byte_count() const {
                   bytes_of(sizes) + bytes_of(ranges) + bytes_of(launches) + bytes_of(stages);
   for (const auto& [name, size] : bindings) {
     total += static_cast<int64_t>(sizeof(std::pair<std::string, int64_t>) + name.capacity());
+  }
+  for (const Specialization& body : bodies) {
+    total += body.byte_count();
   }
   return total;
 }

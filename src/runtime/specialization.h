@@ -40,8 +40,10 @@ struct Specialization {
   std::vector<int64_t> sizes;    // of Plan::sizes: what kernels are called with
   std::vector<Range> ranges;
   std::vector<Launch> launches;
-  std::vector<Stage> stages;  // in order
-  MemoryReport memory;
+  std::vector<Stage> stages;           // in order
+  MemoryReport memory;                 // what bodies need included
+  std::vector<Specialization> bodies;  // of Plan::bodies
+  int64_t bodies_offset = 0;           // in the arena: where control steps, which run one at a time, have their memory
 
   int64_t value(ExtentId id) const { return values[static_cast<size_t>(id)]; }
   std::vector<int64_t> values_of(const std::vector<ExtentId>& ids) const;

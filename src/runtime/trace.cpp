@@ -102,7 +102,9 @@ namespace runtime {
 void Watch::add(Stretch stretch) {
   stretch.thread = thread_number();
   const std::lock_guard lock(mutex_);
-  stretches_.push_back(stretch);
+  if (stretch.inside.context == nullptr || stretches_.size() < kMostInside) {
+    stretches_.push_back(stretch);
+  }
 }
 
 }  // namespace runtime

@@ -10,6 +10,9 @@
 
 namespace tenon::runtime {
 
+struct Context;
+struct Specialization;
+
 class Watch {
  public:
   /// All outlive it; any may be null.
@@ -26,9 +29,17 @@ class Watch {
     }
   }
 
+  /// A step of a body.
+  struct Inside {
+    const Context* context = nullptr;  // null: the step is of the outermost program
+    const Specialization* s = nullptr;
+    int step = 0;
+  };
+
   /// A stretch of a step.
   struct Stretch {
-    int step = 0;
+    int step = 0;  // of the outermost program
+    Inside inside = {};
     int phase = 0;
     double work = 1;  // its share is that of the sum of its step's
     int thread = 0;
@@ -36,9 +47,10 @@ class Watch {
     int64_t end_ns = 0;
   };
 
+  static constexpr size_t kMostInside = 100000;
   bool traces() const { return trace_ != nullptr; }
   int64_t now() const { return trace_ == nullptr ? 0 : trace_->now_ns(); }
-  /// Called by the thread that did it.
+  /// Called by the thread that did it. Of what happens inside of bodies the first kMostInside are kept.
   void add(Stretch stretch);
   const std::vector<Stretch>& stretches() const { return stretches_; }
   Trace* trace() const { return trace_; }

@@ -33,7 +33,7 @@ Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, in
   for (const Node* node : graph.nodes()) {
     order_.emplace(node, order_.size());
     const NodeRole role = roles.of(*node);
-    if (role != NodeRole::loop && role != NodeRole::host) {
+    if (role != NodeRole::loop && role != NodeRole::alone) {
       continue;
     }
     for (const Value& operand : roles.operands(*node)) {

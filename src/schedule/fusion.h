@@ -41,7 +41,7 @@ class Fusion {
   void recompute_cheap();
   /// A concat of what kernels make is no kernel: each writes its part of the whole.
   void place_concats();
-  /// The kernels and host steps in order, independent ones of a kind side by side.
+  /// The kernels and other steps in order, independent ones of a kind side by side.
   std::vector<GroupedStep> steps(bool side_by_side) const;
 
  private:
@@ -77,9 +77,9 @@ class Fusion {
   MapPrograms& programs_;
   int64_t panel_;  // NestRequest::panel
   std::unordered_map<const Node*, size_t> order_;
-  std::unordered_map<Value, std::vector<const Node*>> readers_;  // loops and hosts
+  std::unordered_map<Value, std::vector<const Node*>> readers_;  // those that are loops or alone
   std::unordered_set<Value> visible_;                            // graph outputs
-  std::map<int, Cluster> clusters_;                              // by id; host nodes too, without a nest
+  std::map<int, Cluster> clusters_;                              // by id; nodes alone too, without a nest
   std::unordered_map<const Node*, int> owner_;                   // the cluster that stores a node's value
   std::unordered_map<const Node*, std::vector<int>> homes_;      // the clusters that compute it
   std::unordered_map<Value, Placement> placements_;              // values that are parts of a concat

@@ -54,7 +54,7 @@ bool Fusion::try_recompute(const Value& value) {
   std::map<int, Cluster> changed;
   for (const int id : consumers) {
     const Cluster& consumer = clusters_.at(id);
-    if (roles_.of(*consumer.nodes[0]) == NodeRole::host ||
+    if (roles_.of(*consumer.nodes[0]) == NodeRole::alone ||
         std::ranges::any_of(consumer.nodes, [](const Node* n) { return reads_elements_often(*n); })) {
       return false;
     }

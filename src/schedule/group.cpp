@@ -186,8 +186,8 @@ std::string Fusion::boundary(const Cluster& cluster) const {
     for (const int id : clusters_reading(Value(node, 0))) {
       const Node& reader = *clusters_.at(id).nodes[0];
       is_read = true;
-      if (roles_.of(reader) == NodeRole::host) {
-        return fmt::format("{} has no loop form", op_name(reader.op));
+      if (roles_.of(reader) == NodeRole::alone) {
+        return fmt::format("{} is a step of its own", op_name(reader.op));
       }
     }
   }
@@ -225,11 +225,11 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
       }
     }
   }
-  const auto is_host = [&](size_t i) { return roles_.of(*clusters[i]->nodes[0]) == NodeRole::host; };
+  const auto is_alone = [&](size_t i) { return roles_.of(*clusters[i]->nodes[0]) == NodeRole::alone; };
   if (side_by_side) {
     std::unordered_map<std::string, std::vector<size_t>> alike;
     for (size_t i = 0; i < clusters.size(); ++i) {
-      if (is_host(i) || clusters[i]->nest.reduces) {
+      if (is_alone(i) || clusters[i]->nest.reduces) {
         continue;
       }
       std::vector<size_t>& candidates = alike[signature(*clusters[i])];
@@ -247,15 +247,16 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
   size_t leader = clusters.size();
   for (const size_t i : order.order()) {
     const Cluster& cluster = *clusters[i];
-    if (is_host(i)) {
+    if (is_alone(i)) {
       const std::string why = roles_.reason(*cluster.nodes[0]);
-      steps.push_back({.groups = {}, .host = cluster.nodes[0], .boundary = why.empty() ? "it has no loop form" : why});
+      steps.push_back(
+          {.groups = {}, .alone = cluster.nodes[0], .boundary = why.empty() ? "it is a step of its own" : why});
       leader = clusters.size();
       continue;
     }
     if (order.leader(i) != leader) {
       leader = order.leader(i);
-      steps.push_back({.groups = {}, .host = nullptr, .boundary = boundary(cluster)});
+      steps.push_back({.groups = {}, .alone = nullptr, .boundary = boundary(cluster)});
     }
     std::vector<Value> outputs = outputs_of(cluster.owned, {});
     Group group{.nodes = computed(cluster, outputs),
@@ -283,7 +284,8 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
     fusion.place_concats();
   }
   std::vector<GroupedStep> steps = fusion.steps(options.fuse);
-  // Numbers that are only stored: nothing in the program waits for them but host steps, and they wait for nothing.
+  // Numbers that are only stored: nothing in the program waits for them but steps that are no loops, and they wait for
+  // nothing.
   std::vector<Group> numbers;
   for (const Value& value : roles.stored_folded()) {
     auto built = build_nest(
@@ -295,7 +297,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
   if (numbers.empty()) {
     return steps;
   }
-  if (steps.empty() || steps.front().host || !options.fuse) {
+  if (steps.empty() || steps.front().alone || !options.fuse) {
     steps.insert(steps.begin(), GroupedStep{});
   }
   std::ranges::move(numbers, std::back_inserter(steps.front().groups));

@@ -20,7 +20,7 @@ struct Group {
 /// Something that runs: a kernel, made of groups side by side, or an operation that has no loop form.
 struct GroupedStep {
   std::vector<Group> groups;
-  const Node* host = nullptr;
+  const Node* alone = nullptr;
   std::string boundary;
 };
 

@@ -30,7 +30,7 @@ NodeRole Roles::first_guess(const Node& node) const {
   }
   const bool is_loop = node.as<Reduce>() || node.as<Window>() || node.as<Contract>() || node.as<Conv>() ||
                        node.as<Concat>() || node.as<Gather>() || node.as<Update>() || node.as<Random>();
-  return is_loop ? NodeRole::loop : NodeRole::host;
+  return is_loop ? NodeRole::loop : NodeRole::alone;
 }
 
 std::vector<Value> Roles::find_operands(const Node& node) const {
@@ -66,7 +66,7 @@ void Roles::store(const Value& value) {
   roles_[&value.node()] = NodeRole::loop;  // stored through the view by the kernel that makes its operand
 }
 
-/// What a host step reads is in memory.
+/// What a step that is no loop reads is in memory.
 void Roles::store_operands(const Node& node) {
   for (const Value& operand : node.inputs) {
     if (of(operand.node()) == NodeRole::folded && is_view(operand.node())) {
@@ -96,11 +96,18 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
       settle(*culprit, programs);
       continue;
     }
-    roles_[&node] = NodeRole::host;
-    reasons_[&node] = refusal->why;
-    store_operands(node);
+    // With all of its operands in memory it is as simple as it can be.
+    bool has_views = false;
     for (const Value& operand : node.inputs) {
-      settle(operand.node(), programs);
+      if (of(operand.node()) == NodeRole::folded && is_view(operand.node())) {
+        has_views = true;
+        roles_[&operand.node()] = NodeRole::loop;
+        settle(operand.node(), programs);
+      }
+    }
+    if (!has_views) {
+      Error error(fmt::format("{}: no kernel can be made of it: {}", op_name(node.op), refusal->why));
+      throw std::move(node.place.empty() ? error : error.note(fmt::format("at node \"{}\"", node.place)));
     }
   }
 }
@@ -113,7 +120,7 @@ Roles::Roles(const Graph& graph, MapPrograms& programs) {
     store(output.value);
   }
   for (const Node* node : graph.nodes()) {
-    if (of(*node) == NodeRole::host) {
+    if (of(*node) == NodeRole::alone) {
       store_operands(*node);
     }
   }

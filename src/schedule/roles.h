@@ -14,7 +14,7 @@ enum class NodeRole : uint8_t {
   leaf,    // in memory before the program runs
   folded,  // computed wherever it is needed: views, positions, single numbers
   loop,    // part of some kernel
-  host,    // has no loop form
+  alone,   // has no loop form: a step of its own
 };
 
 class Roles {
@@ -29,7 +29,7 @@ class Roles {
   /// Values in memory, or to be put there, that a node reads: through what is folded into it.
   const std::vector<Value>& operands(const Node& node) const { return operands_.at(&node); }
 
-  /// Folded values that must also be stored, for the caller or for a host step.
+  /// Folded values that must also be stored, for the caller or for a step that is no loop.
   const std::vector<Value>& stored_folded() const { return stored_folded_; }
 
  private:

@@ -5,37 +5,15 @@
 #include <algorithm>
 
 #include "base/fail.h"
-#include "interp/evaluate.h"
 #include "ops/macs.h"
+#include "schedule/alone.h"
 
 namespace tenon {
 namespace {
 
-/// The description of an operation that library/ has; nothing for others.
-std::optional<Routine> library_step(const Node& node) {
-  if (const auto* sort = node.as<Sort>()) {
-    return SortRoutine{.axis = sort->axis, .descending = sort->descending};
-  }
-  if (const auto* scan = node.as<Scan>()) {
-    return ScanRoutine{.op = scan->op, .axis = scan->axis, .exclusive = scan->exclusive, .reverse = scan->reverse};
-  }
-  if (const auto* scatter = node.as<Scatter>()) {
-    return ScatterRoutine{.op = scatter->op,
-                          .axes = scatter->axes,
-                          .x_batch = scatter->x_batch,
-                          .index_batch = scatter->index_batch,
-                          .place = node.place};
-  }
-  if (const auto* positions = node.as<Positions>()) {
-    TENON_CHECK(positions->axis.is_anonymous(), "axis {} is bound inside of a program", positions->axis.to_string());
-    return PositionsRoutine{};
-  }
-  return std::nullopt;
-}
-
 class Assembler {
  public:
-  explicit Assembler(const Graph& graph) : graph_(graph) {
+  Assembler(const Graph& graph, ScheduleBody schedule_body) : graph_(graph), schedule_body_(std::move(schedule_body)) {
     program_.name = graph.name();
     for (const Output& output : graph.outputs()) {
       visible_.insert(output.value);
@@ -50,8 +28,8 @@ class Assembler {
   void add(GroupedStep& grouped) {
     Step step;
     step.boundary = grouped.boundary;
-    if (grouped.host) {
-      add_host(step, *grouped.host);
+    if (grouped.alone) {
+      add_alone(step, *grouped.alone);
     } else {
       for (Group& group : grouped.groups) {
         for (const Node* node : group.nodes) {
@@ -154,7 +132,7 @@ class Assembler {
     step.parts.push_back(std::move(part));
   }
 
-  void add_host(Step& step, const Node& node) {
+  void add_alone(Step& step, const Node& node) {
     step.label = std::string(op_name(node.op));
     for (const Value& operand : node.inputs) {
       step.reads.push_back(buffer(operand));
@@ -164,14 +142,7 @@ class Assembler {
       step.writes.push_back(buffer(Value(&node, static_cast<int>(i))));
       step.shapes.push_back(node.shapes[i]);
     }
-    step.library = library_step(node);
-    if (step.library) {
-      return;
-    }
-    step.host = [keep = Value(&node, 0)](const std::vector<Array>& inputs, const Bindings& bindings) {
-      const Evaluation evaluation{.node = keep.node(), .inputs = inputs, .bindings = bindings, .reference = false};
-      return std::visit([&](const auto& kind) { return evaluate(kind, evaluation); }, keep.node().op);
-    };
+    describe_alone(step, node, schedule_body_);
   }
 
   static std::string label_of(const std::vector<const Node*>& nodes) {
@@ -198,6 +169,7 @@ class Assembler {
   }
 
   const Graph& graph_;
+  ScheduleBody schedule_body_;
   Program program_;
   std::unordered_set<Value> visible_;
   std::unordered_map<Value, int> buffer_of_;
@@ -206,11 +178,13 @@ class Assembler {
 
 }  // namespace
 
-Program schedule(const Graph& graph, const GroupOptions& options) {
+Program schedule(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
   const Roles roles(graph, programs);
   std::vector<GroupedStep> steps = group(graph, roles, programs, options);
-  Assembler assembler(graph);
+  Assembler assembler(graph, [&](const Graph& body, bool optimized) {
+    return schedule(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
+  });
   for (GroupedStep& step : steps) {
     assembler.add(step);
   }

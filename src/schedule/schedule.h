@@ -1,14 +1,19 @@
 // A graph becomes a program: kernels, buffers, steps.
 #pragma once
 
+#include <functional>
+
 #include "kernel/program.h"
 #include "schedule/group.h"
 #include "tenon/graph.h"
 
 namespace tenon {
 
-/// `graph` holds no calls (passes/inline_calls.h). Operations without a loop form become host steps that the
-/// interpreter runs.
-Program schedule(const Graph& graph, const GroupOptions& options = {});
+/// What is done to the body of a loop or a conditional before it is scheduled.
+using OptimizeBody = std::function<Graph(const Graph& body)>;
+
+/// `graph` holds no calls (passes/inline_calls.h), or each is a step that runs its body. Operations without a loop form
+/// are routines of library/, or control steps whose bodies are programs made by the same means.
+Program schedule(const Graph& graph, const GroupOptions& options = {}, const OptimizeBody& optimize_body = {});
 
 }  // namespace tenon

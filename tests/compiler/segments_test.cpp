@@ -248,7 +248,7 @@ Executable make_segments(const Graph& graph, const RuntimeOptions& options) {
   std::shared_ptr<void> keep_alive;
   for (GraphSegment& part : parts.segments) {
     Program program = schedule(part.graph);
-    KernelCode code = make_code(program.kernels, {.native = false});
+    KernelCode code = make_code(all_kernels(program), {.native = false});
     keep_alive = std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(keep_alive, code.keep_alive);
     result.segments.push_back({.program = std::move(program),
                                .code = std::move(code.entries),

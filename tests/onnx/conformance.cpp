@@ -22,7 +22,7 @@ constexpr rlim_t kBytes = rlim_t{12} << 30;
 struct Child {
   pid_t process = 0;
   int pipe = -1;
-  std::string text;  // outcome, then reason, then hosts, with a 0 behind each
+  std::string text;  // outcome, then reason, then others, with a 0 behind each
   Way way = Way::interpreted;
   size_t index = 0;
 };
@@ -35,7 +35,7 @@ struct Child {
   ::alarm(kSeconds);
   const CaseResult result = run_case(folder, way);
   std::string text(1, static_cast<char>(result.outcome));
-  text += result.reason + '\0' + result.hosts + '\0';
+  text += result.reason + '\0' + result.others + '\0';
   for (size_t at = 0; at < text.size();) {
     const ssize_t written = ::write(pipe, text.data() + at, text.size() - at);
     if (written <= 0) {
@@ -66,15 +66,15 @@ CaseResult finish(const Child& child) {
   ::close(child.pipe);
   if (WIFSIGNALED(status)) {
     return {
-        .outcome = Outcome::crashed, .reason = fmt::format("signal {}", ::strsignal(WTERMSIG(status))), .hosts = {}};
+        .outcome = Outcome::crashed, .reason = fmt::format("signal {}", ::strsignal(WTERMSIG(status))), .others = {}};
   }
   const size_t end = child.text.find('\0', 1);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || end == std::string::npos) {
-    return {.outcome = Outcome::crashed, .reason = "ended without a result", .hosts = {}};
+    return {.outcome = Outcome::crashed, .reason = "ended without a result", .others = {}};
   }
   return {.outcome = static_cast<Outcome>(child.text[0]),
           .reason = child.text.substr(1, end - 1),
-          .hosts = child.text.substr(end + 1, child.text.size() - end - 2)};
+          .others = child.text.substr(end + 1, child.text.size() - end - 2)};
 }
 
 /// Read from all; those that have closed their end are finished and leave the list.

@@ -23,7 +23,7 @@ std::string name(Way way);
 struct CaseResult {
   Outcome outcome = Outcome::crashed;
   std::string reason;  // of anything but a pass
-  std::string hosts;   // labels of steps that are not kernels, comma-separated
+  std::string others;  // labels of steps that are not kernels, comma-separated
 };
 
 struct Conformance {

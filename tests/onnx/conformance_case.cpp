@@ -1,6 +1,6 @@
 #include "onnx/conformance_case.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <fstream>
@@ -168,19 +168,27 @@ std::string difference(const Array& actual, const Array& expected) {
   return {};
 }
 
-std::string host_steps(const Executable& executable) {
-  std::string labels;
-  for (const StepReport& step : executable.steps()) {
+/// Steps that are not kernels, those of bodies among them: "library sort", "control loop".
+void add_others(const std::vector<StepReport>& steps, std::set<std::string>& found) {
+  for (const StepReport& step : steps) {
     if (step.kind != StepKind::kernel && step.kind != StepKind::copy) {
-      labels += (labels.empty() ? "" : ", ") + step.label;
+      found.insert(fmt::format("{} {}", name(step.kind), step.label.substr(0, step.label.find_first_of(" :"))));
+    }
+    for (const BodyReport& body : step.bodies) {
+      add_others(body.steps, found);
     }
   }
-  return labels;
+}
+
+std::string other_steps(const Executable& executable) {
+  std::set<std::string> found;
+  add_others(executable.steps(), found);
+  return fmt::format("{}", fmt::join(found, ", "));
 }
 
 CaseResult run_checked(const fs::path& folder, Way way) {
   const Case test = read_case(folder);
-  CaseResult result{.outcome = Outcome::passed, .reason = {}, .hosts = {}};
+  CaseResult result{.outcome = Outcome::passed, .reason = {}, .others = {}};
   for (const CaseData& data : test.data) {
     const Imported imported = import_case(test, data, folder, way);
     std::vector<Array> outputs;
@@ -191,11 +199,11 @@ CaseResult run_checked(const fs::path& folder, Way way) {
     } else {
       const Executable executable = compile(imported.graph, {.disk_cache = false});
       outputs = executable.run(imported.inputs);
-      result.hosts = host_steps(executable);
+      result.others = other_steps(executable);
     }
     for (size_t i = 0; i < data.outputs.size(); ++i) {
       if (const std::string found = difference(outputs[i], data.outputs[i]); !found.empty()) {
-        return {.outcome = Outcome::wrong, .reason = fmt::format("output {} {}", i, found), .hosts = result.hosts};
+        return {.outcome = Outcome::wrong, .reason = fmt::format("output {} {}", i, found), .others = result.others};
       }
     }
   }
@@ -207,15 +215,15 @@ CaseResult run_checked(const fs::path& folder, Way way) {
 CaseResult run_case(const fs::path& folder, Way way) {
   for (const Faulty& faulty : kFaulty) {
     if (folder.filename() == faulty.name) {
-      return {.outcome = Outcome::refused, .reason = std::string(faulty.why), .hosts = {}};
+      return {.outcome = Outcome::refused, .reason = std::string(faulty.why), .others = {}};
     }
   }
   try {
     return run_checked(folder, way);
   } catch (const Error& error) {
-    return {.outcome = Outcome::refused, .reason = error.what(), .hosts = {}};
+    return {.outcome = Outcome::refused, .reason = error.what(), .others = {}};
   } catch (const std::exception& error) {
-    return {.outcome = Outcome::crashed, .reason = error.what(), .hosts = {}};
+    return {.outcome = Outcome::crashed, .reason = error.what(), .others = {}};
   }
 }
 

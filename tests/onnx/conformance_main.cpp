@@ -73,8 +73,8 @@ void print_list(const Conformance& all) {
         std::string reason = results[i].reason;
         std::ranges::replace(reason, '\n', '|');
         fmt::print("{}\t{}\t{}\t{}\n", name(way), word(results[i].outcome), all.cases[i], reason);
-      } else if (!results[i].hosts.empty()) {
-        fmt::print("{}\thost\t{}\t{}\n", name(way), all.cases[i], results[i].hosts);
+      } else if (!results[i].others.empty()) {
+        fmt::print("{}\tother\t{}\t{}\n", name(way), all.cases[i], results[i].others);
       }
     }
   }
@@ -108,12 +108,12 @@ std::map<std::string, std::string> refusals(const Conformance& all, size_t i) {
 }
 
 /// How many compiled cases have a step of this label that is not a kernel.
-std::map<std::string, int> host_labels(const Conformance& all) {
+std::map<std::string, int> other_labels(const Conformance& all) {
   std::map<std::string, int> counts;
   for (const auto& [way, results] : all.results) {
     for (size_t i = 0; way == Way::compiled && i < results.size(); ++i) {
       std::set<std::string> labels;
-      std::istringstream list(results[i].hosts);
+      std::istringstream list(results[i].others);
       for (std::string label; std::getline(list >> std::ws, label, ',');) {
         labels.insert(label);
       }
@@ -140,7 +140,7 @@ void write_page(const Conformance& all, const std::string& file) {
   }
   page << "\nValues of inputs that decide shapes (a `shape`, `axes` or `k` input) are part of the import.\n"
           "\n## Steps that are not kernels\n\n| step | compiled cases |\n|---|---|\n";
-  for (const auto& [label, count] : host_labels(all)) {
+  for (const auto& [label, count] : other_labels(all)) {
     page << fmt::format("| {} | {} |\n", label, count);
   }
   page << "\n## What is refused\n\n| case | ways | reason |\n|---|---|---|\n";

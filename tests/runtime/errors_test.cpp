@@ -156,18 +156,21 @@ TEST(RunErrors, TheFirstFailureInOrderIsReported) {
   }
 }
 
-TEST(RunErrors, AHostFunctionsErrorReachesTheCaller) {
-  ProgramBuilder program("host");
+TEST(RunErrors, ARoutinesErrorReachesTheCaller) {
+  ProgramBuilder program("routine");
   const int x = program.input("x", shape(f32, "n"));
+  const int update = program.input("update", shape(f32, 1));
+  const int at = program.input("at", shape(i64, 1));
   const int y = program.output("y", shape(f32, "n"));
-  program.host("picky",
-               [](const std::vector<Array>& in, const Bindings&) -> std::vector<Array> {
-                 return in[0].size() == 2 ? throw Error("no pairs") : in;
-               },
-               {x}, {y}, {shape(f32, "n"), shape(f32, "n")});
+  program.library(ScatterRoutine{.op = ScatterOp::add, .axes = {0}, .x_batch = {}, .index_batch = {}, .place = "/put"},
+                  {x, update, at}, {y}, {shape(f32, "n"), shape(f32, 1), shape(i64, 1), shape(f32, "n")});
   const Executable executable = program.executable();
-  EXPECT_EQ(error_text([&] { executable.run({Array(f32, {2})}); }), "no pairs");
-  EXPECT_EQ(executable.run({Array(f32, {3})})[0].size(), 3);
+  const auto run = [&](int64_t size) {
+    return executable.run({Array(f32, {size}), Array::full(f32, {1}, 7), Array::from<int64_t>({1}, {2})})[0];
+  };
+  EXPECT_EQ(error_text([&] { run(2); }),
+            "scatter: position 2 is out of range for axis 0 of size 2\n  at node \"/put\"");
+  EXPECT_EQ(run(3).at(2), 7);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ const Extent kN = Extent::name("n");
 constexpr int kSteps = 6;
 constexpr int64_t kLarge = 50000;  // worth several threads
 
-/// Four scalings in a row, of which the second goes two ways, and a function.
+/// Four scalings in a row, of which the second goes two ways, and a routine, which leaves equal numbers as they are.
 ProgramBuilder branches() {
   ProgramBuilder program("branches");
   const int x = program.input("x", shape(f32, "n"));
@@ -27,8 +27,7 @@ ProgramBuilder branches() {
   program.step(scale_kernel(kN, 2, 1), {x, a});
   program.step(scale_kernel(kN, 3, 1), {a, b});
   program.step(scale_kernel(kN, 5, 1), {a, c});
-  program.host("pass", [](const std::vector<Array>& in, const Bindings&) { return in; }, {b}, {d},
-               {shape(f32, "n"), shape(f32, "n")});
+  program.library(SortRoutine{}, {b}, {d}, {shape(f32, "n"), shape(f32, "n")});
   program.step(scale_kernel(kN, 7, 1), {d, y});
   program.step(scale_kernel(kN, 9, 1), {c, z});
   return program;
@@ -100,24 +99,26 @@ TEST(Interruption, CancelledBetweenStepsAndBetweenChunks) {
   }
 }
 
-TEST(Interruption, CancelledFromAnotherThread) {
-  ProgramBuilder program("endless");  // as long as nobody cancels: its function waits for that
+/// x scaled by 1 again and again, `trips` times.
+ProgramBuilder repeated(const Extent& trips) {
+  ProgramBuilder body("body");
+  body.input("trip", Shape(i64, {}));
+  const int before = body.input("before", shape(f32, "n"));
+  const int after = body.output("after", shape(f32, "n"));
+  body.step(scale_kernel(kN, 1, 1), {before, after});
+  ProgramBuilder program("repeated");
   const int x = program.input("x", shape(f32, "n"));
-  const int t = program.intermediate(f32, kN);
   const int y = program.output("y", shape(f32, "n"));
+  program.control(LoopControl{.trips = trips, .carried = 1}, {body.program()}, {x}, {y},
+                  {shape(f32, "n"), shape(f32, "n")});
+  return program;
+}
+
+TEST(Interruption, CancelledFromAnotherThreadBetweenTrips) {
   CancelToken token;
   std::atomic<bool> running = false;
-  program.host("wait",
-               [&](const std::vector<Array>& in, const Bindings&) {
-                 running = true;
-                 while (!token.is_cancelled()) {
-                   std::this_thread::yield();
-                 }
-                 return in;
-               },
-               {x}, {t}, {shape(f32, "n"), shape(f32, "n")});
-  program.step(scale_kernel(kN, 1, 0), {t, y});
-  const Executable executable = program.executable();
+  const Executable executable =
+      repeated(int64_t{1} << 60).executable({}, {.before_step = [&](size_t) { running = true; }});
   std::jthread canceller([&] {
     while (!running) {
       std::this_thread::yield();
@@ -125,6 +126,23 @@ TEST(Interruption, CancelledFromAnotherThread) {
     token.cancel();
   });
   EXPECT_THROW(executable.run({Array(f32, {3})}, {.cancel = &token}), Cancelled);
+}
+
+TEST(Interruption, ALoopWhoseResultsAreEmptyMakesNoTrips) {
+  const Executable executable = repeated(int64_t{1} << 60).executable();
+  EXPECT_EQ(executable.run({Array(f32, {0})})[0].size(), 0);
+}
+
+TEST(Interruption, AnErrorInABodyReachesTheCaller) {
+  std::atomic<int> calls = 0;
+  const Executable executable = repeated(1000).executable({}, {.before_step = [&](size_t step) {
+                                                            EXPECT_EQ(step, 0u);
+                                                            if (++calls == 100) {
+                                                              throw Error("enough");
+                                                            }
+                                                          }});
+  EXPECT_EQ(error_text([&] { executable.run({Array(f32, {3})}); }), "enough");
+  EXPECT_EQ(executable.run({Array(f32, {3})})[0].at(2), 1000);
 }
 
 }  // namespace

@@ -8,16 +8,12 @@ namespace tenon {
 namespace {
 
 /// y = x, counting how often it is computed.
-Executable counting_program(std::atomic<int>& computed, const RuntimeOptions& options = {}) {
+Executable counting_program(std::atomic<int>& computed, RuntimeOptions options = {}) {
   ProgramBuilder program("counted");
   const int x = program.input("x", shape(f32, "n"));
   const int y = program.output("y", shape(f32, "n"));
-  program.host("copy",
-               [&computed](const std::vector<Array>& in, const Bindings&) {
-                 ++computed;
-                 return in;
-               },
-               {x}, {y}, {shape(f32, "n"), shape(f32, "n")});
+  program.step(scale_kernel(Extent::name("n"), 1, 0), {x, y});
+  options.before_step = [&computed](size_t) { ++computed; };  // too little to do for more than one chunk
   return program.executable({}, options);
 }
 

@@ -154,29 +154,20 @@ TEST(Run, OutputsThatAreViewsStayViews) {
   EXPECT_EQ(arrays[3].to_string(), "f32[4] {10, 12, 14, 16}");
 }
 
-TEST(Run, HostStepsTakeAndGiveArrays) {
-  ProgramBuilder program("host");
+TEST(Run, RoutinesWorkBetweenKernels) {
+  ProgramBuilder program("routine");
   const int x = program.input("x", shape(f32, "n", 2));
   const int doubled = program.intermediate(f32, kN * 2);
-  const int turned = program.intermediate(f32, kN * 2);
-  const int y = program.output("y", shape(f32, 2, "n"));
+  const int summed = program.intermediate(f32, kN * 2);
+  const int y = program.output("y", shape(f32, "n", 2));
   program.step(scale_kernel(kN * 2, 2, 0), {x, doubled});
-  program.host("sum",
-               [](const std::vector<Array>& in, const Bindings& bindings) -> std::vector<Array> {
-                 EXPECT_EQ(in[0].dims(), (std::vector<int64_t>{bindings.at("n"), 2}));
-                 EXPECT_EQ(in[1].dims(), (std::vector<int64_t>{2, bindings.at("n")}));
-                 Array sum = in[1].reshaped(in[0].dims());
-                 for (int64_t i = 0; i < sum.size(); ++i) {
-                   sum.mutable_values<float>()[static_cast<size_t>(i)] += in[0].values<float>()[static_cast<size_t>(i)];
-                 }
-                 return {sum};
-               },
-               {x, doubled}, {turned}, {shape(f32, "n", 2), shape(f32, 2, "n"), shape(f32, "n", 2)});
-  program.step(scale_kernel(kN * 2, 1, 1), {turned, y});
+  program.library(ScanRoutine{.op = ReduceOp::sum, .axis = 0}, {doubled}, {summed},
+                  {shape(f32, "n", 2), shape(f32, "n", 2)});
+  program.step(scale_kernel(kN * 2, 1, 1), {summed, y});
   const Executable executable = program.executable();
   EXPECT_EQ(executable.kernel_count(), 2);
-  EXPECT_EQ(executable.run({Array::from<float>({2, 2}, {1, 2, 3, 4})})[0].to_string(), "f32[2, 2] {4, 7, 10, 13}");
-  EXPECT_EQ(executable.run({Array(f32, {0, 2})})[0].dims(), (std::vector<int64_t>{2, 0}));
+  EXPECT_EQ(executable.run({Array::from<float>({2, 2}, {1, 2, 3, 4})})[0].to_string(), "f32[2, 2] {3, 5, 9, 13}");
+  EXPECT_EQ(executable.run({Array(f32, {0, 2})})[0].dims(), (std::vector<int64_t>{0, 2}));
 }
 
 /// state += 1, in the memory of the input.

@@ -17,8 +17,7 @@ Executable traced_program(const RuntimeOptions& options = {}) {
   const int a = program.intermediate(f32, kN);
   const int y = program.output("y", shape(f32, "n"));
   program.step("first \"quoted\"", {program.part(scale_kernel(kN, 2, 0), {x, a})});
-  program.host("second", [](const std::vector<Array>& in, const Bindings&) { return in; }, {a}, {y},
-               {shape(f32, "n"), shape(f32, "n")});
+  program.library(SortRoutine{}, {a}, {y}, {shape(f32, "n"), shape(f32, "n")});
   return program.executable({}, options);
 }
 

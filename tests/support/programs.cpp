@@ -69,38 +69,34 @@ void ProgramBuilder::step(const std::string& label, std::vector<Part> parts, con
   program_.steps.push_back(std::move(step));
 }
 
-void ProgramBuilder::library(Routine step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes) {
-  const std::string label(library::name(step));
-  program_.steps.push_back({.parts = {},
-                            .library = std::move(step),
-                            .control = {},
-                            .bodies = {},
-                            .host = {},
-                            .reads = std::move(reads),
-                            .writes = std::move(writes),
-                            .shapes = std::move(shapes),
-                            .label = label,
-                            .boundary = ""});
+void ProgramBuilder::library(Routine routine, std::vector<int> reads, std::vector<int> writes,
+                             std::vector<Shape> shapes) {
+  Step step;
+  step.label = std::string(library::name(routine));
+  step.library = std::move(routine);
+  add_alone(std::move(step), std::move(reads), std::move(writes), std::move(shapes));
 }
 
-void ProgramBuilder::host(const std::string& label, HostFunction function, std::vector<int> reads,
-                          std::vector<int> writes, std::vector<Shape> shapes) {
-  program_.steps.push_back({.parts = {},
-                            .library = {},
-                            .control = {},
-                            .bodies = {},
-                            .host = std::move(function),
-                            .reads = std::move(reads),
-                            .writes = std::move(writes),
-                            .shapes = std::move(shapes),
-                            .label = label,
-                            .boundary = ""});
+void ProgramBuilder::control(Control control, std::vector<Program> bodies, std::vector<int> reads,
+                             std::vector<int> writes, std::vector<Shape> shapes) {
+  Step step;
+  step.label = "control";
+  step.control = std::move(control);
+  step.bodies = std::move(bodies);
+  add_alone(std::move(step), std::move(reads), std::move(writes), std::move(shapes));
+}
+
+void ProgramBuilder::add_alone(Step step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes) {
+  step.reads = std::move(reads);
+  step.writes = std::move(writes);
+  step.shapes = std::move(shapes);
+  program_.steps.push_back(std::move(step));
 }
 
 Executable ProgramBuilder::executable(const ConstraintSet& constraints, const RuntimeOptions& options) const {
   std::vector<KernelEntry> code;
-  for (const loops::Kernel& kernel : program_.kernels) {
-    code.push_back(loops::interpreted(kernel));
+  for (const loops::Kernel* kernel : all_kernels(program_)) {
+    code.push_back(loops::interpreted(*kernel));
   }
   return make_executable(program_, std::move(code), constraints, nullptr, options);
 }

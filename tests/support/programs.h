@@ -29,15 +29,16 @@ class ProgramBuilder {
     step(kernel.name, {part(kernel, std::move(buffers))});
   }
   /// `shapes` are of what it reads, then of what it writes.
-  void library(Routine step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes);
-  void host(const std::string& label, HostFunction function, std::vector<int> reads, std::vector<int> writes,
-            std::vector<Shape> shapes);
+  void library(Routine routine, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes);
+  void control(Control control, std::vector<Program> bodies, std::vector<int> reads, std::vector<int> writes,
+               std::vector<Shape> shapes);
 
   const Program& program() const { return program_; }
   /// With the loop IR's interpreter as code.
   Executable executable(const ConstraintSet& constraints = {}, const RuntimeOptions& options = {}) const;
 
  private:
+  void add_alone(Step step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes);
   int add(Dtype dtype, const Extent& elements, Memory memory, int source = -1);
 
   Program program_;

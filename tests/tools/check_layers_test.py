@@ -115,6 +115,12 @@ class CheckLayers(unittest.TestCase):
         status, lines = check({"src/ir/node.h": '#include "text/print.h"\n'}, (ROOT / "CMakeLists.txt").read_text())
         self.assertEqual((status, len(lines)), (1, 1))
 
+    def test_what_runs_programs_does_not_see_the_interpreter(self):
+        table = (ROOT / "CMakeLists.txt").read_text()
+        for layer in ("kernel", "library", "schedule", "codegen", "runtime"):
+            status, lines = check({f"src/{layer}/step.cpp": '#include "interp/evaluate.h"\n'}, table)
+            self.assertEqual((status, len(lines)), (1, 1), layer)
+
 
 if __name__ == "__main__":
     unittest.main()
