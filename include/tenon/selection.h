@@ -31,7 +31,7 @@ struct UniqueElements {
 };
 struct UniqueOptions {
   bool sorted = true;            // ascending, slices by their first different element; else as they appear first
-  std::optional<int> axis = {};  // compare slices of this axis, whose other sizes are static; else all elements
+  std::optional<int> axis = {};  // compare slices of this axis; else all elements
   std::string_view name = {};    // of the axis that is made
 };
 /// The different elements of x. All NaN are one. (ONNX Unique)

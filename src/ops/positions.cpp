@@ -30,9 +30,9 @@ void refuse_data_axes(const Graph& body) {
   for (const Node* node : body.nodes()) {
     if (const std::string axis = bound_axis(*node); !axis.empty()) {
       Error error(
-          fmt::format("`{}` has an axis `{}` whose size data decide, which the body of a conditional, loop or "
-                      "composite cannot have",
-                      body.name(), axis));
+          fmt::format("data decide the size of axis `{}`, which the body of a conditional, loop or composite cannot "
+                      "have (`{}`)",
+                      axis, body.name()));
       if (!node->place.empty()) {
         error.note(fmt::format("at node \"{}\"", node->place));
       }

@@ -55,10 +55,10 @@ Inferred infer_view(const Reshape& view, const Shape& x) {
   Inferred result{{x.with_axes(view.to)}};
   const Extent from = product(without_shared(x.axes(), view.to));
   const Extent to = product(without_shared(view.to, x.axes()));
-  const Comparison comparison = compare(from, to);
   // Cancelling a shared 0 hides that nothing is left to differ.
   const bool both_empty = x.element_count() == Extent(0) && result.shapes[0].element_count() == Extent(0);
-  if (comparison == Comparison::different && !both_empty) {
+  const Comparison comparison = both_empty ? Comparison::equal : compare(from, to);
+  if (comparison == Comparison::different) {
     fail("{} has {} elements, {} has {}", x.to_string(), x.element_count().to_string(), result.shapes[0].to_string(),
          result.shapes[0].element_count().to_string());
   }

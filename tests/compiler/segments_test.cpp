@@ -37,6 +37,7 @@ Graph rich() {
   const Value where = nonzero(gt(x, Operand(0.5)), "found");
   const Value pairs = concat({cast(where, f32), full(shape(f32, 2, Extent::name("kept")), 7)}, 1);
   const UniqueElements levels = unique(round(x), {.name = "level"});
+  const UniqueElements rows = unique(gt(x, 0), {.axis = 0, .name = "kind"});
   return {{x, w},
           {{"soft", softmax(product, -1)},
            {"sum", reduce_sum(kept, {0})},
@@ -45,6 +46,8 @@ Graph rich() {
            {"level", levels.values},
            {"inverse", levels.inverse},
            {"counts", levels.counts},
+           {"kinds", rows.values},
+           {"kind", rows.inverse},
            {"plain", relu(x)}}};
 }
 

@@ -37,6 +37,8 @@ TEST(Infer, ViewsOnDynamicAxes) {
   EXPECT_EQ(shape_of(reshape(x, {-1, 12})), "f32[batch*seq, 12]");
   EXPECT_EQ(shape_of(reshape(x, {"batch", -1})), "f32[batch, 12*seq]");
   EXPECT_EQ(shape_of(reshape(x, {-1, 8})), "f32[batch*seq+(batch*seq) floordiv 2, 8]");
+  const Value nothing = reshape(in("e", "f32[batch, seq, 0]"), {0});
+  EXPECT_TRUE(nothing.node().constraints.empty()) << "no elements are no elements, however many rows of them";
   EXPECT_EQ(shape_of(transpose(x, {0, 2, 1})), "f32[batch, 12, seq]");
   EXPECT_EQ(shape_of(slice_axis(x, 1, 1)), "f32[batch, max(seq-1, 0), 12]");
   EXPECT_EQ(shape_of(slice_axis(x, 2, 1, Extent(-1), 2)), "f32[batch, seq, 5]");

@@ -1,33 +1,40 @@
 // Different elements: sorted, marked where they differ from the one before, picked at the marks.
-#include "base/fail.h"
 #include "ops/builders/selection.h"
 #include "ops/make.h"
+#include "tenon/control.h"
 #include "tenon/indexing.h"
 #include "tenon/selection.h"
 
 namespace tenon {
 namespace {
 
-/// Slices beyond so many elements would make as many sorts.
-constexpr int64_t kMostColumns = 4096;
+/// Slices of up to so many elements are sorts side by side in the graph, longer ones a loop of sorts.
+constexpr int64_t kFewColumns = 8;
 
 Value differ(const Value& a, const Value& b) {
   return is_float(a.dtype()) ? logical_and(ne(a, b), logical_not(logical_and(isnan(a), isnan(b)))) : ne(a, b);
 }
 
-/// Rows of elements, [row, column]: the order that sorts them, equal rows as they come.
+/// Rows of elements, [row, column]: the order that sorts them, equal rows as they come. Sorts that keep the order of
+/// equal keys, from the last column to the first.
 Value order_rows(const Value& rows) {
+  const Value as_they_come = iota(shape(Dtype::i64, rows.shape().axis(0)));
   const auto columns = rows.extent(1).constant();
-  if (!columns || *columns > kMostColumns) {
-    fail("slices have {} elements; their number must be static and at most {}", rows.shape().axis(1).to_string(),
-         kMostColumns);
+  if (columns && *columns <= kFewColumns) {
+    Value order = as_they_come;
+    for (int64_t column = *columns; column-- > 0;) {
+      const Value keys = squeeze(slice_axis(rows, 1, column, Extent(column + 1)), {1});
+      order = sort_together({column + 1 == *columns ? keys : take(keys, order), order}, 0)[1];
+    }
+    return order;
   }
-  Value order = iota(shape(Dtype::i64, rows.shape().axis(0)));
-  for (int64_t column = *columns; column-- > 0;) {
-    const Value keys = squeeze(slice_axis(rows, 1, column, Extent(column + 1)), {1});
-    order = sort_together({column + 1 == *columns ? keys : take(keys, order), order}, 0)[1];
-  }
-  return order;
+  const Value last = extent_value(rows.extent(1)) - 1;
+  return scan(rows.extent(1), {as_they_come}, {},
+              [&](const Value& trip, const std::vector<Value>& carried, const std::vector<Value>&) {
+                const Value keys = take(take(rows, last - trip, 1), carried[0]);
+                return ScanStep{.carried = {sort_together({keys, carried[0]}, 0)[1]}, .stacked = {}};
+              })
+      .carried[0];
 }
 
 /// True at rows that differ from the one before.
