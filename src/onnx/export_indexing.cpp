@@ -48,8 +48,8 @@ std::vector<int> inverse(const std::vector<int>& order) {
   return result;
 }
 
-std::string range(const Extent& length, OnnxWriter& to) {
-  return to.node("Range", {to.scalar_size(0), to.scalar_size(length), to.scalar_size(1)});
+std::string range(const Extent& length, OnnxWriter& to, const Extent& start = 0) {
+  return to.node("Range", {to.scalar_size(start), to.scalar_size(start + length), to.scalar_size(1)});
 }
 
 /// Positions along the batch axes before the indices: scatter has no batch axes in ONNX.
@@ -73,24 +73,42 @@ std::string with_batch_positions(const std::string& indices, const Shape& index,
   return parts.size() == 1 ? indices : to.node("Concat", parts, {{"axis", int64_t{-1}}});
 }
 
-/// The one axis along which a plain slice does not see all of the base; nothing for other paths.
-std::optional<int> single_axis(const Update& kind, const Shape& base) {
+/// The path where it is one slice of neighbours.
+const Slice* plain_slice(const Update& kind) {
   const auto* slice = kind.path.size() == 1 ? std::get_if<Slice>(&kind.path[0]) : nullptr;
-  if (slice == nullptr) {
-    return std::nullopt;
-  }
-  std::optional<int> found;
+  const auto is_one = [](int64_t step) { return step == 1; };
+  return slice != nullptr && std::ranges::all_of(slice->step, is_one) ? slice : nullptr;
+}
+
+/// The axes along which a slice does not see all of the base.
+std::vector<int> cut_axes(const Slice& slice, const Shape& base) {
+  std::vector<int> axes;
   for (int i = 0; i < base.rank(); ++i) {
     const auto at = static_cast<size_t>(i);
-    const bool whole = slice->start[at] == Extent(0) && slice->size[at] == base.extent(i);
-    if (slice->step[at] != 1 || (!whole && found)) {
-      return std::nullopt;
-    }
-    if (!whole) {
-      found = i;
+    if (slice.start[at] != Extent(0) || slice.size[at] != base.extent(i)) {
+      axes.push_back(i);
     }
   }
-  return found;
+  return axes;
+}
+
+/// The positions that a slice sees along the first `count` axes, [place..., axis].
+std::string slice_positions(const Slice& slice, int count, OnnxWriter& to) {
+  std::vector<Axis> axes;
+  for (int i = 0; i < count; ++i) {
+    axes.emplace_back(slice.size[static_cast<size_t>(i)]);
+  }
+  axes.emplace_back(1);
+  std::vector<std::string> parts;
+  for (int i = 0; i < count; ++i) {
+    std::vector<int64_t> behind;
+    for (int64_t j = i + 1; j <= count; ++j) {
+      behind.push_back(j - i);
+    }
+    const auto at = static_cast<size_t>(i);
+    parts.push_back(to.expand(to.unsqueeze(range(slice.size[at], to, slice.start[at]), behind), Shape(i64, axes)));
+  }
+  return parts.size() == 1 ? parts[0] : to.node("Concat", parts, {{"axis", int64_t{-1}}});
 }
 
 }  // namespace
@@ -129,12 +147,17 @@ OnnxTensors write_onnx(const Update& kind, const Node& node, OnnxWriter& to) {
   const std::string& base = to.tensor(node.inputs[0]);
   const std::string& value = to.tensor(node.inputs[1]);
   const Shape& shape = node.shapes[0];
-  if (const auto axis = single_axis(kind, shape)) {
-    const auto& slice = std::get<Slice>(kind.path[0]);
-    const auto at = static_cast<size_t>(*axis);
-    const std::string before = to.slice(base, {0}, {slice.start[at]}, {*axis}, {1});
-    const std::string behind = to.slice(base, {slice.start[at] + slice.size[at]}, {shape.extent(*axis)}, {*axis}, {1});
-    return {to.node("Concat", {before, value, behind}, {{"axis", int64_t{*axis}}})};
+  const Slice* slice = plain_slice(kind);
+  const std::vector<int> cut = slice == nullptr ? std::vector<int>() : cut_axes(*slice, shape);
+  if (!cut.empty() && cut.back() + 1 < shape.rank()) {
+    return {to.node("ScatterND", {base, slice_positions(*slice, cut.back() + 1, to), value})};
+  }
+  if (cut.size() == 1) {  // the last: a position for each element would be much
+    const int axis = cut[0];
+    const auto at = static_cast<size_t>(axis);
+    const std::string before = to.slice(base, {0}, {slice->start[at]}, {axis}, {1});
+    const std::string behind = to.slice(base, {slice->start[at] + slice->size[at]}, {shape.extent(axis)}, {axis}, {1});
+    return {to.node("Concat", {before, value, behind}, {{"axis", int64_t{axis}}})};
   }
   // Any path: look at the elements' positions through it, and write there.
   Shape seen = shape.with_dtype(i64);

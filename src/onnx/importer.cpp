@@ -60,6 +60,40 @@ std::string describe(const proto::NodeProto& node) {
              : fmt::format("{}", node.name().empty() ? node.op_type() : node.name());
 }
 
+/// The node that is called so in the bodies of `node`, at any depth.
+const proto::NodeProto* find_in_bodies(const proto::NodeProto& node, std::string_view place) {
+  for (const proto::AttributeProto& attribute : node.attribute()) {
+    for (const proto::NodeProto& inner : attribute.g().node()) {
+      if (describe(inner) == place) {
+        return &inner;
+      }
+      if (const proto::NodeProto* deeper = find_in_bodies(inner, place)) {
+        return deeper;
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// What an error does not say yet of where in the model it arose. Some say it: a builder, or a node in a body.
+void tell_place(Error& error, const proto::NodeProto& node) {
+  constexpr std::string_view said = "at node \"";
+  constexpr std::string_view in_body = "in the body of \"";
+  const std::string_view text = error.what();
+  const size_t found = text.find(said);
+  if (found == std::string_view::npos) {
+    error.note(fmt::format("at node \"{}\" ({})", describe(node), node.op_type()));
+    return;
+  }
+  if (text.find(in_body) != std::string_view::npos) {
+    return;
+  }
+  const size_t begin = found + said.size();
+  if (const proto::NodeProto* inner = find_in_bodies(node, text.substr(begin, text.find('"', begin) - begin))) {
+    error.note(fmt::format("which is {} {}{}\" ({})", inner->op_type(), in_body, describe(node), node.op_type()));
+  }
+}
+
 std::map<std::string, int, std::less<>> read_opsets(
     const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& list) {
   std::map<std::string, int, std::less<>> opsets;
@@ -230,10 +264,7 @@ void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodePro
     try {
       run_node(node);
     } catch (Error& error) {
-      // Some have a place already: the builder's, or that of a node in a body.
-      if (std::string_view(error.what()).find("at node \"") == std::string_view::npos) {
-        error.note(fmt::format("at node \"{}\" ({})", describe(node), node.op_type()));
-      }
+      tell_place(error, node);
       throw;
     }
   }

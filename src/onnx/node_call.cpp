@@ -55,9 +55,20 @@ std::optional<std::vector<Extent>> NodeCall::known_extents(const Value& value) c
 
 std::optional<Array> NodeCall::known_array(const Value& value) const { return importer_.known().array(value); }
 
+void NodeCall::require(Constraint relation, std::string_view what) const {
+  if (decide(relation) != Verdict::holds) {
+    relation.needed_by = what;
+    relation.place = node_.name();
+    importer_.add_relation(std::move(relation));
+  }
+}
+
 void NodeCall::require_equal(const Extent& a, const Extent& b) const {
-  importer_.add_relation(
-      {.kind = Constraint::Kind::equal, .lhs = a, .rhs = b, .needed_by = type(), .place = node_.name()});
+  require({.kind = Constraint::Kind::equal, .lhs = a, .rhs = b}, type());
+}
+
+void NodeCall::require_at_least(const Extent& a, const Extent& b, std::string_view what) const {
+  require({.kind = Constraint::Kind::at_least, .lhs = a, .rhs = b}, what);
 }
 
 std::vector<Extent> NodeCall::extents(size_t i) const {

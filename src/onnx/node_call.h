@@ -56,6 +56,8 @@ class NodeCall {
 
   /// The two sizes must be equal when bound.
   void require_equal(const Extent& a, const Extent& b) const;
+  /// The first must not be less when bound; `what` of the node needs it.
+  void require_at_least(const Extent& a, const Extent& b, std::string_view what) const;
 
   // --- Attributes; without a default, a missing one is an Error
 
@@ -83,6 +85,7 @@ class NodeCall {
   bool wants(size_t result) const;
 
  private:
+  void require(Constraint relation, std::string_view what) const;
   const proto::AttributeProto* find(std::string_view name) const;
   const proto::AttributeProto* find(std::string_view name, proto::AttributeProto::AttributeType type) const;
 

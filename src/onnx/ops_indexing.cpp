@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "onnx/element_at.h"
 #include "onnx/registry.h"
 #include "tenon/indexing.h"
 
@@ -23,8 +24,21 @@ Results scatter_elements(const NodeCall& call) {
   return scatter_along_axis(call.x(0), call.x(1), call.x(2), call.axis("axis", 0), scatter_op(call));
 }
 
+/// Exporters write `x[:, past:past+n] = y` as a scatter to all positions of a slice.
 Results scatter_positions(const NodeCall& call) {
-  return scatter_nd(call.x(0), call.x(1), call.x(2), scatter_op(call));
+  const Value& x = call.x(0);
+  const Value& positions = call.x(1);
+  const Value& update = call.x(2);
+  const std::string op = scatter_op(call);
+  std::optional<std::vector<Extent>> start = op == "set" ? grid_start(positions) : std::nullopt;
+  if (!start || update.rank() != x.rank() || std::ssize(*start) > x.rank()) {
+    return scatter_nd(x, positions, update, op);
+  }
+  for (int i = 0; i < positions.rank() - 1; ++i) {
+    call.require_equal(update.extent(i), positions.extent(i));
+  }
+  start->resize(static_cast<size_t>(x.rank()), 0);
+  return update_slice(x, update, *start);
 }
 
 /// The values are [off, on] and need not be known; depth is.

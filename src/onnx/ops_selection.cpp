@@ -31,8 +31,13 @@ Results compress_axis(const NodeCall& call) {
   const bool flat = !call.has_attribute("axis");
   const Value x = flat ? reshape(call.x(0), {Axis::anonymous()}) : call.x(0);
   const int axis = flat ? 0 : call.axis("axis", 0);
-  const std::optional<Value> known = known_positions(call, call.x(1));
-  return known ? take(x, *known, axis) : compress(x, call.x(1), axis);
+  const Value& mask = call.x(1);
+  if (const std::optional<Value> known = known_positions(call, mask)) {
+    return take(x, *known, axis);
+  }
+  const Value kept = compress(x, mask, axis);
+  call.require_at_least(x.extent(axis), mask.extent(0), "the mask of Compress");
+  return kept;
 }
 
 Results unique_elements(const NodeCall& call) {

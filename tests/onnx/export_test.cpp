@@ -348,6 +348,20 @@ TEST(Export, WritesAnOperatorForWhatIsOne) {
   EXPECT_EQ(operators("graph f(x: f32[n, 3], b: f32[3]) { return y=add(x, b) }"), (Names{"Add", "Identity"}));
 }
 
+TEST(Export, AWriteIntoASliceComesBackAsOne) {
+  const auto update_of = [](const Graph& graph) {
+    const std::string text = to_text(graph);
+    const size_t begin = text.find("update(");
+    return begin == std::string::npos ? text : text.substr(begin, text.find("])", text.find("path=", begin)) - begin);
+  };
+  const char* const cache = R"(graph cache(x: f32[4, batch, total, 8], y: f32[1, batch, seq, 8], past: f32[past]) {
+    return z=update(x, y, path=[slice(start=[2, 0, past, 0], size=[1, batch, seq, 8], step=[1, 1, 1, 1])])
+  })";
+  const Graph graph = parse_graph(cache);
+  EXPECT_EQ(update_of(round_trip(graph)), update_of(graph));
+  EXPECT_NE(update_of(graph).find("past"), std::string::npos);
+}
+
 TEST(Export, SizesThatNoInputHasBecomeInputs) {
   const Graph graph = parse_graph("graph f(x: f32[8]) { return y=slice(x, [past], [2]) }");
   const Graph again = round_trip(graph, {{"past", 3}});

@@ -1,6 +1,8 @@
 // What a model becomes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/node.h"
 #include "onnx/model_builder.h"
 #include "support/arrays.h"
@@ -291,6 +293,89 @@ TEST(OnnxImport, LoopsCarryAndStack) {
   const std::vector<Array> results = interpret(imported(model), {Array::from<float>({2}, {1, 2})});
   EXPECT_TRUE(same(results[0], Array::from<float>({2}, {4, 8})));
   EXPECT_TRUE(same(results[1], Array::from<float>({3, 2}, {2, 4, 3, 6, 4, 8})));
+}
+
+/// What becomes of a write to positions that are computed from sizes.
+TEST(OnnxImport, AScatterToASliceIsAnUpdate) {
+  const auto made = [](int64_t first, int64_t step, const std::string& op) {
+    ModelBuilder model;
+    model.input("x", "f32[n, 3]");
+    model.input("y", "f32[m, 3]");
+    model.node("Shape", {"y"}, {"dims"}, {attribute("end", int64_t{1})});
+    model.node("Squeeze", {"dims"}, {"count"});
+    model.constant("first", Array::scalar(i64, static_cast<double>(first)));
+    model.constant("step", Array::scalar(i64, static_cast<double>(step)));
+    model.constant("zero", Array::scalar(i64, 0));
+    model.constant("one", Array::scalar(i64, 1));
+    model.node("Range", {"zero", "count", "one"}, {"counted"});
+    model.node("Mul", {"counted", "step"}, {"scaled"});
+    model.node("Add", {"scaled", "first"}, {"places"});
+    model.constant("last", Array::from<int64_t>({1}, {1}));
+    model.node("Unsqueeze", {"places", "last"}, {"positions"});
+    model.node("ScatterND", {"x", "positions", "y"}, {"z"}, {attribute("reduction", op)});
+    model.output("z");
+    return imported(model);
+  };
+  const Graph graph = made(2, 1, "none");
+  EXPECT_EQ(operations(graph), Names{"update"});
+  const Array x(f32, {5, 3});
+  const Array y = Array::full(f32, {2, 3}, 7);
+  const Array z = interpret(graph, {x, y})[0];
+  for (int64_t i = 0; i < z.size(); ++i) {
+    EXPECT_EQ(z.at(i), i >= 6 && i < 12 ? 7 : 0) << i;
+  }
+  EXPECT_EQ(interpret(graph, {x, Array(f32, {0, 3})})[0].dims(), x.dims());
+  const std::string text = error_text([&] { interpret(graph, {x, Array(f32, {4, 3})}); });
+  EXPECT_NE(text.find("at node \"ScatterND -> z\""), std::string::npos) << text;
+  // Every second row, from the end, or by adding: not one slice.
+  for (const Graph& other : {made(0, 2, "none"), made(-2, 1, "none"), made(2, 1, "add")}) {
+    const Names names = operations(other);
+    EXPECT_NE(std::ranges::find(names, "scatter"), names.end());
+  }
+}
+
+TEST(OnnxImport, SizesByDataInABodyAreRefusedByName) {
+  ModelBuilder model;
+  model.input("x", "f32[n]");
+  model.constant("trips", Array::scalar(i64, 3));
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  builder.input("i", "i64[]");
+  builder.input("c", "bool[]");
+  builder.input("state", "f32[n]");
+  builder.node("Identity", {"c"}, {"c_out"});
+  builder.node("NonZero", {"state"}, {"where"}).set_name("inner");
+  builder.node("ReduceSum", {"where"}, {"sum"}, {attribute("keepdims", int64_t{0})});
+  builder.node("Cast", {"sum"}, {"number"}, {attribute("to", int64_t{1})});
+  builder.node("Add", {"state", "number"}, {"next"});
+  builder.output("c_out");
+  builder.output("next");
+  model.node("Loop", {"trips", "", "x"}, {"last"}, {attribute("body", body)}).set_name("outer");
+  model.output("last");
+  const std::string text = error_text([&] { imported(model); });
+  EXPECT_NE(text.find("data decide the size of axis `nonzero_"), std::string::npos) << text;
+  EXPECT_NE(text.find("at node \"inner\"\n  which is NonZero in the body of \"outer\" (Loop)"), std::string::npos)
+      << text;
+}
+
+TEST(OnnxImport, AMaskIsNoLongerThanItsAxis) {
+  ModelBuilder model;
+  model.input("x", "f32[n, 3]");
+  model.input("mask", "bool[m]");
+  model.node("Compress", {"x", "mask"}, {"y"}, {attribute("axis", int64_t{0})}).set_name("squash");
+  model.output("y");
+  const Graph graph = imported(model);
+  const auto run = [&](int64_t n, int64_t m) {
+    return interpret(graph, {Array(f32, {n, 3}), Array::full(boolean, {m}, 1)})[0].dims()[0];
+  };
+  EXPECT_EQ(run(4, 4), 4);
+  EXPECT_EQ(run(4, 2), 2);
+  EXPECT_EQ(run(4, 0), 0);
+  const std::string text = error_text([&] { run(4, 5); });
+  EXPECT_NE(text.find("axis `n` is 4, must be at least axis `m`, which is 5: needed by the mask of Compress"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("at node \"squash\""), std::string::npos) << text;
 }
 
 TEST(OnnxImport, SequencesLeaveNothingBehind) {
