@@ -64,7 +64,7 @@ void check(const Arguments& arguments) {
   }
 }
 
-void print_passes(const CompileReport& report, bool as_json) {
+void print_passes(const CompileReport& report, const Executable& executable, bool as_json) {
   double total = report.schedule_ms + report.codegen_ms;
   Json passes = Json::array();
   for (const PassRun& run : report.passes) {
@@ -73,15 +73,16 @@ void print_passes(const CompileReport& report, bool as_json) {
   }
   if (as_json) {
     Json json = Json::object().set("passes", passes).set("schedule_ms", report.schedule_ms);
-    json.set("code_ms", report.codegen_ms).set("all_ms", total).set("kernels", report.kernels);
-    json.set("code", report.code).print();
+    json.set("code_ms", report.codegen_ms).set("all_ms", total).set("kernels", executable.kernel_count());
+    json.set("functions", report.kernels).set("code", report.code).print();
     return;
   }
   fmt::print("  {:<22} {:>9}  {}\n", "pass", "ms", "changed the graph");
   for (const PassRun& run : report.passes) {
     fmt::print("  {:<22} {:>9.2f}  {}\n", run.name, run.milliseconds, run.changed ? "yes" : "no");
   }
-  const std::string code = fmt::format("{} kernels: {}", report.kernels, report.code);
+  const std::string code =
+      fmt::format("{} kernels, {} functions: {}", executable.kernel_count(), report.kernels, report.code);
   fmt::print("  {:<22} {:>9.2f}\n  {:<22} {:>9.2f}  {}\n", "schedule", report.schedule_ms, "code", report.codegen_ms,
              code);
   fmt::print("  {:<22} {:>9.2f}\n", "all", total);
@@ -155,14 +156,19 @@ struct GivenSizes {
   Bindings early, late;
 };
 
-GivenSizes split_sizes(const Bindings& all, const Executable& executable) {
+/// Error: all names that are not given, of both.
+GivenSizes split_sizes(const Bindings& all, const GraphModel& model, const Executable& executable) {
+  std::vector<std::string> late;
+  for (const SegmentReport& segment : executable.segments()) {
+    std::ranges::transform(segment.binds, std::back_inserter(late), [](const auto& bound) { return bound.first; });
+  }
   GivenSizes given;
   for (const auto& [name, size] : all) {
-    const bool is_late = std::ranges::any_of(executable.segments(), [&](const SegmentReport& segment) {
-      return std::ranges::any_of(segment.binds, [&](const auto& bound) { return bound.first == name; });
-    });
-    (is_late ? given.late : given.early).set(name, size);
+    (std::ranges::find(late, name) != late.end() ? given.late : given.early).set(name, size);
   }
+  std::erase_if(late, [&](const std::string& name) { return given.late.find(name).has_value(); });
+  check_names(given.early, model.graph);
+  require_bound(model, given.early, late);
   return given;
 }
 
@@ -176,17 +182,17 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const Exe
   std::vector<BoundStep> bound;
   Bindings bindings;
   if (const auto sizes = arguments.find("--bind")) {
-    const GivenSizes given = split_sizes(Bindings::parse(*sizes), executable);
+    const GivenSizes given = split_sizes(Bindings::parse(*sizes), model, executable);
     const PreparedInputs prepared = prepare_inputs(model, given.early, {"zeros"});
     bindings = prepared.bindings;
     for (const auto& [name, size] : given.late) {
       bindings.set(name, size);
     }
-    executable.memory(bindings);  // says which sizes are not known
     const std::vector<Array> inputs = prepared.arrays();
     // What zeros decide are not the sizes that were asked for: no times then.
     bound = bind_steps(plan, executable, bindings, given.late.empty() ? &inputs : nullptr);
   }
+  write_pictures(arguments, plan, executable);  // may fail, and then nothing is printed
   if (as_json) {
     Json json = Json::object();
     json.set("model", executable.name()).set("kernels", executable.kernel_count());
@@ -205,7 +211,6 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const Exe
   } else {
     fmt::print("{}{}", executable.explain(), bound.empty() ? "" : '\n' + bound_table(bound, executable, bindings));
   }
-  write_pictures(arguments, plan, executable);
   return 0;
 }
 
@@ -227,7 +232,7 @@ int run(const Arguments& arguments) {
   options.disk_cache = !arguments.has("--passes");
   const Executable executable = compile(model.graph, options);
   if (arguments.has("--passes")) {
-    print_passes(report, arguments.has("--json"));
+    print_passes(report, executable, arguments.has("--json"));
     return 0;
   }
   if (const auto pass = arguments.find("--after")) {

@@ -1,6 +1,9 @@
 #include "load_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/fail.h"
@@ -58,13 +61,16 @@ Array value_of(const std::string& name, const LoadGraphOptions& options, const B
        name, shell_word(name), shell_word(algebra::quoted_name(name) + "=SIZE"));
 }
 
-/// Another program may have renamed an axis and kept what is written of it.
-Bindings only_names_of(const Graph& graph, const Bindings& usual) {
+/// Another program may have renamed an axis and kept what is written of it: no reason to refuse the model.
+Bindings only_names_of(const Graph& graph, const Bindings& usual, const std::vector<std::string>& decided) {
   const std::vector<std::string> names = axis_names(graph);
   Bindings result;
   for (const auto& [name, size] : usual) {
     if (std::ranges::find(names, name) != names.end()) {
       result.set(name, size);
+    } else if (std::ranges::find(decided, name) == decided.end()) {
+      fmt::print(stderr, "tenon: note: the model has no axis `{}`, of which its metadata `tenon.usual` say {}={}\n",
+                 name, algebra::quoted_name(name), size);
     }
   }
   return result;
@@ -78,7 +84,7 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   while (true) {
     try {
       model.graph = import_onnx(path, known);
-      model.typical = only_names_of(model.graph, usual);
+      model.typical = only_names_of(model.graph, usual, model.decided);
       return model;
     } catch (const OnnxValueNeeded& needed) {
       known.values.emplace(needed.input(), value_of(needed.input(), options, usual));
@@ -148,6 +154,20 @@ Graph with_training(const Graph& graph, const std::vector<std::string>& paramete
   return training_step(loss, adam(), {.parameters = parameters});
 }
 
+/// With what is typical and what follows.
+Bindings completed(const GraphModel& model, const Bindings& given) {
+  const AxisNames late = data_axes(model.graph);
+  const ConstraintSet& all = model.graph.constraints();
+  const ConstraintSet constraints = late.empty() ? all : all.without(late);
+  Bindings bindings = constraints.complete(given);
+  for (const auto& [name, size] : model.typical) {
+    if (!bindings.find(name)) {
+      bindings.set(name, size);
+    }
+  }
+  return constraints.complete(bindings);
+}
+
 }  // namespace
 
 GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
@@ -205,20 +225,12 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
-  check_names(given, model.graph);
-  const AxisNames late = data_axes(model.graph);
-  const ConstraintSet& all = model.graph.constraints();
-  const ConstraintSet constraints = late.empty() ? all : all.without(late);
-  Bindings bindings = constraints.complete(given);
-  for (const auto& [name, size] : model.typical) {
-    if (!bindings.find(name)) {
-      bindings.set(name, size);
-    }
-  }
-  bindings = constraints.complete(bindings);
+void require_bound(const GraphModel& model, const Bindings& given, const std::vector<std::string>& more) {
+  std::vector<std::string> names = axis_names(model.graph);
+  names.insert(names.end(), more.begin(), more.end());
+  const Bindings bindings = completed(model, given);
   std::vector<std::string> missing;
-  for (const std::string& name : axis_names(model.graph)) {
+  for (const std::string& name : names) {
     if (!bindings.find(name)) {
       missing.push_back(algebra::quoted_name(name) + "=1");
     }
@@ -227,7 +239,12 @@ Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
     fail("the sizes of some axes are not known; give them, for example: --bind {}",
          shell_word(fmt::format("{}", fmt::join(missing, ","))));
   }
-  return bindings;
+}
+
+Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
+  check_names(given, model.graph);
+  require_bound(model, given);
+  return completed(model, given);
 }
 
 }  // namespace tenon

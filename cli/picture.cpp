@@ -29,8 +29,12 @@ std::string html(std::string_view text) {
 class DotWriter {
  public:
   explicit DotWriter(const ScheduledGraph& scheduled) : scheduled_(scheduled), step_of_(scheduled.step_of()) {
-    for (const Node* node : scheduled.graph.nodes()) {
-      ids_.emplace(node, ids_.size());
+    for (const Node* node : scheduled.nodes()) {
+      // What a segment reads of an earlier one is drawn there.
+      if (&scheduled.source(Value(node, 0)).node() == node) {
+        nodes_.push_back(node);
+        ids_.emplace(node, ids_.size());
+      }
     }
   }
 
@@ -42,7 +46,7 @@ class DotWriter {
         "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#5f6368\", arrowsize=0.6];\n"
         "  graph [fontname=\"Helvetica\", fontsize=11];\n",
         escaped(executable.name()));
-    for (const Node* node : scheduled_.graph.nodes()) {
+    for (const Node* node : nodes_) {
       if (!step_of_.contains(node)) {
         text_ += "  " + box(*node);
       }
@@ -50,14 +54,14 @@ class DotWriter {
     for (size_t i = 0; i < scheduled_.steps.size(); ++i) {
       hull(i, executable.steps()[i]);
     }
-    for (const Node* node : scheduled_.graph.nodes()) {
+    for (const Node* node : nodes_) {
       edges(*node);
     }
-    const auto& outputs = scheduled_.graph.outputs();
+    const std::vector<Value> outputs = scheduled_.outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {
       text_ +=
           fmt::format("  out{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n  n{} -> out{}{};\n", i,
-                      escaped(outputs[i].name), ids_.at(&outputs[i].value.node()), i, edge_label(outputs[i].value));
+                      escaped(executable.outputs()[i].name), ids_.at(&outputs[i].node()), i, edge_label(outputs[i]));
     }
     return text_ + "}\n";
   }
@@ -96,7 +100,7 @@ class DotWriter {
         "fillcolor=\"{}\"; "
         "URL=\"#step{}\"; tooltip=\"{}\";\n",
         i + 1, i + 1, name(report.kind), kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
-    for (const Node* node : scheduled_.graph.nodes()) {
+    for (const Node* node : nodes_) {
       const auto at = step_of_.find(node);
       if (at != step_of_.end() && at->second == i) {
         text_ += "    " + box(*node);
@@ -113,16 +117,17 @@ class DotWriter {
       if (is_number(operand.node())) {
         continue;
       }
+      const Node& producer = scheduled_.source(operand).node();
       // Shapes stand where memory is read and written; inside of a hull nothing is.
-      const auto from = step_of_.find(&operand.node());
+      const auto from = step_of_.find(&producer);
       const auto to = step_of_.find(&node);
       const bool inside = from != step_of_.end() && to != step_of_.end() && from->second == to->second;
-      text_ +=
-          fmt::format("  n{} -> n{}{};\n", ids_.at(&operand.node()), ids_.at(&node), inside ? "" : edge_label(operand));
+      text_ += fmt::format("  n{} -> n{}{};\n", ids_.at(&producer), ids_.at(&node), inside ? "" : edge_label(operand));
     }
   }
 
   const ScheduledGraph& scheduled_;
+  std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, size_t> step_of_;
   std::unordered_map<const Node*, size_t> ids_;
   std::string text_;
@@ -132,9 +137,6 @@ class DotWriter {
 
 std::string picture_dot(const ScheduledGraph& scheduled, const Executable& executable) {
   TENON_CHECK(scheduled.steps.size() == executable.steps().size());
-  if (scheduled.segments.size() > 1) {
-    fail("there is no picture of graphs in segments yet: `{}` has {}", executable.name(), scheduled.segments.size());
-  }
   return DotWriter(scheduled).write(executable);
 }
 

@@ -1,9 +1,10 @@
 #include "scheduled.h"
 
+#include <algorithm>
 #include <ranges>
+#include <unordered_set>
 
 #include "compiler/pipeline.h"
-#include "compiler/segments.h"
 #include "ir/walk.h"
 #include "schedule/group.h"
 #include "tenon/models.h"
@@ -43,6 +44,41 @@ void add_steps(const Graph& graph, const CompileOptions& options, std::vector<Sc
 
 }  // namespace
 
+std::vector<const Node*> ScheduledGraph::nodes() const {
+  std::vector<const Node*> result;
+  std::unordered_set<const Node*> seen;
+  for (const GraphSegment& segment : parts.segments) {
+    std::ranges::copy_if(segment.graph.nodes(), std::back_inserter(result),
+                         [&](const Node* node) { return seen.insert(node).second; });
+  }
+  return result;
+}
+
+Value ScheduledGraph::source(const Value& value) const {
+  if (value.node().as<Input>() == nullptr) {
+    return value;
+  }
+  for (const GraphSegment& segment : parts.segments) {
+    const auto at = std::ranges::find(segment.graph.inputs(), value);
+    if (at == segment.graph.inputs().end()) {
+      continue;
+    }
+    const SegmentSource from = segment.inputs[static_cast<size_t>(at - segment.graph.inputs().begin())];
+    const auto& outputs = parts.segments[static_cast<size_t>(std::max(from.segment, 0))].graph.outputs();
+    return from.segment < 0 ? value : source(outputs[static_cast<size_t>(from.index)].value);
+  }
+  return value;
+}
+
+std::vector<Value> ScheduledGraph::outputs() const {
+  std::vector<Value> result;
+  for (const SegmentSource& from : parts.outputs) {
+    const auto& outputs = parts.segments[static_cast<size_t>(from.segment)].graph.outputs();
+    result.push_back(source(outputs[static_cast<size_t>(from.index)].value));
+  }
+  return result;
+}
+
 std::unordered_map<const Node*, size_t> ScheduledGraph::step_of() const {
   std::unordered_map<const Node*, size_t> result;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -50,7 +86,8 @@ std::unordered_map<const Node*, size_t> ScheduledGraph::step_of() const {
       result.emplace(node, i);
     }
   }
-  for (const Node* node : std::views::reverse(graph.nodes())) {
+  const std::vector<const Node*> all = nodes();
+  for (const Node* node : std::views::reverse(all)) {
     const auto user = result.find(node);
     if (user == result.end()) {
       continue;
@@ -67,9 +104,8 @@ std::unordered_map<const Node*, size_t> ScheduledGraph::step_of() const {
 
 ScheduledGraph scheduled(const Graph& graph, const CompileOptions& options) {
   std::vector<PassRun> runs;
-  ScheduledGraph result{.graph = optimize(graph, options, runs), .segments = {}, .steps = {}};
-  for (const GraphSegment& segment : cut(result.graph).segments) {
-    result.segments.push_back(segment.graph);
+  ScheduledGraph result{.parts = cut(optimize(graph, options, runs)), .steps = {}};
+  for (const GraphSegment& segment : result.parts.segments) {
     add_steps(segment.graph, options, result.steps);
   }
   return result;

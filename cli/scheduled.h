@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/segments.h"
 #include "tenon/compile.h"
 
 namespace tenon {
@@ -17,9 +18,17 @@ struct ScheduledStep {
 
 /// Steps in the order of Executable::steps() of the same graph and options.
 struct ScheduledGraph {
-  Graph graph;
-  std::vector<Graph> segments;  // of one the graph itself, else its parts: keep the nodes alive
+  SegmentedGraph parts;  // of one segment, where data decide no size
   std::vector<ScheduledStep> steps;
+
+  /// Of all segments, each once, operands before users.
+  std::vector<const Node*> nodes() const;
+
+  /// The value that an input of a segment stands for: what an earlier segment computes. Others are themselves.
+  Value source(const Value& value) const;
+
+  /// Of the graph, in its order.
+  std::vector<Value> outputs() const;
 
   /// The step that a node is drawn in: the first that computes it; for a view, the first that reads through it. None
   /// for inputs, constants and what outputs see directly.
