@@ -28,7 +28,7 @@ std::string describe_parts(const Step& step, int kernel) {
   }
   std::string text = parts.size() == 1 ? "part " : "parts ";
   text += fmt::format("{} of {}", fmt::join(parts, ", "), step.parts.size());
-  return long_rows ? text + ", where rows are too long to be kept" : text;
+  return long_rows ? text + ", where rows are too long to stay in cache" : text;
 }
 
 using Show = std::function<std::string(const loops::Kernel&)>;
@@ -63,7 +63,9 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
   for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
     before += programs.empty() ? 0 : std::ssize(programs.back().steps);
     programs.push_back(schedule(segment.graph,
-                                {.fuse = options.fuse, .panel = panel_columns({.native = options.native})},
+                                {.fuse = options.fuse,
+                                 .panel = panel_columns({.native = options.native}),
+                                 .most_row_bytes = options.most_row_bytes},
                                 body_optimizer(options)));
     if (number - before <= std::ssize(programs.back().steps)) {
       break;

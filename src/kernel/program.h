@@ -52,12 +52,13 @@ struct ProgramOutput {
 struct Part {
   int kernel = -1;
   std::vector<int> buffers;
-  /// The part of the same step whose place this one takes where that one's scratch would be too large: rows that are
-  /// too long to be kept.
+  /// The part of the same step whose place this one takes where rows are too long to stay in cache: where row_bytes are
+  /// more than Program::most_row_bytes.
   int long_rows_of = -1;
+  Extent row_bytes = 0;  // that the other one keeps in scratch or reads again, in one iteration of the grid
 };
 
-/// The most scratch that a thread uses before a part for long rows takes over, in bytes.
+/// The most scratch that a thread is meant to use, in bytes.
 inline constexpr int64_t kMostScratch = int64_t{1} << 20;
 
 struct Program;
@@ -104,6 +105,7 @@ struct Program {
   std::vector<Array> constants;
   std::vector<loops::Kernel> kernels;  // each different one once
   std::vector<Step> steps;
+  int64_t most_row_bytes = kMostScratch;  // longer rows are left to the parts that are made for them
 };
 
 /// All there are: the program's own, then those of the bodies of its steps, in order.

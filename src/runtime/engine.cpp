@@ -36,7 +36,9 @@ StepReport report(const Program& program, const Step& step) {
                     .bodies = {}};
   for (const Part& part : step.parts) {
     const loops::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];
-    result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
+    if (part.long_rows_of < 0) {
+      result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
+    }
     result.kind = is_copy(kernel) ? result.kind : StepKind::kernel;
   }
   for (const Program& body : step.bodies) {

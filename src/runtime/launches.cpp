@@ -15,8 +15,8 @@ struct Load {
   double total() const { return static_cast<double>(iterations) * each; }
 };
 
-bool has_long_rows(const Plan& plan, const Specialization& s, const PartPlan& part) {
-  return s.value(plan.kernels[static_cast<size_t>(part.kernel)].scratch) > kMostScratch;
+bool has_long_rows(const Plan& plan, const Specialization& s, const PartPlan& made_for_them) {
+  return s.value(made_for_them.row_bytes) > plan.most_row_bytes;
 }
 
 /// It would walk over rows without elements, and there may be any number of those.
@@ -33,9 +33,9 @@ bool is_chosen(const Plan& plan, const Specialization& s, const PartPlan& part) 
     return false;
   }
   if (part.long_rows_of >= 0) {
-    return has_long_rows(plan, s, plan.parts[static_cast<size_t>(part.long_rows_of)]);
+    return has_long_rows(plan, s, part);
   }
-  return part.long_rows < 0 || !has_long_rows(plan, s, part);
+  return part.long_rows < 0 || !has_long_rows(plan, s, plan.parts[static_cast<size_t>(part.long_rows)]);
 }
 
 Load load(const Plan& plan, const Specialization& s, const PartPlan& part, uint32_t phase) {
@@ -80,6 +80,9 @@ class Cutter {
       }
     }
     launch.ranges.count = static_cast<uint32_t>(s_.ranges.size()) - launch.ranges.first;
+    if (launch.ranges.count == 0 && phase > 0) {
+      return;  // a phase of a part that another takes the place of
+    }
     cut(launch, total);
     s_.launches.push_back(launch);
   }

@@ -17,6 +17,7 @@ class Planner {
   explicit Planner(const Program& program) : program_(program) {}
 
   Plan run() {
+    plan_.most_row_bytes = program_.most_row_bytes;
     add_buffers();
     for (const ProgramOutput& output : program_.outputs) {
       add_output(output);
@@ -160,6 +161,7 @@ class Planner {
         const int other = static_cast<int>(plan.parts.first) + part.long_rows_of;
         TENON_CHECK(other < last, "step `{}`: part {} is not there yet", step.label, part.long_rows_of);
         plan_.parts[index(last)].long_rows_of = other;
+        plan_.parts[index(last)].row_bytes = id(part.row_bytes);
         plan_.parts[index(other)].long_rows = last;
       }
       const auto phases = program_.kernels[index(part.kernel)].phases.size();
@@ -209,6 +211,8 @@ class Planner {
                 part.buffers.size(), kernel.buffers.size());
     PartPlan plan{.kernel = part.kernel, .step = at, .first_argument = plan_.arguments.size()};
     plan.writes = add_writes(kernel, part);
+    // Memory for long rows is for long rows alone.
+    const Extent is_used = part.long_rows_of < 0 ? Extent(1) : min(1, max(0, part.row_bytes - program_.most_row_bytes));
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const loops::Buffer& buffer = kernel.buffers[i];
       switch (buffer.role) {
@@ -218,7 +222,7 @@ class Planner {
         case loops::Role::partial:
           plan_.arguments.push_back(static_cast<int>(plan_.slots.size()));
           plan_.slots.push_back({.dtype = buffer.dtype,
-                                 .elements = id(buffer.elements.substitute(kernel.arguments)),
+                                 .elements = id(buffer.elements.substitute(kernel.arguments) * is_used),
                                  .first = at,
                                  .last = at,
                                  .written = true});

@@ -48,8 +48,9 @@ struct KernelPlan {
 struct PartPlan {
   int kernel = -1;
   int step = -1;
-  int long_rows = -1;         // the part that runs instead when this one's scratch is too large
-  int long_rows_of = -1;      // ... and the other way round
+  int long_rows = -1;         // the part that runs instead where rows are long
+  int long_rows_of = -1;      // ... and the other way round:
+  ExtentId row_bytes = 0;     // where these are more than Plan::most_row_bytes
   size_t first_argument = 0;  // in Plan::arguments, one for each buffer of the kernel
   Span writes = {};           // of Plan::writes; none where it does more than write, so that it always runs
 };
@@ -85,6 +86,7 @@ struct Plan {
   std::vector<StepPlan> steps;
   StepGraph dependencies;  // of steps on the contents of slots; the arena adds none, because it follows the order
   std::vector<OutputPlan> outputs;
+  int64_t most_row_bytes = 0;
   std::vector<Plan> bodies;  // of control steps, in order; names in them are among these names
   size_t ranges = 0;         // at most so many in a specialization,
   size_t launches = 0;       // in so many launches

@@ -25,8 +25,8 @@ std::string join_reason(std::string_view what, const std::string& why) { return 
 
 bool reads_elements_often(const Node& node) { return is_product(node) || node.as<Window>(); }
 
-Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, int64_t panel)
-    : graph_(graph), roles_(roles), programs_(programs), panel_(panel) {
+Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const GroupOptions& options)
+    : graph_(graph), roles_(roles), programs_(programs), options_(options) {
   for (const Output& output : graph.outputs()) {
     visible_.insert(output.value);
   }
@@ -79,9 +79,9 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                            return !members.contains(&value.node()) && roles_.of(value.node()) != NodeRole::folded &&
                                   !value.node().as<Constant>();
                          },
-                     .keep_rows = options.keep_rows,
+                     .rows = options.rows,
                      .shared_code = options.shared_code,
-                     .panel = panel_,
+                     .panel = options_.panel,
                      .placement =
                          [&](const Value& value) {
                            const auto found = placements_.find(value);

@@ -31,7 +31,7 @@ bool reads_elements_often(const Node& node);
 /// Starts with one cluster for each loop; merges are tried by building the kernel.
 class Fusion {
  public:
-  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, int64_t panel);
+  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const GroupOptions& options);
 
   /// Join every operation with the kernels that make its operands.
   void fuse_producers();
@@ -46,7 +46,7 @@ class Fusion {
 
  private:
   struct BuildOptions {
-    bool keep_rows = true;
+    RowForm rows = RowForm::keep;
     bool shared_code = false;
   };
 
@@ -57,7 +57,7 @@ class Fusion {
                                     const std::vector<Value>& outputs) const {
     return build(members, outputs, BuildOptions{});
   }
-  std::optional<Nest> long_rows(const Cluster& cluster) const;
+  std::optional<LongRows> long_rows(const Cluster& cluster) const;
   std::string boundary(const Cluster& cluster) const;
   std::vector<const Node*> computed(const Cluster& cluster, const std::vector<Value>& outputs) const;
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
@@ -75,7 +75,7 @@ class Fusion {
   const Graph& graph_;
   const Roles& roles_;
   MapPrograms& programs_;
-  int64_t panel_;  // NestRequest::panel
+  GroupOptions options_;
   std::unordered_map<const Node*, size_t> order_;
   std::unordered_map<Value, std::vector<const Node*>> readers_;  // those that are loops or alone
   std::unordered_set<Value> visible_;                            // graph outputs

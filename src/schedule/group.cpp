@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "kernel/program.h"
 #include "schedule/fusion.h"
+#include "schedule/repeated_bytes.h"
 
 namespace tenon {
 namespace {
@@ -139,19 +140,33 @@ std::string signature(const Cluster& cluster) {
 
 }  // namespace
 
-/// The kernel for rows that do not fit into scratch, where there may be some.
-std::optional<Nest> Fusion::long_rows(const Cluster& cluster) const {
-  const auto scratch = loops::scratch_bytes(cluster.nest.kernel).constant();
-  if (scratch && *scratch <= kMostScratch) {
+/// The kernel for rows that do not stay in cache, where there may be some and it reads less or needs less scratch.
+std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
+  const loops::Kernel& kernel = cluster.nest.kernel;
+  const Extent row_bytes = repeated_bytes(kernel);
+  if (const auto bytes = row_bytes.constant(); bytes && *bytes <= options_.most_row_bytes) {
     return std::nullopt;
   }
-  auto built = build(cluster.members, outputs_of(cluster.owned, {}), {.keep_rows = false, .shared_code = false});
+  const std::vector<Value> outputs = outputs_of(cluster.owned, {});
+  auto streamed = cluster.nest.has_products
+                      ? Refusal{"its products run over tiles", {}}
+                      : build(cluster.members, outputs, {.rows = RowForm::stream, .shared_code = false});
+  const Extent scratch = loops::scratch_bytes(kernel).substitute(kernel.arguments);
+  const auto scratch_size = scratch.constant();
+  const bool fits = scratch_size && *scratch_size <= options_.most_row_bytes;
+  if (auto* nest = std::get_if<Nest>(&streamed); nest && (!fits || nest->streamed > cluster.nest.streamed)) {
+    return LongRows{std::move(*nest), row_bytes};
+  }
+  if (fits) {
+    return std::nullopt;
+  }
+  auto built = build(cluster.members, outputs, {.rows = RowForm::recompute, .shared_code = false});
   TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
   Nest& nest = std::get<Nest>(built);
-  if (loops::scratch_bytes(nest.kernel) == loops::scratch_bytes(cluster.nest.kernel)) {
+  if (loops::scratch_bytes(nest.kernel).substitute(nest.kernel.arguments) == scratch) {
     return std::nullopt;  // it keeps no rows
   }
-  return std::move(nest);
+  return LongRows{std::move(nest), scratch};
 }
 
 /// The nodes that the outputs need: others may have been left to the clusters that read them.
@@ -265,7 +280,7 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
                 .nest = cluster.nest,
                 .long_rows = long_rows(cluster)};
     if (side[leader] > 1) {
-      auto built = build(cluster.members, group.outputs, {.keep_rows = true, .shared_code = true});
+      auto built = build(cluster.members, group.outputs, {.rows = RowForm::keep, .shared_code = true});
       TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
       group.nest = std::get<Nest>(std::move(built));
     }
@@ -276,7 +291,7 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
 
 std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
                                const GroupOptions& options) {
-  Fusion fusion(graph, roles, programs, options.panel);
+  Fusion fusion(graph, roles, programs, options);
   if (options.fuse) {
     fusion.fuse_producers();
     fusion.recompute_cheap();

@@ -4,9 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "kernel/program.h"
 #include "schedule/roles.h"
 
 namespace tenon {
+
+/// The kernel that takes the place of another where rows are long.
+struct LongRows {
+  Nest nest;
+  Extent row_bytes;  // of the other one: what it keeps in scratch or reads again, in one iteration of the grid
+};
 
 /// Operations that become one loop kernel.
 struct Group {
@@ -14,7 +21,7 @@ struct Group {
   std::vector<Value> outputs;      // what it stores
   std::string boundary;            // why it is no larger
   Nest nest;
-  std::optional<Nest> long_rows;  // the same without scratch, where that may be too large
+  std::optional<LongRows> long_rows;  // where there may be some
 };
 
 /// Something that runs: a kernel, made of groups side by side, or an operation that has no loop form.
@@ -25,8 +32,9 @@ struct GroupedStep {
 };
 
 struct GroupOptions {
-  bool fuse = true;   // off: every operation is a kernel of its own
-  int64_t panel = 0;  // NestRequest::panel
+  bool fuse = true;                       // off: every operation is a kernel of its own
+  int64_t panel = 0;                      // NestRequest::panel
+  int64_t most_row_bytes = kMostScratch;  // Program::most_row_bytes
 };
 
 /// The steps of a graph without calls, producers first.

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "base/fail.h"
-#include "schedule/tree.h"
+#include "schedule/reduction_phases.h"
 
 namespace tenon {
 namespace {
@@ -25,6 +25,28 @@ void require_chain(const Draft& draft) {
   }
 }
 
+/// The level of the reductions inside of rows, of which there must be one.
+AxisSet row_level(const Draft& draft) {
+  AxisSet level = 0;
+  for (const DraftReduction& reduction : draft.reductions) {
+    if (reduction.level != 0 && level != 0 && reduction.level != level) {
+      throw Refusal{"its rows have rows inside", {}};
+    }
+    level |= reduction.level;
+  }
+  if (level == 0) {
+    throw Refusal{"it has no rows", {}};
+  }
+  return level;
+}
+
+/// Tiles of a row that is one loop have room in scratch; of several loops only one is cut.
+bool keeps_rows(const Draft& draft, RowForm form) {
+  return form == RowForm::keep ||
+         (form == RowForm::stream &&
+          std::ranges::all_of(draft.reductions, [](const DraftReduction& r) { return std::popcount(r.axes) == 1; }));
+}
+
 void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   std::vector<size_t> stores;
   for (size_t i = 0; i < draft.stores.size(); ++i) {
@@ -36,11 +58,17 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   if (grid == 0 && !has_root && (has_loops || !draft.reductions.empty())) {
     throw Refusal{"its parts have no loop in common", {}};
   }
-  if (has_root) {
+  if (has_root || request.rows == RowForm::stream) {
     require_chain(draft);
     choose_vector_axes(draft, grid);
-    TreeBuilder tree(draft, request.keep_rows);
-    add_root_phases(draft, tree);
+    TreeBuilder tree(draft, keeps_rows(draft, request.rows));
+    ReductionPhases phases(draft, tree);
+    phases.tile(0);
+    nest.streamed = request.rows == RowForm::stream ? phases.reduce(row_level(draft)) : 0;
+    if (has_root) {
+      nest.streamed += phases.reduce(0);
+    }
+    phases.store_rest();
     nest.repeats = tree.repeats();
     return;
   }
@@ -50,11 +78,11 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
                         return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
                       }});
   nest.panels = tiled.panels;
+  nest.has_products = !tiled.products.empty();
   require_chain(draft);
-  const bool has_products = !tiled.products.empty();
-  choose_vector_axes(draft, has_products ? tiled.around : grid, has_products);
-  TreeBuilder tree(draft, request.keep_rows);
-  if (has_products) {
+  choose_vector_axes(draft, nest.has_products ? tiled.around : grid, nest.has_products);
+  TreeBuilder tree(draft, request.rows == RowForm::keep);
+  if (nest.has_products) {
     tree.add_phase(tiled.grid, tiled.stores, tiled.products);
     nest.product_loops = draft.kernel.phases.back().grid.size();
   } else {

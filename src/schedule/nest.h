@@ -20,12 +20,17 @@ struct Placement {
   Extent start = 0;
 };
 
+/// What becomes of the values of a row that a later loop of the same row needs again.
+enum class RowForm : uint8_t {
+  keep,       // those that are dear to compute stay in scratch, others are computed again from what lies in cache
+  stream,     // rows are read in tiles, whose reductions combine in phases: stream.h
+  recompute,  // all are computed again, each time from memory
+};
+
 struct NestRequest {
   std::vector<Value> outputs;                         // what is stored
   std::function<bool(const Value& value)> is_loaded;  // what is in memory
-  /// Values that are dear to compute and needed again in a later loop of the same row stay in scratch memory. Without
-  /// it they are computed again: for rows that do not fit.
-  bool keep_rows = true;
+  RowForm rows = RowForm::keep;
   /// Sizes that are constants are given when the kernel is called, so that kernels that differ in them share code.
   bool shared_code = false;
   int64_t panel = 0;  // columns of the panels that constant right operands of products are laid out in; 0: not
@@ -39,9 +44,11 @@ struct Nest {
   size_t loads = 0;            // different loads
   size_t cost = 0;             // of compiling it: values, with functions counted several times
   bool reduces = false;
+  size_t streamed = 0;                // reductions that share the pass of the one they need
   std::map<int, PanelLayout> panels;  // buffers that hold constants in panels
-  size_t product_loops = 0;           // that the grid of a kernel with products runs over
-  std::string repeats;                // a value that is dear and computed more often than it has elements; or empty
+  bool has_products = false;
+  size_t product_loops = 0;  // that the grid of a kernel with products runs over
+  std::string repeats;       // a value that is dear and computed more often than it has elements; or empty
 };
 
 /// The kernel, or why there is none. A pure function of the request.

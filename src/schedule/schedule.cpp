@@ -110,14 +110,16 @@ class Assembler {
   void add_kernel(Step& step, Group& group) {
     const std::string label = label_of(group.nodes);
     const int part = static_cast<int>(step.parts.size());
-    add_part(step, group.nest, label, -1);
+    add_part(step, group.nest, label);
     if (group.long_rows) {
-      add_part(step, *group.long_rows, label, part);
+      add_part(step, group.long_rows->nest, label);
+      step.parts.back().long_rows_of = part;
+      step.parts.back().row_bytes = group.long_rows->row_bytes;
     }
   }
 
-  void add_part(Step& step, Nest& nest, const std::string& label, int long_rows_of) {
-    Part part{.kernel = static_cast<int>(program_.kernels.size()), .buffers = {}, .long_rows_of = long_rows_of};
+  void add_part(Step& step, Nest& nest, const std::string& label) {
+    Part part{.kernel = static_cast<int>(program_.kernels.size()), .buffers = {}};
     loops::Kernel& kernel = program_.kernels.emplace_back(std::move(nest.kernel));
     kernel.name = label;
     loops::verify(kernel);
@@ -188,7 +190,9 @@ Program schedule(const Graph& graph, const GroupOptions& options, const Optimize
   for (GroupedStep& step : steps) {
     assembler.add(step);
   }
-  return assembler.finish();
+  Program program = assembler.finish();
+  program.most_row_bytes = options.most_row_bytes;
+  return program;
 }
 
 }  // namespace tenon

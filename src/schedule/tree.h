@@ -22,6 +22,12 @@ struct Task {
   bool begins = false;    // its accumulator starts at the next loop
 };
 
+/// Where an element of some loops lies among all of them, side by side.
+struct DensePlace {
+  loops::Affine at;
+  Extent elements = 1;
+};
+
 /// Writes the phases of the kernel of a draft whose axes have been joined, tiled and marked.
 class TreeBuilder {
  public:
@@ -34,6 +40,9 @@ class TreeBuilder {
   /// Rows that loops inside of `bound`, or a whole phase, kept are gone with them: what reads them computes them again
   /// in the next.
   void forget_rows(std::optional<AxisSet> bound = {});
+
+  /// Elements of these loops, the innermost loop's next to each other.
+  DensePlace dense(AxisSet axes) const;
 
   /// A value that is dear to compute and is computed more often than it has elements; or nothing.
   const std::string& repeats() const { return repeats_; }
@@ -96,9 +105,5 @@ int replaced(Draft& draft, int value, std::unordered_map<int, int>& by);
 
 /// The loops that everything the stores need has around it.
 AxisSet common_axes(const Draft& draft, const std::vector<size_t>& stores);
-
-/// Reductions to single values become phases: partial results over tiles, then their combination, then what uses it.
-/// Throws Refusal where a kernel has no such form.
-void add_root_phases(Draft& draft, TreeBuilder& tree);
 
 }  // namespace tenon

@@ -53,6 +53,15 @@ std::vector<int> TreeBuilder::find_shared(std::vector<int> roots, const std::uno
   return shared;
 }
 
+DensePlace TreeBuilder::dense(AxisSet axes) const {
+  DensePlace place;
+  for (const int axis : nesting_order(axes)) {
+    place.at = add(scale(place.at, draft_.axis(axis).extent), affine_axis(axis));
+    place.elements *= draft_.axis(axis).extent;
+  }
+  return place;
+}
+
 /// Scratch for the values that nest `now` computes and later nests need: value -> the load that takes its place there.
 std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nests, size_t now, AxisSet bound) {
   std::unordered_set<int> computed;
@@ -86,12 +95,7 @@ std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nest
   }
   std::unordered_map<int, int> loads;
   for (const int value : find_shared(std::move(roots), computed, bound)) {
-    loops::Affine at;
-    Extent elements = 1;
-    for (const int axis : nesting_order(draft_.values.axes(value) & ~shared)) {
-      at = add(scale(at, draft_.axis(axis).extent), affine_axis(axis));
-      elements *= draft_.axis(axis).extent;
-    }
+    const auto [at, elements] = dense(draft_.values.axes(value) & ~shared);
     const int buffer = static_cast<int>(draft_.kernel.buffers.size());
     const Dtype dtype = compute_dtype(draft_.values.dtype(value));
     draft_.kernel.buffers.push_back({.dtype = dtype, .role = loops::Role::scratch, .elements = elements});

@@ -1,0 +1,357 @@
+// Reductions split over threads in phases. The split depends on sizes alone.
+#include "schedule/reduction_phases.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "schedule/refusal.h"
+
+namespace tenon {
+namespace {
+
+constexpr int64_t kChunk = 16384;  // elements that one iteration of the grid reduces
+
+}  // namespace
+
+ReductionPhases::ReductionPhases(Draft& draft, TreeBuilder& tree)
+    : draft_(draft), tree_(tree), done_(draft.reductions.size(), false) {
+  for (size_t i = 0; i < draft_.stores.size(); ++i) {
+    pending_.push_back(i);
+  }
+}
+
+size_t ReductionPhases::reduce(AxisSet level) {
+  tile(level);
+  size_t streamed = 0;
+  while (!pending_.empty()) {
+    std::vector<size_t> ready = ready_reductions();
+    if (ready.empty()) {
+      break;
+    }
+    streamed += add_streamed(ready);
+    std::vector<size_t> rest = ready;
+    while (!rest.empty()) {
+      const AxisSet axes = draft_.reductions[rest.front()].axes;
+      std::vector<size_t> together;
+      std::erase_if(rest, [&](size_t r) { return draft_.reductions[r].axes == axes && (together.push_back(r), true); });
+      reduce_partially(together, axes);
+    }
+    combine(ready);
+  }
+  return streamed;
+}
+
+/// Reductions of this level that stores or other such reductions wait for.
+std::vector<size_t> ReductionPhases::waiting() const {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+    if (draft_.reductions[i].level == level_ && !done_[i] && is_needed(i)) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
+bool ReductionPhases::is_needed(size_t reduction) const {
+  return std::ranges::any_of(pending_, [&](size_t s) { return needs(draft_.stores[s].value, reduction); });
+}
+
+/// Through other reductions too.
+bool ReductionPhases::needs(int value, size_t reduction) const {
+  std::vector<int> pending{value};
+  std::unordered_set<int> seen;
+  while (!pending.empty()) {
+    const int next = pending.back();
+    pending.pop_back();
+    if (!seen.insert(next).second) {
+      continue;
+    }
+    if (const DraftReduction* r = draft_.reduction_of(next)) {
+      if (static_cast<size_t>(r - draft_.reductions.data()) == reduction) {
+        return true;
+      }
+      pending.push_back(draft_.accumulator(*r).input);
+    }
+    for (const int operand : operands_of(draft_.value(next))) {
+      pending.push_back(operand);
+    }
+  }
+  return false;
+}
+
+bool ReductionPhases::waits(int value) const {
+  return std::ranges::any_of(waiting(), [&](size_t r) { return needs(value, r); });
+}
+
+std::vector<size_t> ReductionPhases::ready_reductions() const {
+  std::vector<size_t> ready;
+  const std::vector<size_t> all = waiting();
+  for (const size_t r : all) {
+    const int input = draft_.accumulator(draft_.reductions[r]).input;
+    if (std::ranges::none_of(all, [&](size_t other) { return other != r && needs(input, other); })) {
+      ready.push_back(r);
+    }
+  }
+  return ready;
+}
+
+/// Behind those that are ready, those that tiles can reduce about centres of their own.
+size_t ReductionPhases::add_streamed(std::vector<size_t>& ready) {
+  const std::vector<size_t> all = waiting();
+  size_t count = 0;
+  for (const size_t r : all) {
+    const auto form = streamed_form(draft_, r);
+    if (form && std::ranges::find(ready, r) == ready.end() && std::ranges::find(ready, form->anchor) != ready.end() &&
+        std::ranges::none_of(all, [&](size_t other) { return needs(form->x, other); })) {
+      streamed_[r] = *form;
+      ready.push_back(r);
+      ++count;
+    }
+  }
+  return count;
+}
+
+/// The outermost loop that holds all others.
+void ReductionPhases::tile(AxisSet level) {
+  level_ = level;
+  for (const size_t r : waiting()) {
+    const AxisSet axes = draft_.reductions[r].axes;
+    const bool is_tiled = std::ranges::any_of(tile_counters_, [&](int t) { return contains(axes, t); });
+    if (is_tiled) {
+      continue;
+    }
+    // The loops inside: other loops of this reduction, and reductions that run in every iteration of it.
+    int chosen = -1;
+    AxisSet around = axes;
+    AxisSet loops = axes;
+    for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+      const DraftReduction& inner = draft_.reductions[i];
+      if (!done_[i] && inner.level != level_ && (inner.level & axes) != 0) {
+        around &= inner.level;
+      }
+    }
+    for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+      if (contains(around, axis) && (chosen < 0 || draft_.axis(chosen).vectorized)) {
+        chosen = axis;
+      }
+      if (contains(level_, axis) && draft_.axis(axis).vectorized) {
+        loops |= axis_bit(axis);  // lanes side by side, each with a row of its own
+      }
+    }
+    if (chosen < 0) {
+      throw Refusal{"its reductions run over different axes", {}};
+    }
+    Extent inside = 1;
+    for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+      if (!done_[i] && contains(draft_.reductions[i].level, chosen)) {
+        loops |= draft_.reductions[i].axes;
+      }
+    }
+    for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+      if (contains(loops, axis) && axis != chosen) {
+        inside *= draft_.axis(axis).extent;
+      }
+    }
+    const Extent size = inside == Extent(1) ? Extent(kChunk) : max(1, floordiv(kChunk, max(1, inside)));
+    tile_counters_.push_back(tile_axis(draft_, chosen, size));
+  }
+}
+
+int ReductionPhases::tile_counter(AxisSet axes) const {
+  for (const int counter : tile_counters_) {
+    if (contains(axes, counter)) {
+      return counter;
+    }
+  }
+  TENON_CHECK(false);
+}
+
+int ReductionPhases::new_buffer(Dtype dtype, const Extent& elements) {
+  draft_.kernel.buffers.push_back({.dtype = dtype, .role = loops::Role::partial, .elements = elements});
+  return static_cast<int>(draft_.kernel.buffers.size()) - 1;
+}
+
+size_t ReductionPhases::add_store(int buffer, const loops::Affine& at, int value, AxisSet axes) {
+  draft_.stores.push_back({.buffer = buffer, .at = at, .value = value, .axes = axes});
+  return draft_.stores.size() - 1;
+}
+
+int ReductionPhases::add_reduction(const loops::Accumulator& accumulator, AxisSet axes, AxisSet level) {
+  const int id = static_cast<int>(draft_.kernel.accumulators.size());
+  draft_.kernel.accumulators.push_back(accumulator);
+  const int result = draft_.values.result(id, is_arg(accumulator.op) ? Dtype::i64 : accumulator.dtype, level);
+  draft_.reductions.push_back({.accumulator = id, .result = result, .axes = axes, .level = level});
+  done_.push_back(true);
+  return result;
+}
+
+/// How many elements of `axes` the tile number `at` of `counter` has: an i64.
+int ReductionPhases::tile_elements(int counter, AxisSet axes, int at) {
+  Extent others = 1;
+  int elements = -1;
+  for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+    const loops::Axis& a = draft_.axis(axis);
+    if (!contains(axes, axis) || axis == counter) {
+      continue;
+    }
+    if (a.tile_of != counter) {
+      others *= a.extent;
+      continue;
+    }
+    loops::Affine left = scale(affine_axis(at), -a.extent);
+    left.base = a.total;
+    elements = draft_.values.compute(Prim::min, Dtype::i64,
+                                     {draft_.values.position(left), draft_.values.position(affine_constant(a.extent))});
+  }
+  TENON_CHECK(elements >= 0, "axis {} counts no tiles", counter);
+  return others == Extent(1) ? elements
+                             : draft_.values.compute(Prim::mul, Dtype::i64,
+                                                     {elements, draft_.values.position(affine_constant(others))});
+}
+
+/// A phase that reduces every tile on its own, and runs the stores that fit into its loops.
+void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, AxisSet axes) {
+  const int counter = tile_counter(axes);
+  const AxisSet tile = level_ | axis_bit(counter);
+  const AxisSet inside = axes & ~axis_bit(counter);
+  const DensePlace place = tree_.dense(tile);
+  std::vector<size_t> stores;
+  std::unordered_map<size_t, int> parts;  // of each reduction, in a tile
+  for (const size_t r : reductions) {
+    const loops::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
+    Partial partial{.counter = counter, .axes = axes};
+    const auto keep = [&](loops::Accumulator part) {
+      const int result = add_reduction(part, inside, tile);
+      parts.try_emplace(r, result);
+      const int buffer = new_buffer(draft_.values.dtype(result), place.elements);
+      stores.push_back(add_store(buffer, place.at, result, tile));
+      return buffer;
+    };
+    if (const auto form = streamed_.find(r); form != streamed_.end()) {
+      const TileTerms terms =
+          tile_terms(draft_, form->second, parts.at(form->second.anchor), tile_elements(counter, axes, counter));
+      const auto sum_of = [&](int input) {
+        return keep({.op = ReduceOp::sum, .dtype = accumulator.dtype, .input = input, .position = -1});
+      };
+      partial.values = sum_of(terms.value);
+      partial.differences = terms.difference < 0 ? -1 : sum_of(terms.difference);
+    } else if (is_arg(accumulator.op)) {
+      loops::Accumulator extreme = accumulator;
+      extreme.op = accumulator.op == ReduceOp::argmax ? ReduceOp::max : ReduceOp::min;
+      extreme.position = -1;
+      partial.values = keep(extreme);
+      partial.positions = keep(accumulator);
+    } else {
+      partial.values = keep(accumulator);
+    }
+    partials_[r] = partial;
+  }
+  std::erase_if(pending_, [&](size_t s) {
+    const bool fits = draft_.stores[s].axes == (axes | level_) && !waits(draft_.stores[s].value);
+    if (fits) {
+      stores.push_back(s);
+    }
+    return fits;
+  });
+  tree_.add_phase(tile, stores);
+  tree_.forget_rows();
+}
+
+/// The axis that a combination runs over: with functions to compute, lanes run along it where they run along no other.
+int ReductionPhases::combining_axis(const Partial& partial, bool streams) {
+  const loops::Axis& counter = draft_.axis(partial.counter);
+  if (!streams) {
+    return partial.counter;
+  }
+  const auto [known, is_new] = combining_.try_emplace(partial.counter, static_cast<int>(draft_.kernel.axes.size()));
+  if (is_new) {
+    bool vectorized = true;
+    for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+      vectorized = vectorized && !(contains(level_, axis) && draft_.axis(axis).vectorized);
+    }
+    draft_.kernel.axes.push_back({.extent = counter.extent, .name = counter.name, .vectorized = vectorized});
+  }
+  return known->second;
+}
+
+/// A phase that combines the partial results in order, and runs the stores of rows that need no more.
+void ReductionPhases::combine(const std::vector<size_t>& reductions) {
+  std::unordered_map<int, int> combined;
+  std::unordered_map<int, int> reloaded;
+  std::vector<size_t> stores;
+  const DensePlace row = tree_.dense(level_);
+  const bool streams = std::ranges::any_of(reductions, [&](size_t r) { return streamed_.contains(r); });
+  for (const size_t r : reductions) {
+    const Partial& partial = partials_.at(r);
+    const int over = combining_axis(partial, streams);
+    const loops::Affine at =
+        substitute(tree_.dense(level_ | axis_bit(partial.counter)).at, partial.counter, affine_axis(over));
+    loops::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
+    const auto load = [&](int buffer) {
+      return draft_.values.load({.buffer = buffer, .at = at, .inside = {}, .lookups = {}});
+    };
+    const Dtype dtype = accumulator.dtype;
+    const bool sums_floats = accumulator.op == ReduceOp::sum && dtype == Dtype::f32;
+    if (sums_floats) {
+      accumulator.dtype = Dtype::f64;  // there may be a million tiles; adding them up costs nothing beside making them
+    }
+    if (const auto form = streamed_.find(r); form != streamed_.end()) {
+      std::unordered_map<int, int> by = combined;
+      accumulator.input = combined_term(draft_, form->second,
+                                        {.anchor = load(partials_.at(form->second.anchor).values),
+                                         .value = load(partial.values),
+                                         .difference = partial.differences < 0 ? -1 : load(partial.differences),
+                                         .elements = tile_elements(partial.counter, partial.axes, over),
+                                         .from = replaced(draft_, form->second.from, by)});
+    } else {
+      accumulator.input = draft_.values.cast(load(partial.values), accumulator.dtype);
+    }
+    accumulator.position = partial.positions < 0 ? -1 : load(partial.positions);
+    const int original = draft_.reductions[r].result;
+    const int result = draft_.values.cast(add_reduction(accumulator, axis_bit(over), level_),
+                                          is_arg(accumulator.op) ? Dtype::i64 : dtype);
+    const int buffer = new_buffer(draft_.values.dtype(result), row.elements);
+    combined[original] = result;
+    reloaded[original] = draft_.values.load({.buffer = buffer, .at = row.at, .inside = {}, .lookups = {}});
+    finals_.emplace_back(add_store(buffer, row.at, result, level_), r);
+    done_[r] = true;
+  }
+  std::erase_if(pending_, [&](size_t s) {
+    const bool fits = draft_.stores[s].axes == level_ && !waits(draft_.stores[s].value);
+    if (fits) {
+      draft_.stores[s].value = replaced(draft_, draft_.stores[s].value, combined);
+      stores.push_back(s);
+    }
+    return fits;
+  });
+  // What later phases need of these results goes through memory.
+  for (const auto& [store, r] : finals_) {
+    if (std::ranges::any_of(pending_, [&](size_t s) { return needs(draft_.stores[s].value, r); })) {
+      stores.push_back(store);
+    }
+  }
+  finals_.clear();
+  for (const size_t s : pending_) {
+    draft_.stores[s].value = replaced(draft_, draft_.stores[s].value, reloaded);
+  }
+  for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+    if (!done_[i]) {
+      loops::Accumulator& accumulator = draft_.accumulator(draft_.reductions[i]);
+      accumulator.input = replaced(draft_, accumulator.input, reloaded);
+    }
+  }
+  tree_.add_phase(level_, stores);
+  tree_.forget_rows();
+}
+
+void ReductionPhases::store_rest() {
+  while (!pending_.empty()) {
+    const AxisSet axes = draft_.stores[pending_.front()].axes;
+    std::vector<size_t> together;
+    std::erase_if(pending_, [&](size_t s) { return draft_.stores[s].axes == axes && (together.push_back(s), true); });
+    tree_.add_phase(common_axes(draft_, together), together);
+    tree_.forget_rows();
+  }
+}
+
+}  // namespace tenon

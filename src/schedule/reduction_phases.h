@@ -1,0 +1,66 @@
+// Reductions as phases: partial results over tiles, then their combination, then what uses it.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "schedule/stream.h"
+#include "schedule/tree.h"
+
+namespace tenon {
+
+/// Writes the phases of a draft whose vector axes are chosen. How reductions are split depends on sizes alone.
+class ReductionPhases {
+ public:
+  ReductionPhases(Draft& draft, TreeBuilder& tree);
+
+  /// Cut one loop of every reduction at a level into tiles. All that is cut is cut before the first phase: others may
+  /// run over the same loops.
+  void tile(AxisSet level);
+
+  /// Phases for the reductions at a level, and for the stores that fit beside them. Those that need another one only
+  /// as stream.h says share its phase. Gives how many did. Throws Refusal where the reductions have no such form.
+  size_t reduce(AxisSet level);
+
+  /// What is left is spread over the grid, each group of stores over the loops that they share.
+  void store_rest();
+
+ private:
+  /// What the tiles of a reduction leave.
+  struct Partial {
+    int values = -1;       // buffer of partial results; of extremes, for argmax and argmin
+    int positions = -1;    // buffer, for argmax and argmin
+    int differences = -1;  // buffer: TileTerms::difference
+    int counter = -1;
+    AxisSet axes = 0;  // of the reduction
+  };
+
+  std::vector<size_t> waiting() const;
+  bool is_needed(size_t reduction) const;
+  bool needs(int value, size_t reduction) const;
+  bool waits(int value) const;
+  std::vector<size_t> ready_reductions() const;
+  size_t add_streamed(std::vector<size_t>& ready);
+  int tile_counter(AxisSet axes) const;
+  int tile_elements(int counter, AxisSet axes, int at);
+  int new_buffer(Dtype dtype, const Extent& elements);
+  size_t add_store(int buffer, const loops::Affine& at, int value, AxisSet axes);
+  int add_reduction(const loops::Accumulator& accumulator, AxisSet axes, AxisSet level);
+  void reduce_partially(const std::vector<size_t>& reductions, AxisSet axes);
+  int combining_axis(const Partial& partial, bool streams);
+  void combine(const std::vector<size_t>& reductions);
+
+  Draft& draft_;
+  TreeBuilder& tree_;
+  AxisSet level_ = 0;            // of the reductions at hand
+  std::vector<size_t> pending_;  // stores to do
+  std::vector<bool> done_;       // of each reduction
+  std::vector<int> tile_counters_;
+  std::unordered_map<int, int> combining_;  // by tile counter: combining_axis()
+  std::unordered_map<size_t, Partial> partials_;
+  std::unordered_map<size_t, StreamedForm> streamed_;
+  std::vector<std::pair<size_t, size_t>> finals_;  // store of a combined result, its reduction
+};
+
+}  // namespace tenon

@@ -1,0 +1,12 @@
+// How much cache a kernel counts on.
+#pragma once
+
+#include "kernel/loop.h"
+
+namespace tenon {
+
+/// Bytes that one iteration of the grid keeps in scratch or loads from an input in more than one place: rows that are
+/// read again. The most of all phases.
+Extent repeated_bytes(const loops::Kernel& kernel);
+
+}  // namespace tenon

@@ -1,0 +1,78 @@
+// Which kernels have a form for long rows, and how often that reads its input.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/pipeline.h"
+#include "kernel/loop_walk.h"
+#include "schedule/schedule.h"
+#include "support/small_graph.h"
+
+namespace tenon {
+namespace {
+
+Program program_of(const SmallGraph& graph) {
+  std::vector<PassRun> runs;
+  return schedule(optimize(make(graph), {}, runs));
+}
+
+bool loads_input(const loops::Kernel& kernel, const loops::Phase& phase) {
+  bool found = false;
+  loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
+    if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
+      const auto* load = std::get_if<loops::Load>(&kernel.values[static_cast<size_t>(define->value)].what);
+      found |= load && kernel.buffers[static_cast<size_t>(load->buffer)].role == loops::Role::input;
+    }
+  });
+  return found;
+}
+
+struct Case {
+  SmallGraph graph;
+  int passes = 0;  // over the input, in the form for long rows; 0: there is none
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.graph.name; }
+
+class LongRowForms : public testing::TestWithParam<Case> {};
+
+TEST_P(LongRowForms, ReadsItsInputSoOften) {
+  const Program program = program_of(GetParam().graph);
+  ASSERT_EQ(program.steps.size(), 1u);
+  const std::vector<Part>& parts = program.steps[0].parts;
+  ASSERT_EQ(parts.size(), GetParam().passes == 0 ? 1u : 2u);
+  if (GetParam().passes == 0) {
+    return;
+  }
+  EXPECT_EQ(parts[1].long_rows_of, 0);
+  const loops::Kernel& kernel = program.kernels[static_cast<size_t>(parts[1].kernel)];
+  EXPECT_EQ(std::ranges::count_if(kernel.phases, [&](const loops::Phase& phase) { return loads_input(kernel, phase); }),
+            GetParam().passes)
+      << to_string(kernel);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LongRowForms,
+    testing::Values(Case{{"variance", "x: f32[row, col]", "y = variance(x, axes=[1])"}, 1},
+                    Case{{"logsumexp", "x: f32[row, col]", "y = logsumexp(x, axes=[1])"}, 1},
+                    Case{{"softmax", "x: f32[row, col]", "y = softmax(x)"}, 2},
+                    Case{{"layer_norm", "x: f32[row, col]", "y = layer_norm(x)"}, 2},
+                    Case{{"cross_entropy", "x: f32[row, col], labels: i64[row]", "y = cross_entropy(x, labels)"}, 2},
+                    // Short ones have none, and neither have those that would read as much in it.
+                    Case{{"layer_norm_768", "x: f32[row, 768]", "y = layer_norm(x)"}, 0},
+                    Case{{"sum", "x: f32[row, col]", "y = reduce_sum(x, axes=[1])"}, 0},
+                    Case{{"less_the_sum", "x: f32[row, col]", "y = sub(x, reduce_sum(x, axes=[1], keep=true))"}, 0},
+                    // In phases already.
+                    Case{{"variance_of_all", "x: f32[row, col]", "y = variance(x, axes=[0, 1])"}, 0}),
+    [](const auto& each) { return each.param.graph.name; });
+
+TEST(RowsOfAll, AVarianceOfAllReadsItsInputOnce) {
+  const Program program = program_of({"variance_of_all", "x: f32[row, col]", "y = variance(x, axes=[0, 1])"});
+  const loops::Kernel& kernel = program.kernels.at(0);
+  EXPECT_EQ(std::ranges::count_if(kernel.phases, [&](const loops::Phase& phase) { return loads_input(kernel, phase); }),
+            1);
+  EXPECT_EQ(kernel.phases.size(), 2u);
+}
+
+}  // namespace
+}  // namespace tenon
