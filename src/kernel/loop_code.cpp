@@ -77,7 +77,9 @@ class Preparer {
   }
 
   int define(int value) {
-    in_lanes_[static_cast<size_t>(value)] = lane_axis_ >= 0;
+    const auto i = static_cast<size_t>(value);
+    in_lanes_[i] = lane_axis_ >= 0;
+    wide_[i] = wide_[i] || in_lanes_[i];  // other loops may define it outside of lanes
     return value;
   }
 
@@ -192,7 +194,7 @@ class Preparer {
       return place;
     };
     for (size_t i = 0; i < kernel_.values.size(); ++i) {
-      code_.registers.push_back(take(in_lanes_[i] || wide_[i]));
+      code_.registers.push_back(take(wide_[i]));
       code_.register_dtypes.push_back(compute_dtype(kernel_.values[i].dtype));
     }
     for (AccumulatorCode& accumulator : code_.accumulators) {
@@ -208,8 +210,8 @@ class Preparer {
   size_t zero_ = 0;
   int lane_axis_ = -1;
   std::vector<int> captures_;   // of the vectorised loop that is open
-  std::vector<bool> in_lanes_;  // values defined inside a vectorised loop
-  std::vector<bool> wide_;      // values captured by one
+  std::vector<bool> in_lanes_;  // values that were last defined inside a vectorised loop
+  std::vector<bool> wide_;      // values defined or captured by one
 };
 
 }  // namespace

@@ -79,8 +79,14 @@ bool ReductionPhases::needs(int value, size_t reduction) const {
   return false;
 }
 
+/// Whether a value needs a reduction that is not there yet, of this level or of one further out.
 bool ReductionPhases::waits(int value) const {
-  return std::ranges::any_of(waiting(), [&](size_t r) { return needs(value, r); });
+  for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+    if (!done_[i] && is_subset(draft_.reductions[i].level, level_) && needs(value, i)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<size_t> ReductionPhases::ready_reductions() const {
@@ -88,21 +94,23 @@ std::vector<size_t> ReductionPhases::ready_reductions() const {
   const std::vector<size_t> all = waiting();
   for (const size_t r : all) {
     const int input = draft_.accumulator(draft_.reductions[r]).input;
-    if (std::ranges::none_of(all, [&](size_t other) { return other != r && needs(input, other); })) {
+    if (!waits(input)) {
       ready.push_back(r);
     }
+  }
+  if (ready.empty() && !all.empty()) {
+    throw Refusal{"its rows need what is reduced over all of them", {}};
   }
   return ready;
 }
 
 /// Behind those that are ready, those that tiles can reduce about centres of their own.
 size_t ReductionPhases::add_streamed(std::vector<size_t>& ready) {
-  const std::vector<size_t> all = waiting();
   size_t count = 0;
-  for (const size_t r : all) {
+  for (const size_t r : waiting()) {
     const auto form = streamed_form(draft_, r);
     if (form && std::ranges::find(ready, r) == ready.end() && std::ranges::find(ready, form->anchor) != ready.end() &&
-        std::ranges::none_of(all, [&](size_t other) { return needs(form->x, other); })) {
+        !waits(form->x)) {
       streamed_[r] = *form;
       ready.push_back(r);
       ++count;

@@ -16,7 +16,8 @@ constexpr uint64_t kGraphs = 100;  // of a shard
 void expect_same(const RandomGraph& random, uint64_t seed, const CompileOptions& options) {
   const auto difference = find_difference(random, seed, options);
   EXPECT_FALSE(difference) << "seed " << seed << (options.fuse ? "" : ", not fused")
-                           << (options.native ? "" : ", loops interpreted") << ": " << *difference << "\n"
+                           << (options.native ? "" : ", loops interpreted")
+                           << (options.most_row_bytes > 0 ? "" : ", rows streamed") << ": " << *difference << "\n"
                            << to_text(random.graph);
 }
 
@@ -25,6 +26,7 @@ void expect_shard(uint64_t shard) {
     const uint64_t seed = shard * kGraphs + i;
     const RandomGraph random = random_graph(seed);
     expect_same(random, seed, {.native = false});
+    expect_same(random, seed, {.native = false, .most_row_bytes = 0});
     // Machine code takes a while to make.
     if (i % 2 == 0) {
       expect_same(random, seed, {.disk_cache = false});

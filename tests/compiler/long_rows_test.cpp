@@ -46,6 +46,14 @@ const std::vector<Rows>& all_rows() {
       {"softmax_of_all", [](const Value& x) { return exp(x - reduce_max(x)) / reduce_sum(exp(x - reduce_max(x))); }},
       {"mean_of_logsumexp", [](const Value& x) { return reduce_mean(logsumexp(x, {-1})); }},
       {"softmax_then_variance", [](const Value& x) { return variance(softmax(x), {-1}); }, 1e-3},
+      {"less_the_mean_of_logsumexp", [](const Value& x) { return x - reduce_mean(logsumexp(x, {-1})); }, 1e-5, 1e-5},
+      {"softmax_less_the_largest", [](const Value& x) { return softmax(x - reduce_max(x)); }, 1e-5},
+      {"columns_of_a_concat",
+       [](const Value& x) {
+         const Value both = concat({x, mish(x)}, 0);
+         return both * reduce_max(both, {0}, true);
+       },
+       1e-5},
       // What is summed is no such form: these are read once for each reduction.
       {"mean_deviation", [](const Value& x) { return reduce_mean(abs(x - reduce_mean(x, {1}, true)), {1}); }},
       {"from_the_smallest", [](const Value& x) { return reduce_sum(exp(reduce_min(x, {1}, true) - x), {1}); }},

@@ -81,8 +81,9 @@ testing::AssertionResult all_match(const Graph& graph, const std::vector<Compile
       for (size_t i = 0; i < ways.size(); ++i) {
         if (const auto result = matches_at(graph, executables[i], bindings, check, expected); !result) {
           return testing::AssertionFailure()
-                 << (ways[i].native ? "native" : "interpreted") << (ways[i].fuse ? "" : ", not fused") << ", at "
-                 << bindings.to_string() << ", " << result.message() << "\n"
+                 << (ways[i].native ? "native" : "interpreted") << (ways[i].fuse ? "" : ", not fused")
+                 << (ways[i].most_row_bytes > 0 ? "" : ", rows streamed") << ", at " << bindings.to_string() << ", "
+                 << result.message() << "\n"
                  << executables[i].explain();
         }
       }
@@ -100,7 +101,12 @@ testing::AssertionResult compiled_matches(const Graph& graph, const CompiledChec
 }
 
 testing::AssertionResult matches_every_way(const Graph& graph, const CompiledCheck& check) {
-  return all_match(graph, {{.disk_cache = false}, {.fuse = false, .disk_cache = false}, {.native = false}}, check);
+  return all_match(graph,
+                   {{.disk_cache = false},
+                    {.fuse = false, .disk_cache = false},
+                    {.native = false},
+                    {.native = false, .most_row_bytes = 0}},
+                   check);
 }
 
 }  // namespace tenon

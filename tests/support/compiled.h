@@ -25,7 +25,8 @@ struct CompiledCheck {
 /// the interpreter gives, and the same bits for any number of threads.
 testing::AssertionResult compiled_matches(const Graph& graph, const CompiledCheck& check = {});
 
-/// The same for machine code, machine code without fusion, and the loop interpreter; `compile` is not looked at.
+/// The same for machine code, machine code without fusion, and the loop interpreter, which also streams all rows;
+/// `compile` is not looked at.
 testing::AssertionResult matches_every_way(const Graph& graph, const CompiledCheck& check = {});
 
 }  // namespace tenon
