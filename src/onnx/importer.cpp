@@ -173,7 +173,7 @@ Items Importer::find_all(const google::protobuf::RepeatedPtrField<std::string>& 
 
 void Importer::read_initializers(const proto::GraphProto& graph) {
   for (const auto& tensor : graph.initializer()) {
-    define(tensor.name(), constant(to_array(tensor, files_)));
+    define(tensor.name(), Item(constant(to_array(tensor, files_)), is_half_byte(tensor.data_type())));
   }
   if (graph.sparse_initializer_size() > 0) {
     fail("sparse initializers are not supported");
@@ -197,7 +197,7 @@ void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& i
     const Shape shape = other != options_.shapes.end() ? other->second : declared_shape(input, names);
     used.insert(input.name());
     inputs.push_back(tenon::input(input.name(), shape));
-    define(input.name(), inputs.back());
+    define(input.name(), Item(inputs.back(), is_half_byte(input.type().tensor_type().elem_type())));
     if (const auto sizes = options_.sizes.find(input.name()); sizes != options_.sizes.end()) {
       tell_sizes(inputs.back(), sizes->second);
     }

@@ -16,9 +16,10 @@ using Items = std::vector<Item>;
 struct Item {
   Value value = {};
   std::shared_ptr<const Items> sequence = {};
+  bool half_byte = false;  // the model says INT4 or UINT4, which are held in eight bits
 
   Item() = default;
-  Item(Value tensor) : value(std::move(tensor)) {}
+  Item(Value tensor, bool is_half_byte = false) : value(std::move(tensor)), half_byte(is_half_byte) {}
   static Item list(Items items) {
     Item result;
     result.sequence = std::make_shared<const Items>(std::move(items));

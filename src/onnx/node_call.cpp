@@ -209,6 +209,11 @@ Array NodeCall::array_attribute(std::string_view name) const {
   return to_array(attribute->t(), importer_.files());
 }
 
+bool NodeCall::half_byte_attribute(std::string_view name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::INT);
+  return attribute != nullptr && is_half_byte(attribute->i());
+}
+
 Dtype NodeCall::dtype_attribute(std::string_view name, Dtype otherwise) const {
   const AttributeProto* attribute = find(name, AttributeProto::INT);
   if (attribute == nullptr) {

@@ -72,6 +72,8 @@ class NodeCall {
   std::vector<std::string> texts_attribute(std::string_view name) const;
   Array array_attribute(std::string_view name) const;
   Dtype dtype_attribute(std::string_view name, Dtype otherwise) const;
+  /// Whether such an attribute says INT4 or UINT4.
+  bool half_byte_attribute(std::string_view name) const;
   const proto::GraphProto& graph_attribute(std::string_view name) const;
   /// An int attribute as an axis number.
   int axis(std::string_view name, int otherwise) const;

@@ -80,12 +80,21 @@ Dtype dtype_by_name(const std::string& name) {
 
 Results cast_by_name(const NodeCall& call) { return cast(call.x(0), dtype_by_name(call.text_attribute("to", ""))); }
 
-Results cast_to(const NodeCall& call) {
-  call.attribute("to");
-  return cast(call.x(0), call.dtype_attribute("to", Dtype::f32));
+/// Of four bits, the lowest are kept.
+Item cast_item(const Value& x, Dtype dtype, bool half_byte) {
+  if (!half_byte) {
+    return cast(x, dtype);
+  }
+  const Value low = bit_and(cast(x, Dtype::i32), 15);
+  return {cast(dtype == Dtype::i8 ? select(gt(low, 7), low - 16, low) : low, dtype), true};
 }
 
-Results cast_like(const NodeCall& call) { return cast(call.x(0), call.x(1).dtype()); }
+Results cast_to(const NodeCall& call) {
+  call.attribute("to");
+  return cast_item(call.x(0), call.dtype_attribute("to", Dtype::f32), call.half_byte_attribute("to"));
+}
+
+Results cast_like(const NodeCall& call) { return cast_item(call.x(0), call.x(1).dtype(), call.item(1).half_byte); }
 
 /// A row whose last operands are attributes.
 struct Parameter {

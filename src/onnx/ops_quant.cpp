@@ -29,10 +29,10 @@ Value along_axis(const Value& parameter, const Value& x, int axis, int64_t block
   return reshape(parameter, axes);
 }
 
-std::pair<double, double> range_of(Dtype dtype) {
+std::pair<double, double> range_of(Dtype dtype, bool half_byte) {
   switch (dtype) {
-    case Dtype::i8: return {-128, 127};
-    case Dtype::u8: return {0, 255};
+    case Dtype::i8: return half_byte ? std::pair(-8.0, 7.0) : std::pair(-128.0, 127.0);
+    case Dtype::u8: return half_byte ? std::pair(0.0, 15.0) : std::pair(0.0, 255.0);
     case Dtype::i16: return {-32768, 32767};
     case Dtype::u16: return {0, 65535};
     default: fail("quantisation to {} is not supported", name(dtype));
@@ -40,8 +40,8 @@ std::pair<double, double> range_of(Dtype dtype) {
 }
 
 /// `x` are numbers in units of the scale.
-Value saturated(const Value& x, const Value& zero, Dtype dtype) {
-  const auto [low, high] = range_of(dtype);
+Value saturated(const Value& x, const Value& zero, Dtype dtype, bool half_byte = false) {
+  const auto [low, high] = range_of(dtype, half_byte);
   const Value rounded = round(x);
   return cast(clamp(zero ? rounded + cast(zero, x.dtype()) : rounded, low, high), dtype);
 }
@@ -72,7 +72,8 @@ Results quantize(const NodeCall& call) {
   const Value& x = call.x(0);
   const Dtype wide = is_float(x.dtype()) ? compute_dtype(x.dtype()) : Dtype::f32;
   const Dtype dtype = by.zero ? by.zero.dtype() : call.dtype_attribute("output_dtype", Dtype::u8);
-  return saturated(cast(x, wide) / cast(by.scale, wide), by.zero, dtype);
+  const bool half_byte = by.zero ? call.item(2).half_byte : call.half_byte_attribute("output_dtype");
+  return Item(saturated(cast(x, wide) / cast(by.scale, wide), by.zero, dtype, half_byte), half_byte);
 }
 
 Results dequantize(const NodeCall& call) {
@@ -141,6 +142,8 @@ std::vector<OperatorEntry> quant_operators() {
       {"", "ConvInteger", 10, conv_integer},
       {"", "QLinearMatMul", 10, quantized_matmul},
       {"", "QLinearConv", 10, quantized_conv},
+      {"com.microsoft", "QuantizeLinear", 1, quantize},  // older names of the two, for more types
+      {"com.microsoft", "DequantizeLinear", 1, dequantize},
   };
 }
 

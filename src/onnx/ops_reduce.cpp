@@ -24,7 +24,9 @@ ReduceAxes axes_of(const NodeCall& call, int operand_since) {
 Importing reduction(Builder build, int operand_since = 18) {
   return [build, operand_since](const NodeCall& call) -> Results {
     const ReduceAxes axes = axes_of(call, operand_since);
-    return axes.none ? call.x(0) : build(call.x(0), axes.axes, call.flag("keepdims", true));
+    // Over no axes, elements are still squared, or their logarithms taken: as over a new axis of size 1.
+    return axes.none ? build(expand_dims(call.x(0), {0}), {0}, false)
+                     : build(call.x(0), axes.axes, call.flag("keepdims", true));
   };
 }
 

@@ -22,7 +22,8 @@ Importing window(double a0, double a1, double a2) {
 
 struct Fourier {
   Extent size;     // of the input, as much as is looked at
-  Extent results;  // how many frequencies
+  Extent results;  // how many frequencies, or elements of the signal
+  Extent period;   // of the signal
   bool inverse = false;
 };
 
@@ -30,8 +31,8 @@ struct Fourier {
 /// becomes an angle, so that long transforms stay exact.
 std::pair<Value, Value> waves(const Fourier& by, Dtype dtype) {
   const Shape table = shape(Dtype::i64, by.size, by.results);
-  const Value turns = mod(iota(table, 0) * iota(table, 1), extent_value(by.size));
-  const Value angle = cast(turns, Dtype::f64) * (2 * std::numbers::pi) / extent_value(by.size, Dtype::f64);
+  const Value turns = mod(iota(table, 0) * iota(table, 1), extent_value(by.period));
+  const Value angle = cast(turns, Dtype::f64) * (2 * std::numbers::pi) / extent_value(by.period, Dtype::f64);
   return {cast(cos(angle), dtype), cast(sin(angle), dtype)};
 }
 
@@ -51,7 +52,19 @@ Value transform(const Value& x, const Fourier& by) {
     im = im + product(imaginary, cosine);
   }
   const Value both = stack({re, im}, -1);
-  return by.inverse ? both / extent_value(by.size, x.dtype()) : both;
+  return by.inverse ? both / extent_value(by.period, x.dtype()) : both;
+}
+
+/// The real signal of `size` elements whose frequencies x[..., k, 2] are the lower half of: those between the first and
+/// the middle one stand for two.
+Value real_signal(const Value& x, const Extent& size) {
+  const Extent& half = x.extent(-2);
+  const Value k = iota(shape(Dtype::i64, half));
+  const Value is_one = logical_or(eq(k, 0), eq(k * 2, extent_value(size)));
+  const Value times = select(is_one, scalar(x.dtype(), 1), scalar(x.dtype(), 2));
+  const Value whole =
+      transform(x * expand_dims(times, {1}), {.size = half, .results = size, .period = size, .inverse = true});
+  return slice_axis(whole, -1, 0, 1);
 }
 
 /// `size` elements of an axis: cut, or filled up with zeros.
@@ -73,7 +86,10 @@ Results dft(const NodeCall& call) {
   if (axis == x.rank() - 1) {
     fail("the axis is the one of real and imaginary parts");
   }
-  const Extent size = call.has(1) ? call.extent(1) : x.extent(axis);
+  const bool inverse = call.flag("inverse");
+  const bool onesided = call.flag("onesided");
+  const Extent usual = inverse && onesided ? 2 * (x.extent(axis) - 1) : x.extent(axis);
+  const Extent size = call.has(1) ? call.extent(1) : usual;
   Axes order;
   for (int i = 0; i + 1 < x.rank(); ++i) {
     if (i != axis) {
@@ -86,9 +102,13 @@ Results dft(const NodeCall& call) {
   for (size_t i = 0; i < order.size(); ++i) {
     back[static_cast<size_t>(order[i])] = static_cast<int>(i);
   }
-  const Extent results = call.flag("onesided") ? floordiv(size, 2) + 1 : size;
+  const Extent half = floordiv(size, 2) + 1;
+  if (inverse && onesided) {
+    return transpose(real_signal(transpose(fitted(x, axis, half), order), size), back);
+  }
   const Value moved = transpose(fitted(x, axis, size), order);
-  return transpose(transform(moved, {.size = size, .results = results, .inverse = call.flag("inverse")}), back);
+  return transpose(
+      transform(moved, {.size = size, .results = onesided ? half : size, .period = size, .inverse = inverse}), back);
 }
 
 /// Frames of a signal[batch, n, 1 or 2] that begin `step` apart, each times the window, transformed.
@@ -108,7 +128,7 @@ Results stft(const NodeCall& call) {
     framed = framed * expand_dims(cast(call.x(2), signal.dtype()), {1});
   }
   const Extent results = call.flag("onesided", true) ? floordiv(length, 2) + 1 : length;
-  return transform(framed, {.size = length, .results = results});
+  return transform(framed, {.size = length, .results = results, .period = length});
 }
 
 double to_mel(double hertz) { return 2595 * std::log10(1 + hertz / 700); }

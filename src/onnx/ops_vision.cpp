@@ -116,8 +116,9 @@ Results grid_sample(const NodeCall& call) {
   return transpose(result, {0, 3, 1, 2});
 }
 
-/// A bilinear sample of picture[channel-last pick] for each point of regions; beyond the picture nothing counts.
-Value sample_region(const Value& picture, const Value& batch, const Value& y, const Value& x) {
+/// A bilinear sample of picture[channel-last pick] for each point of regions; beyond the picture nothing counts. With
+/// `largest`, as ONNX computes the maximum: of the four weighted neighbours instead of their sum.
+Value sample_region(const Value& picture, const Value& batch, const Value& y, const Value& x, bool largest) {
   const Value height = extent_value(picture.extent(2), picture.dtype());
   const Value width = extent_value(picture.extent(3), picture.dtype());
   const Value outside = logical_or(logical_or(lt(y, -1), gt(y, height)), logical_or(lt(x, -1), gt(x, width)));
@@ -132,7 +133,7 @@ Value sample_region(const Value& picture, const Value& batch, const Value& y, co
       const Value weight_x = k == 0 ? 1.0 - (at_x - floor(at_x)) : at_x - floor(at_x);
       const Value read = gather(picture, {batch, cast(row, Dtype::i64), cast(column, Dtype::i64)}, {.axes = {0, 2, 3}});
       const Value term = read * expand_dims(weight_y * weight_x, {-1});
-      sum = sum ? sum + term : term;
+      sum = !sum ? term : largest ? max(sum, term) : sum + term;
     }
   }
   return select(expand_dims(outside, {-1}), 0, sum);
@@ -167,8 +168,9 @@ Results roi_align(const NodeCall& call) {
   const Value y = positions(1, height, 1);
   const Value x = positions(0, width, 3);
   const Value batch = broadcast_to(reshape(cast(call.x(2), Dtype::i64), {count, 1, 1, 1, 1}), grid.axes());
-  const Value sampled = sample_region(picture, batch, y, x);  // [region, height, sample, width, sample, channel]
   const bool is_max = call.text_attribute("mode", "avg") == "max";
+  // [region, height, sample, width, sample, channel]
+  const Value sampled = sample_region(picture, batch, y, x, is_max);
   const Value pooled = is_max ? reduce_max(sampled, {2, 4}) : reduce_mean(sampled, {2, 4});
   return transpose(pooled, {0, 3, 1, 2});
 }

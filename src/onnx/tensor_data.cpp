@@ -179,6 +179,8 @@ Dtype to_dtype(int onnx_type) {
   }
 }
 
+bool is_half_byte(int64_t onnx_type) { return onnx_type == kInt4 || onnx_type == kUint4; }
+
 int to_onnx_type(Dtype dtype) {
   switch (dtype) {
     case Dtype::f32: return TensorProto::FLOAT;
@@ -200,18 +202,19 @@ int to_onnx_type(Dtype dtype) {
 
 Array to_array(const TensorProto& tensor, ExternalFiles& files) {
   const Dtype dtype = to_dtype(tensor.data_type());
-  const bool is_half_byte = tensor.data_type() == kInt4 || tensor.data_type() == kUint4;
+  const bool halves = is_half_byte(tensor.data_type());
   if (tensor.has_segment()) {
     fail("tensor `{}` is a segment of another, which is not supported", tensor.name());
   }
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    if (is_half_byte) {
+    if (halves) {
       fail("tensor `{}`: external data of four bits an element is not supported", tensor.name());
     }
     return from_external(tensor, dtype, files);
   }
-  if (is_half_byte) {
-    return from_halves(tensor, tensor.data_type() == kInt4, tensor.raw_data());
+  if (halves) {
+    const std::string typed(tensor.int32_data().begin(), tensor.int32_data().end());  // a byte each
+    return from_halves(tensor, tensor.data_type() == kInt4, tensor.has_raw_data() ? tensor.raw_data() : typed);
   }
   if (tensor.has_raw_data()) {
     return from_bytes(tensor, dtype, tensor.raw_data().data(), tensor.raw_data().size());
