@@ -2,8 +2,10 @@
 // outputs. It is compiled once; the batch may have any size.
 #include <tenon/tenon.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <iterator>
 #include <random>
 
 using namespace tenon;
@@ -55,8 +57,8 @@ int main() {
   for (int i = 0; i < 300; ++i) {
     const Batch batch = spirals(40 + i % 3, rng);
     std::vector<Array> arguments{batch.points, batch.labels};
-    arguments.insert(arguments.end(), state.begin(), state.end());
-    const std::vector<Array> results = executable.run(arguments);
+    std::ranges::move(state, std::back_inserter(arguments));  // given: the new state is written over the old
+    const std::vector<Array> results = executable.run(std::move(arguments));
     for (size_t k = 0; k < results.size(); ++k) {
       if (step.outputs()[k].aliases >= 2) {
         state[static_cast<size_t>(step.outputs()[k].aliases) - 2] = results[k];

@@ -56,11 +56,15 @@ std::optional<bool> Figure::ok() const {
 
 Report::Report(int argc, char** argv) : Report(false) {
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) != "--json") {
-      fmt::print(stderr, "usage: {} [--json]\n", argv[0]);
+    const std::string_view option = argv[i];
+    if (option == "--json") {
+      json_ = true;
+    } else if (option == "--only" && i + 1 < argc) {
+      only_ = argv[++i];
+    } else {
+      fmt::print(stderr, "usage: {} [--json] [--only PART_OF_A_NAME]\n", argv[0]);
       std::exit(2);
     }
-    json_ = true;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bench {
@@ -29,9 +30,9 @@ struct Figure {
 /// or not finite ones null. Otherwise finish() prints an aligned table. Not for use by several threads.
 class Report {
  public:
-  explicit Report(bool json, std::FILE* out = stdout) : json_(json), out_(out) {}
+  explicit Report(bool json, std::FILE* out = stdout) : json_(json), only_(), out_(out) {}
 
-  /// For main(): understands `--json`; prints the usage and exits with status 2 on anything else.
+  /// For main(): understands `--json` and `--only TEXT`; prints the usage and exits with status 2 on anything else.
   Report(int argc, char** argv);
 
   void add(std::string name, double value, std::string unit, std::optional<double> target = std::nullopt,
@@ -42,6 +43,8 @@ class Report {
                    Better better = Better::lower, std::string note = "");
 
   bool json() const { return json_; }
+  /// Whether a figure of this name is asked for: all are, or `--only` is part of it.
+  bool wants(std::string_view name) const { return name.find(only_) != std::string_view::npos; }
 
   /// Print what is left to print; 0 when no target was missed, else 1. Meant as the result of main().
   int finish();
@@ -50,6 +53,7 @@ class Report {
   void record(Figure figure);
 
   bool json_;
+  std::string only_;
   std::FILE* out_;
   std::vector<Figure> figures_;
   int missed_ = 0;

@@ -45,6 +45,8 @@ class Array {
   size_t byte_count() const { return static_cast<size_t>(size_) * byte_size(dtype_); }
 
   const std::byte* data() const { return bytes_.get(); }
+  /// Whether other arrays share its memory, so that mutable_data() makes a copy.
+  bool is_shared() const { return bytes_.use_count() > 1; }
   std::byte* mutable_data();
 
   /// The elements as T; an Error when T does not store dtype().

@@ -87,7 +87,7 @@ Array Array::adopt(Dtype dtype, std::vector<int64_t> dims, std::shared_ptr<std::
 }
 
 std::byte* Array::mutable_data() {
-  if (bytes_.use_count() > 1) {
+  if (is_shared()) {
     auto copy = allocate(byte_count());
     std::memcpy(copy.get(), bytes_.get(), byte_count());
     bytes_ = std::move(copy);

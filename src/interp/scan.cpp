@@ -7,15 +7,6 @@
 namespace tenon {
 namespace {
 
-template <class T>
-Running<T> start_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum: return 0;
-    case ReduceOp::product: return 1;
-    default: return empty_extreme<T>(op == ReduceOp::max);
-  }
-}
-
 template <class A>
 A combine(ReduceOp op, A a, A b) {
   switch (op) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernel/reduce_op.h"
 #include "tenon/dtype.h"
 
 namespace tenon {
@@ -50,6 +51,16 @@ Running<T> empty_extreme(bool maximum) {
     return maximum ? -infinity : infinity;
   } else {
     return maximum ? std::numeric_limits<A>::lowest() : std::numeric_limits<A>::max();
+  }
+}
+
+/// What a running sum, product or extreme of T begins with.
+template <class T>
+Running<T> start_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum: return 0;
+    case ReduceOp::product: return 1;
+    default: return empty_extreme<T>(op == ReduceOp::max);
   }
 }
 

@@ -10,15 +10,6 @@ namespace {
 /// Columns that run along an axis together.
 constexpr int64_t kColumns = 256;
 
-template <class T>
-Running<T> start_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum: return 0;
-    case ReduceOp::product: return 1;
-    default: return empty_extreme<T>(op == ReduceOp::max);
-  }
-}
-
 template <class T, class Combine>
 void scan_lines(const ScanRoutine& step, const T* x, T* y, const Lines& lines, const Workers& workers,
                 const Combine& combine) {

@@ -11,15 +11,6 @@
 namespace tenon::runtime {
 namespace {
 
-template <class Declared>
-std::vector<Port> ports(const std::vector<Declared>& declared) {
-  std::vector<Port> result;
-  for (const Declared& d : declared) {
-    result.push_back({.name = d.name, .shape = d.shape});
-  }
-  return result;
-}
-
 std::vector<StepReport> reports(const Program& program);
 
 StepReport report(const Program& program, const Step& step) {

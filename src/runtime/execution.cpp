@@ -18,7 +18,7 @@ Execution::Execution(const Context& context, const Specialization& s, RunState& 
         state_.pointers[i] = const_cast<std::byte*>(c_.program.constants[static_cast<size_t>(slots[i].source)].data());
         break;
       case Memory::intermediate: state_.pointers[i] = arena_.get() + s_.offsets[i]; break;
-      case Memory::output: state_.pointers[i] = provide_output(i); break;
+      case Memory::output: state_.pointers[i] = provide_output(i, donated); break;
     }
   }
   std::ranges::transform(c_.plan.arguments, state_.arguments.begin(),
@@ -43,6 +43,8 @@ void Execution::reserve(const Context& context, RunState& state) {
   reserve_bodies(context, state);
   state.inputs.reserve(context.program.inputs.size());
   state.outputs.reserve(context.program.outputs.size());
+  state.input_ranges.reserve(context.program.inputs.size());
+  state.output_ranges.reserve(context.program.outputs.size());
   state.pointers.resize(slots);
   state.made.resize(slots);
   state.arrays.resize(slots);
@@ -58,7 +60,7 @@ void Execution::run(Executor executor, int threads, Watch* watch) {
             .memory_of_bodies = arena_.get() + s_.bodies_offset});
 }
 
-void Execution::check_outputs() const {
+void Execution::check_outputs() {
   for (size_t i = 0; i < state_.outputs.size(); ++i) {
     const Operand& given = state_.outputs[i];
     const ProgramOutput& declared = c_.program.outputs[i];
@@ -74,6 +76,15 @@ void Execution::check_outputs() const {
       fail("output `{}`: elements of the memory that was given for [{}] with strides [{}] lie on one another",
            declared.name, fmt::join(given.dims, ", "), fmt::join(given.strides, ", "));
     }
+  }
+  if (state_.outputs.empty()) {
+    return;
+  }
+  state_.input_ranges.assign(state_.inputs, AddressRanges::Which::all);
+  state_.output_ranges.assign(state_.outputs, AddressRanges::Which::plain);  // others may lie in each other's gaps
+  if (const auto [first, second] = state_.output_ranges.overlapping(); first != second) {
+    fail("outputs `{}` and `{}` were given memory that overlaps", c_.program.outputs[first].name,
+         c_.program.outputs[second].name);
   }
 }
 
@@ -114,20 +125,45 @@ bool Execution::is_updated_in_place(size_t slot, const Operand& input) const {
   return false;
 }
 
-std::byte* Execution::provide_output(size_t slot) {
-  int users = 0;
-  for (const OutputPlan& output : c_.plan.outputs) {
-    users += output.slot == static_cast<int>(slot) ? 1 : 0;
+std::byte* Execution::provide_output(size_t slot, std::span<Array> donated) {
+  if (const int from = c_.plan.slots[slot].in_place; from >= 0) {
+    if (std::byte* const state = take_state(slot, c_.plan.slots[static_cast<size_t>(from)], donated)) {
+      return state;
+    }
   }
-  for (size_t i = 0; i < state_.outputs.size() && users == 1; ++i) {
-    const OutputPlan& output = c_.plan.outputs[i];
-    const Operand& given = state_.outputs[i];
-    if (output.slot == static_cast<int>(slot) && is_whole(output) && given.is_plain() && is_apart(given)) {
+  if (const int output = c_.plan.slots[slot].output; output >= 0 && !state_.outputs.empty()) {
+    const Operand& given = state_.outputs[static_cast<size_t>(output)];
+    if (is_whole(c_.plan.outputs[static_cast<size_t>(output)]) && given.is_plain() &&
+        state_.input_ranges.count_overlaps(address_range(given)) == 0) {
       return given.data;
     }
   }
   state_.made[slot] = c_.memory.take(s_.bytes(c_.plan.slots[slot]));
   return state_.made[slot].get();
+}
+
+/// The memory of the input `from` for output `slot`, when that was given and nobody else has it, or when the caller of
+/// run_into() wants the result there; else null.
+std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array> donated) {
+  const auto source = static_cast<size_t>(from.source);
+  const Operand& input = state_.inputs[source];
+  const auto output = static_cast<size_t>(c_.plan.slots[slot].output);
+  if (!input.is_plain() || input.data == nullptr || !is_whole(c_.plan.outputs[output]) ||
+      s_.bytes(from) != s_.bytes(c_.plan.slots[slot])) {
+    return nullptr;
+  }
+  if (!donated.empty()) {
+    return donated[source].is_shared() ? nullptr
+                                       : state_.arrays[slot].emplace(std::move(donated[source])).mutable_data();
+  }
+  if (state_.outputs.empty()) {
+    return nullptr;
+  }
+  const Operand& wanted = state_.outputs[output];
+  return wanted.data == input.data && wanted.is_plain() &&
+                 state_.input_ranges.count_overlaps(address_range(wanted)) == 1
+             ? wanted.data
+             : nullptr;
 }
 
 /// Whether an output is all of its buffer, in row-major order.
@@ -140,11 +176,6 @@ bool Execution::is_whole(const OutputPlan& output) const {
     expected *= s_.value(output.dims[i]);
   }
   return s_.value(output.offset) == 0 && expected == s_.value(c_.plan.slots[static_cast<size_t>(output.slot)].elements);
-}
-
-bool Execution::is_apart(const Operand& output) const {
-  const AddressRange mine = address_range(output);
-  return std::ranges::none_of(state_.inputs, [&](const Operand& input) { return mine.overlaps(address_range(input)); });
 }
 
 /// The array that a slot is, or memory that was made for it.

@@ -26,12 +26,12 @@ class Execution {
   void write_outputs() const;
 
  private:
-  void check_outputs() const;
+  void check_outputs();
   void provide_input(size_t slot, std::span<Array> donated);
-  std::byte* provide_output(size_t slot);
+  std::byte* provide_output(size_t slot, std::span<Array> donated);
+  std::byte* take_state(size_t slot, const Slot& from, std::span<Array> donated);
   bool is_updated_in_place(size_t slot, const Operand& input) const;
   bool is_whole(const OutputPlan& output) const;
-  bool is_apart(const Operand& output) const;
   Array base(size_t slot) const;
   Array array(const OutputPlan& output) const;
 

@@ -85,7 +85,7 @@ class Layout {
   /// In the order of buffers, which need not be that of steps: a chain is followed to the block that is kept.
   void take_over(size_t i) {
     const int from = plan_.slots[i].in_place;
-    if (from < 0) {
+    if (from < 0 || block_of_[i] < 0) {
       return;
     }
     Block& mine = blocks_[root(block_of_[i])];

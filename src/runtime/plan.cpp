@@ -29,8 +29,9 @@ class Planner {
       add_step(program_.steps[i], static_cast<int>(i));
     }
     add_work();
-    find_dependencies();
     find_in_place();
+    find_state();
+    find_dependencies();
     collect_names();
     plan_.program = ExtentProgram(plan_.names, plan_.extents);
     return std::move(plan_);
@@ -75,8 +76,9 @@ class Planner {
     TENON_CHECK(output.strides.size() == output.shape.axes().size(), "output `{}`: {} strides for {}", output.name,
                 output.strides.size(), output.shape.to_string());
     TENON_CHECK(slot(output.buffer).memory != Memory::intermediate, "output `{}` is an intermediate", output.name);
-    const bool is_slot = slot(output.buffer).memory == Memory::output &&
-                         std::ranges::find(plan_.outputs, output.buffer, &OutputPlan::slot) == plan_.outputs.end();
+    const auto others = std::ranges::count(plan_.outputs, output.buffer, &OutputPlan::slot);
+    slot(output.buffer).output = others == 0 ? static_cast<int>(plan_.outputs.size()) : -1;
+    const bool is_slot = slot(output.buffer).memory == Memory::output && others == 0;
     plan_.outputs.push_back({.slot = output.buffer,
                              .offset = id(output.offset),
                              .dims = dims(output.shape),
@@ -109,12 +111,45 @@ class Planner {
     }
   }
 
+  /// State is written by the step that makes what takes its place.
   void find_dependencies() {
+    std::vector<std::vector<int>> writes;
     std::vector<StepUse> uses;
     for (const Step& step : program_.steps) {
-      uses.push_back({.reads = step.reads, .writes = step.writes});
+      writes.push_back(step.writes);
+    }
+    for (const Slot& made : plan_.slots) {
+      if (made.memory == Memory::output && made.in_place >= 0) {
+        writes[index(made.first)].push_back(made.in_place);
+      }
+    }
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      uses.push_back({.reads = program_.steps[i].reads, .writes = writes[i]});
     }
     plan_.dependencies = derive_dependencies(uses, program_.buffers.size());
+  }
+
+  /// An output may take the memory of the input that the graph says it aliases, when the step that makes it is the last
+  /// to read that.
+  void find_state() {
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      const ProgramOutput& output = program_.outputs[i];
+      Slot& made = slot(output.buffer);
+      const auto from = std::ranges::find_if(plan_.slots, [&](const Slot& s) {
+        return s.memory == Memory::input && s.source == output.aliases && !s.written;
+      });
+      if (output.aliases < 0 || from == plan_.slots.end() || made.memory != Memory::output || made.first < 0 ||
+          made.output < 0) {
+        continue;
+      }
+      const int state = static_cast<int>(from - plan_.slots.begin());
+      const bool given_back = std::ranges::find(plan_.outputs, state, &OutputPlan::slot) != plan_.outputs.end();
+      if (!given_back && (from->last < made.first ||
+                          (from->last == made.first &&
+                           runs_in_place(program_, program_.steps[index(made.first)], state, output.buffer)))) {
+        made.in_place = state;
+      }
+    }
   }
 
   /// An intermediate that a step makes may take the memory of one that the step is the last to read.

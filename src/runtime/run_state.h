@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/address_ranges.h"
 #include "runtime/cache.h"
 #include "runtime/operand.h"
 
@@ -15,6 +16,8 @@ namespace tenon::runtime {
 struct RunState {
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;  // run_into: the caller's memory
+  AddressRanges input_ranges;    // run_into
+  AddressRanges output_ranges;
   SpecializationCache::Key key;
   // Of slots:
   std::vector<std::byte*> pointers;

@@ -40,4 +40,14 @@ class Runnable {
   virtual Capabilities capabilities() const = 0;
 };
 
+/// Inputs or outputs of a program as they were declared.
+template <class Declared>
+std::vector<Port> ports(const std::vector<Declared>& declared) {
+  std::vector<Port> result;
+  for (const Declared& each : declared) {
+    result.push_back({.name = each.name, .shape = each.shape});
+  }
+  return result;
+}
+
 }  // namespace tenon::runtime

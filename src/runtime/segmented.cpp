@@ -14,15 +14,6 @@ Executable make_executable(Segments segments, std::shared_ptr<void> keep_alive, 
 namespace runtime {
 namespace {
 
-template <class Declared>
-std::vector<Port> ports(const std::vector<Declared>& declared) {
-  std::vector<Port> result;
-  for (const Declared& d : declared) {
-    result.push_back({.name = d.name, .shape = d.shape});
-  }
-  return result;
-}
-
 std::vector<int64_t> row_major(const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);
   for (size_t i = dims.size(); i-- > 1;) {

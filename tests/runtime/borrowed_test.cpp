@@ -155,6 +155,27 @@ TEST(RunInto, StateIsUpdatedInPlaceWhereItLies) {
   EXPECT_EQ(next, (std::vector<float>{3, 4, 5}));
 }
 
+TEST(RunInto, OutputsMayShareMemoryButNoElement) {
+  ProgramBuilder program("pair");
+  const int x = program.input("x", shape(f32, "n"));
+  const int y = program.output("y", shape(f32, "n"));
+  const int z = program.output("z", shape(f32, "n"));
+  program.step(scale_kernel(kN, 2, 0), {x, y});
+  program.step(scale_kernel(kN, 3, 0), {x, z});
+  const Executable executable = program.executable();
+  std::vector<float> in = {1, 2, 3};
+  std::vector<float> memory(6);
+  const std::vector<TensorView> inputs = {{.data = in.data(), .dims = {3}}};
+  executable.run_into(inputs, std::vector<TensorView>{{.data = memory.data(), .dims = {3}, .strides = {2}},
+                                                      {.data = memory.data() + 1, .dims = {3}, .strides = {2}}});
+  EXPECT_EQ(memory, (std::vector<float>{2, 3, 4, 6, 6, 9}));
+  const auto overlapping = [&] {
+    executable.run_into(inputs, std::vector<TensorView>{{.data = memory.data(), .dims = {3}},
+                                                        {.data = memory.data() + 2, .dims = {3}}});
+  };
+  EXPECT_EQ(error_text(overlapping), "outputs `y` and `z` were given memory that overlaps");
+}
+
 TEST(RunInto, ViewsOfBuffersAreCopiedOut) {
   ProgramBuilder program("views");
   const int x = program.input("x", shape(f32, "n", 4));
