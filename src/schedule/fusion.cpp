@@ -90,8 +90,9 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                     programs_);
 }
 
-/// Is there a way from one cluster to another, through at least one third cluster unless `direct_counts`?
-bool Fusion::has_path(int from, int to, bool direct_counts) const {
+/// Is there a way from one cluster to another, through at least one third cluster unless `direct_counts`? Clusters that
+/// begin behind the node number `newest` lead nowhere: nothing before it reads them.
+bool Fusion::has_path(int from, int to, bool direct_counts, size_t newest) const {
   std::vector<int> pending;
   std::unordered_set<int> seen{from};
   const auto push_readers = [&](const Cluster& cluster, bool from_start) {
@@ -99,7 +100,8 @@ bool Fusion::has_path(int from, int to, bool direct_counts) const {
       for (size_t i = 0; i < node->shapes.size(); ++i) {
         for (const int id : clusters_reading(Value(node, static_cast<int>(i)))) {
           const bool is_direct = from_start && id == to;
-          if ((!is_direct || direct_counts) && seen.insert(id).second) {
+          if ((!is_direct || direct_counts) && seen.insert(id).second &&
+              order_.at(clusters_.at(id).nodes.front()) <= newest) {
             pending.push_back(id);
           }
         }
@@ -193,7 +195,7 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
     return end(*why);
   }
   if (must_save_loads ? has_path(producer, consumer, true) || has_path(consumer, producer, true)
-                      : has_path(producer, consumer, false)) {
+                      : has_path(producer, consumer, false, order_.at(c.nodes.back()))) {
     return end(kBetween);
   }
   Cluster merged{.id = consumer, .nodes = p.nodes, .members = p.members, .owned = p.owned, .nest = {}, .boundary = {}};

@@ -1,6 +1,7 @@
 // Groups of operations while they grow.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -64,7 +65,7 @@ class Fusion {
   bool is_plain_map(const Cluster& producer, const Cluster& consumer) const;
   void take(Cluster merged, int producer, int consumer);
   bool try_merge(int producer, int consumer, bool must_save_loads);
-  bool has_path(int from, int to, bool direct_counts) const;
+  bool has_path(int from, int to, bool direct_counts, size_t newest = std::numeric_limits<size_t>::max()) const;
   bool try_recompute(const Value& value);
   /// Clusters that load the value.
   std::set<int> clusters_reading(const Value& value) const;

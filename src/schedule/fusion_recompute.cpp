@@ -90,8 +90,13 @@ bool Fusion::try_recompute(const Value& value) {
     }
     copy.nest = std::move(std::get<Nest>(built));
   }
-  const auto saved = std::pair(clusters_, homes_);
+  std::map<int, Cluster> before_change;
+  std::vector<std::vector<int>> homes_before;  // of the cone
+  for (const Node* node : cone) {
+    homes_before.push_back(homes_[node]);
+  }
   for (auto& [id, copy] : changed) {
+    before_change.emplace(id, std::move(clusters_.at(id)));
     for (const Node* node : cone) {
       std::vector<int>& homes = homes_[node];
       if (std::ranges::find(homes, id) == homes.end()) {
@@ -111,7 +116,12 @@ bool Fusion::try_recompute(const Value& value) {
   }
   auto rebuilt = build(p.members, left);
   if (std::holds_alternative<Refusal>(rebuilt)) {
-    std::tie(clusters_, homes_) = saved;
+    for (auto& [id, cluster] : before_change) {
+      clusters_[id] = std::move(cluster);
+    }
+    for (size_t i = 0; i < cone.size(); ++i) {
+      homes_[cone[i]] = std::move(homes_before[i]);
+    }
     return false;
   }
   p.nest = std::move(std::get<Nest>(rebuilt));

@@ -193,8 +193,8 @@ int ReductionPhases::add_reduction(const loops::Accumulator& accumulator, AxisSe
   return result;
 }
 
-/// How many elements of `axes` the tile number `at` of `counter` has: an i64.
-int ReductionPhases::tile_elements(int counter, AxisSet axes, int at) {
+/// How many elements of `axes` a tile of `counter` has: an i64.
+int ReductionPhases::tile_elements(int counter, AxisSet axes) {
   Extent others = 1;
   int elements = -1;
   for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
@@ -206,7 +206,7 @@ int ReductionPhases::tile_elements(int counter, AxisSet axes, int at) {
       others *= a.extent;
       continue;
     }
-    loops::Affine left = scale(affine_axis(at), -a.extent);
+    loops::Affine left = scale(affine_axis(counter), -a.extent);
     left.base = a.total;
     elements = draft_.values.compute(Prim::min, Dtype::i64,
                                      {draft_.values.position(left), draft_.values.position(affine_constant(a.extent))});
@@ -237,7 +237,7 @@ void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, Ax
     };
     if (const auto form = streamed_.find(r); form != streamed_.end()) {
       const TileTerms terms =
-          tile_terms(draft_, form->second, parts.at(form->second.anchor), tile_elements(counter, axes, counter));
+          tile_terms(draft_, form->second, parts.at(form->second.anchor), tile_elements(counter, axes));
       const auto sum_of = [&](int input) {
         return keep({.op = ReduceOp::sum, .dtype = accumulator.dtype, .input = input, .position = -1});
       };
@@ -265,35 +265,15 @@ void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, Ax
   tree_.forget_rows();
 }
 
-/// The axis that a combination runs over: with functions to compute, lanes run along it where they run along no other.
-int ReductionPhases::combining_axis(const Partial& partial, bool streams) {
-  const loops::Axis& counter = draft_.axis(partial.counter);
-  if (!streams) {
-    return partial.counter;
-  }
-  const auto [known, is_new] = combining_.try_emplace(partial.counter, static_cast<int>(draft_.kernel.axes.size()));
-  if (is_new) {
-    bool vectorized = true;
-    for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
-      vectorized = vectorized && !(contains(level_, axis) && draft_.axis(axis).vectorized);
-    }
-    draft_.kernel.axes.push_back({.extent = counter.extent, .name = counter.name, .vectorized = vectorized});
-  }
-  return known->second;
-}
-
 /// A phase that combines the partial results in order, and runs the stores of rows that need no more.
 void ReductionPhases::combine(const std::vector<size_t>& reductions) {
   std::unordered_map<int, int> combined;
   std::unordered_map<int, int> reloaded;
   std::vector<size_t> stores;
   const DensePlace row = tree_.dense(level_);
-  const bool streams = std::ranges::any_of(reductions, [&](size_t r) { return streamed_.contains(r); });
   for (const size_t r : reductions) {
     const Partial& partial = partials_.at(r);
-    const int over = combining_axis(partial, streams);
-    const loops::Affine at =
-        substitute(tree_.dense(level_ | axis_bit(partial.counter)).at, partial.counter, affine_axis(over));
+    const loops::Affine at = tree_.dense(level_ | axis_bit(partial.counter)).at;
     loops::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
     const auto load = [&](int buffer) {
       return draft_.values.load({.buffer = buffer, .at = at, .inside = {}, .lookups = {}});
@@ -309,14 +289,14 @@ void ReductionPhases::combine(const std::vector<size_t>& reductions) {
                                         {.anchor = load(partials_.at(form->second.anchor).values),
                                          .value = load(partial.values),
                                          .difference = partial.differences < 0 ? -1 : load(partial.differences),
-                                         .elements = tile_elements(partial.counter, partial.axes, over),
+                                         .elements = tile_elements(partial.counter, partial.axes),
                                          .from = replaced(draft_, form->second.from, by)});
     } else {
       accumulator.input = draft_.values.cast(load(partial.values), accumulator.dtype);
     }
     accumulator.position = partial.positions < 0 ? -1 : load(partial.positions);
     const int original = draft_.reductions[r].result;
-    const int result = draft_.values.cast(add_reduction(accumulator, axis_bit(over), level_),
+    const int result = draft_.values.cast(add_reduction(accumulator, axis_bit(partial.counter), level_),
                                           is_arg(accumulator.op) ? Dtype::i64 : dtype);
     const int buffer = new_buffer(draft_.values.dtype(result), row.elements);
     combined[original] = result;
