@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/openblas.h"
@@ -32,6 +34,13 @@ double seconds_of(int threads, int times, const auto& run) {
     run();
   }
   return (now(threads) - begin) / times;
+}
+
+/// Threads that have nothing more to do spin for a while, which is the time of whoever comes next.
+void settle(int threads) {
+  if (threads > 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 double median(std::vector<double> values) {
@@ -174,7 +183,9 @@ class Benchmark {
     std::vector<double> time;
     std::vector<double> ratio;
     for (int round = -1; round < kRounds; ++round) {
+      settle(threads);
       const double t = seconds_of(threads, repeats(shape.flops()), [&] { ours.run(); });
+      settle(threads);
       const double o = blas_ == nullptr ? t : seconds_of(threads, repeats(shape.flops()), their_run);
       if (round < 0) continue;  // memory and caches are new
       time.push_back(t);

@@ -18,6 +18,7 @@ constexpr int64_t kRows = 192;
 constexpr int64_t kRowsOfMany = 64;
 constexpr int64_t kRowsOfStored = 256;  // the other side is stored again for each of them
 constexpr int64_t kRowsOfOutput = 384;
+constexpr int64_t kColumnsOfOutput = 128;
 constexpr int64_t kMostOfOutput = 1024;
 constexpr int64_t kColumns = 256;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
@@ -150,14 +151,17 @@ class Tiler {
                                 : min(usual, max(kFewestRows, floordiv(kTileElements, max(Extent(1), whole))));
     };
     if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
-      const auto share = [&](AxisSet side, int64_t least) {
-        const std::vector<int> axes = in_order(side & common_);  // of several the formula would be very long
-        return axes.size() != 1 ? Extent(least)
-                                : max(Extent(least), min(Extent(kMostOfOutput),
-                                                         ceildiv(draft_.axis(axes[0]).extent, cuts_of_output())));
+      const auto share = [&](AxisSet side, int64_t least, int64_t usual) {
+        const std::vector<int> axes = in_order(side & common_);
+        if (axes.size() != 1) {
+          return Extent(usual);  // the formula would be very long
+        }
+        const Extent extent = draft_.axis(axes[0]).extent;
+        const Extent of_each = max(Extent(1), ceildiv(extent, cuts_of_output() * kMostOfOutput));
+        return max(Extent(least), ceildiv(extent, cuts_of_output() * of_each));
       };
-      const Extent rows = share(product.rows, kRowsOfOutput);
-      const Extent columns = share(product.columns, kColumns);
+      const Extent rows = share(product.rows, kRowsOfOutput, kRowsOfOutput);
+      const Extent columns = share(product.columns, kColumnsOfOutput, kColumns);
       tile_side(product.rows, rows, 1, loops_of_rows(product));
       tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
       return;
