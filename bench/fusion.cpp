@@ -26,7 +26,7 @@ constexpr int64_t kLongRow = int64_t{1} << 22;
 // Two sizes that lie in any first cache with all that the kernels need: what a run costs beside its kernel is in both.
 constexpr int64_t kSmall = 1024;
 constexpr int64_t kLessSmall = 3072;
-constexpr int kSmallRepeats = 200;
+constexpr int kSmallRepeats = 1000;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Of one thread, the time that it had a processor, so that others at work on the machine count for little; of

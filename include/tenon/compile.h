@@ -32,7 +32,7 @@ struct CompileOptions {
   bool fuse = true;        ///< off: every operation is a kernel of its own
   bool native = true;      ///< off: kernels run in the interpreter of the loop IR, as without LLVM
   bool disk_cache = true;  ///< keep machine code under the user's cache directory
-  /// Rows of more bytes than this do not stay in cache: kernels that would read them several times stream them instead.
+  /// Rows of more bytes than this leave the cache and are streamed; from a 32nd of it where that reads them just once.
   int64_t most_row_bytes = int64_t{1} << 20;
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which

@@ -14,6 +14,10 @@ namespace {
 /// Beyond so many steps none are joined: what waits for what takes a bit for each pair.
 constexpr size_t kMostJoined = size_t{1} << 15;
 
+/// A form for long rows that reads them once is the better one as soon as rows leave the first cache, not the second:
+/// their bytes count so many times.
+constexpr int64_t kOnePass = 32;
+
 class StepSet {
  public:
   explicit StepSet(size_t count) : words_((count + 63) / 64, 0) {}
@@ -144,7 +148,11 @@ std::string signature(const Cluster& cluster) {
 std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
   const loops::Kernel& kernel = cluster.nest.kernel;
   const Extent row_bytes = repeated_bytes(kernel);
-  if (const auto bytes = row_bytes.constant(); bytes && *bytes <= options_.most_row_bytes) {
+  const auto is_short = [&](const Extent& bytes) {
+    const auto known = bytes.constant();
+    return known && *known <= options_.most_row_bytes;
+  };
+  if (is_short(row_bytes * kOnePass)) {
     return std::nullopt;
   }
   const std::vector<Value> outputs = outputs_of(cluster.owned, {});
@@ -152,10 +160,10 @@ std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
                       ? Refusal{"its products run over tiles", {}}
                       : build(cluster.members, outputs, {.rows = RowForm::stream, .shared_code = false});
   const Extent scratch = loops::scratch_bytes(kernel).substitute(kernel.arguments);
-  const auto scratch_size = scratch.constant();
-  const bool fits = scratch_size && *scratch_size <= options_.most_row_bytes;
+  const bool fits = is_short(scratch);
   if (auto* nest = std::get_if<Nest>(&streamed); nest && (!fits || nest->streamed > cluster.nest.streamed)) {
-    return LongRows{std::move(*nest), row_bytes};
+    const Extent weighted = reads_once(nest->kernel) ? row_bytes * kOnePass : row_bytes;
+    return is_short(weighted) ? std::nullopt : std::optional(LongRows{std::move(*nest), weighted});
   }
   if (fits) {
     return std::nullopt;

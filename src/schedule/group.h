@@ -12,7 +12,7 @@ namespace tenon {
 /// The kernel that takes the place of another where rows are long.
 struct LongRows {
   Nest nest;
-  Extent row_bytes;  // of the other one: what it keeps in scratch or reads again, in one iteration of the grid
+  Extent row_bytes;  // what the other one keeps in scratch or reads again, in an iteration of the grid, weighted
 };
 
 /// Operations that become one loop kernel.

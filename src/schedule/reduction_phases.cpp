@@ -9,7 +9,9 @@
 namespace tenon {
 namespace {
 
-constexpr int64_t kChunk = 16384;  // elements that one iteration of the grid reduces
+// Elements that one iteration of the grid reduces; where it reads them twice, they lie in the first cache.
+constexpr int64_t kChunk = 16384;
+constexpr int64_t kStreamedChunk = 4096;
 
 }  // namespace
 
@@ -122,7 +124,10 @@ size_t ReductionPhases::add_streamed(std::vector<size_t>& ready) {
 /// The outermost loop that holds all others.
 void ReductionPhases::tile(AxisSet level) {
   level_ = level;
-  for (const size_t r : waiting()) {
+  const std::vector<size_t> all = waiting();
+  const bool streams = std::ranges::any_of(all, [&](size_t r) { return streamed_form(draft_, r).has_value(); });
+  const int64_t chunk = streams ? kStreamedChunk : kChunk;
+  for (const size_t r : all) {
     const AxisSet axes = draft_.reductions[r].axes;
     const bool is_tiled = std::ranges::any_of(tile_counters_, [&](int t) { return contains(axes, t); });
     if (is_tiled) {
@@ -160,7 +165,7 @@ void ReductionPhases::tile(AxisSet level) {
         inside *= draft_.axis(axis).extent;
       }
     }
-    const Extent size = inside == Extent(1) ? Extent(kChunk) : max(1, floordiv(kChunk, max(1, inside)));
+    const Extent size = inside == Extent(1) ? Extent(chunk) : max(1, floordiv(chunk, max(1, inside)));
     tile_counters_.push_back(tile_axis(draft_, chosen, size));
   }
 }

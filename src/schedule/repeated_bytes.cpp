@@ -37,4 +37,25 @@ Extent repeated_bytes(const loops::Kernel& kernel) {
   return (most + loops::scratch_bytes(kernel)).substitute(kernel.arguments);
 }
 
+bool reads_once(const loops::Kernel& kernel) {
+  int phases = 0;
+  for (const loops::Phase& phase : kernel.phases) {
+    bool reads = false;
+    loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
+      const auto* loop = std::get_if<loops::Loop>(&statement.what);
+      if (!loop || !kernel.axes[static_cast<size_t>(loop->axis)].vectorized) {
+        return;
+      }
+      for (const loops::Statement& inside : loop->body) {
+        const auto* define = std::get_if<loops::Define>(&inside.what);
+        const auto* load =
+            define ? std::get_if<loops::Load>(&kernel.values[static_cast<size_t>(define->value)].what) : nullptr;
+        reads = reads || (load && kernel.buffers[static_cast<size_t>(load->buffer)].role == loops::Role::input);
+      }
+    });
+    phases += reads ? 1 : 0;
+  }
+  return phases <= 1;
+}
+
 }  // namespace tenon

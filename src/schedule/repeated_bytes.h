@@ -9,4 +9,7 @@ namespace tenon {
 /// read again. The most of all phases.
 Extent repeated_bytes(const loops::Kernel& kernel);
 
+/// Whether no more than one phase reads whole rows of its inputs.
+bool reads_once(const loops::Kernel& kernel);
+
 }  // namespace tenon
