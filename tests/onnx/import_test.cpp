@@ -310,6 +310,44 @@ TEST(OnnxImport, HalfOfTheFrequenciesGiveTheSignalBack) {
   }
 }
 
+TEST(OnnxImport, APictureAtItsOwnPointsIsThePicture) {
+  for (const std::vector<int64_t>& size : {std::vector<int64_t>{3, 4}, {2, 3, 4}}) {
+    const auto rank = static_cast<int64_t>(size.size());
+    std::vector<int64_t> dims = {1, 2};
+    dims.insert(dims.end(), size.begin(), size.end());
+    Array picture(f32, dims);
+    for (int64_t i = 0; i < picture.size(); ++i) {
+      picture.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+    }
+    Array same_place(f32, {1, rank, rank + 1});
+    for (int64_t i = 0; i < rank; ++i) {
+      same_place.mutable_values<float>()[static_cast<size_t>(i * (rank + 2))] = 1;
+    }
+    for (const int64_t align : {0, 1}) {
+      ModelBuilder model(20);
+      model.input("x", rank == 2 ? "f32[n, c, h, w]" : "f32[n, c, d, h, w]");
+      model.constant("theta", same_place);
+      model.node("Shape", {"x"}, {"size"});
+      model.node("AffineGrid", {"theta", "size"}, {"grid"}, {attribute("align_corners", align)});
+      model.node("GridSample", {"x", "grid"}, {"y"},
+                 {attribute("mode", std::string("linear")), attribute("align_corners", align)});
+      model.output("y");
+      EXPECT_TRUE(close(interpret(imported(model), {picture})[0], picture, 1e-5, 1e-5)) << rank << " " << align;
+    }
+  }
+}
+
+TEST(OnnxImport, BlocksAddUpWhereTheyOverlap) {
+  ModelBuilder model(18);
+  model.input("x", "f32[n, 2, 3]");
+  model.constant("picture", ints({4}));
+  model.constant("block", ints({2}));
+  model.node("Col2Im", {"x", "picture", "block"}, {"y"});
+  model.output("y");
+  const Array x = Array::from<float>({1, 2, 3}, {1, 2, 3, 10, 20, 30});
+  EXPECT_TRUE(same(interpret(imported(model), {x})[0], Array::from<float>({1, 1, 4}, {1, 12, 23, 30})));
+}
+
 TEST(OnnxImport, OpsetsBeyondOursAreRefused) {
   EXPECT_EQ(error_text([] { imported(ModelBuilder(23)); }), "the model is of opset 23; 1 to 22 are supported");
   EXPECT_EQ(error_text([] { imported(ModelBuilder(0)); }), "the model is of opset 0; 1 to 22 are supported");
