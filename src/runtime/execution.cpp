@@ -93,7 +93,7 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
   const auto source = static_cast<size_t>(plan.source);
   const Operand& input = state_.inputs[source];
   if (!plan.written) {
-    if (input.is_plain()) {
+    if (input.is_plain() && !is_overwritten(plan, input)) {
       state_.pointers[slot] = input.data;
       return;
     }
@@ -114,6 +114,14 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
   }
 }
 
+/// Outputs that are views of an input are copied from it when all steps have run, and other outputs may lie there then.
+bool Execution::is_overwritten(const Slot& slot, const Operand& input) const {
+  const AddressRange mine = address_range(input);
+  return slot.outputs > 0 && std::ranges::any_of(state_.outputs, [&](const Operand& output) {
+           return address_range(output).overlaps(mine);
+         });
+}
+
 /// The caller of run_into() wants the result where the input is.
 bool Execution::is_updated_in_place(size_t slot, const Operand& input) const {
   for (size_t i = 0; i < state_.outputs.size(); ++i) {
@@ -131,7 +139,7 @@ std::byte* Execution::provide_output(size_t slot, std::span<Array> donated) {
       return state;
     }
   }
-  if (const int output = c_.plan.slots[slot].output; output >= 0 && !state_.outputs.empty()) {
+  if (const int output = c_.plan.slots[slot].output; c_.plan.slots[slot].outputs == 1 && !state_.outputs.empty()) {
     const Operand& given = state_.outputs[static_cast<size_t>(output)];
     if (is_whole(c_.plan.outputs[static_cast<size_t>(output)]) && given.is_plain() &&
         state_.input_ranges.count_overlaps(address_range(given)) == 0) {

@@ -30,6 +30,7 @@ class Execution {
   void provide_input(size_t slot, std::span<Array> donated);
   std::byte* provide_output(size_t slot, std::span<Array> donated);
   std::byte* take_state(size_t slot, const Slot& from, std::span<Array> donated);
+  bool is_overwritten(const Slot& slot, const Operand& input) const;
   bool is_updated_in_place(size_t slot, const Operand& input) const;
   bool is_whole(const OutputPlan& output) const;
   Array base(size_t slot) const;

@@ -22,6 +22,11 @@ class Planner {
     for (const ProgramOutput& output : program_.outputs) {
       add_output(output);
     }
+    for (Slot& made : plan_.slots) {
+      if (made.memory == Memory::output && made.outputs == 0) {
+        made.memory = Memory::intermediate;  // the output is a view of something else
+      }
+    }
     for (const loops::Kernel& kernel : program_.kernels) {
       add_kernel(kernel);
     }
@@ -76,8 +81,11 @@ class Planner {
     TENON_CHECK(output.strides.size() == output.shape.axes().size(), "output `{}`: {} strides for {}", output.name,
                 output.strides.size(), output.shape.to_string());
     TENON_CHECK(slot(output.buffer).memory != Memory::intermediate, "output `{}` is an intermediate", output.name);
-    const auto others = std::ranges::count(plan_.outputs, output.buffer, &OutputPlan::slot);
-    slot(output.buffer).output = others == 0 ? static_cast<int>(plan_.outputs.size()) : -1;
+    const int others = slot(output.buffer).outputs;
+    slot(output.buffer).outputs += 1;
+    if (others == 0) {
+      slot(output.buffer).output = static_cast<int>(plan_.outputs.size());
+    }
     const bool is_slot = slot(output.buffer).memory == Memory::output && others == 0;
     plan_.outputs.push_back({.slot = output.buffer,
                              .offset = id(output.offset),
@@ -139,14 +147,13 @@ class Planner {
         return s.memory == Memory::input && s.source == output.aliases && !s.written;
       });
       if (output.aliases < 0 || from == plan_.slots.end() || made.memory != Memory::output || made.first < 0 ||
-          made.output < 0) {
+          made.outputs != 1) {
         continue;
       }
       const int state = static_cast<int>(from - plan_.slots.begin());
-      const bool given_back = std::ranges::find(plan_.outputs, state, &OutputPlan::slot) != plan_.outputs.end();
-      if (!given_back && (from->last < made.first ||
-                          (from->last == made.first &&
-                           runs_in_place(program_, program_.steps[index(made.first)], state, output.buffer)))) {
+      if (from->outputs == 0 && (from->last < made.first ||
+                                 (from->last == made.first &&
+                                  runs_in_place(program_, program_.steps[index(made.first)], state, output.buffer)))) {
         made.in_place = state;
       }
     }

@@ -31,7 +31,8 @@ struct Slot {
   int first = -1;  // the steps that use it first and last; -1 when none does
   int last = -1;
   bool written = false;  // by any step
-  int output = -1;       // the output that lies there; -1 where there is none, or several
+  int output = -1;       // the first output that lies there
+  int outputs = 0;       // how many do
   int in_place = -1;     // the slot whose memory it may take over where both have the same size: runtime/in_place.h;
                          // of an output, an input that may be given
 };

@@ -50,7 +50,7 @@ class Assembler {
                         .offset = 0,
                         .strides = {},
                         .aliases = output.aliases};
-      if (const auto view = as_strided_view(output.value)) {
+      if (const auto view = as_strided_view(output.value); view && !buffer_of_.contains(output.value)) {
         out.buffer = buffer_of_.at(view->base);
         out.offset = view->offset;
         out.strides = view->strides;

@@ -50,6 +50,40 @@ TEST(Bodies, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+/// A view that a step of the body reads from memory of its own, and that the body gives.
+TEST(Bodies, ViewsThatAreReadAndGiven) {
+  const Value a = in("a", "f32[n, 4]");
+  const Value k = in("k", "f32[trips]");
+  const auto result = scan({a, a}, {k}, [&](const Value&, const Values& v, const Values& e) {
+    const Value turned = flip(v[0], {0});
+    const auto inner = scan({turned}, {k}, [&](const Value&, const Values& w, const Values& f) {
+      return ScanStep{.carried = {w[0] * 0.5 + f[0]}, .stacked = {}};
+    });
+    return ScanStep{.carried = {inner.carried[0] + e[0], turned}, .stacked = {turned, transpose(turned)}};
+  });
+  EXPECT_TRUE(matches_every_way(
+      Graph({a, k},
+            {{"x", result.carried[0]}, {"y", result.carried[1]}, {"s", result.stacked[0]}, {"t", result.stacked[1]}}),
+      {.bindings = 6}));
+}
+
+TEST(Bodies, ViewsOfWhatIsComputed) {
+  const Value a = in("a", "f32[n, 4]");
+  const Value k = in("k", "f32[trips]");
+  const auto result = scan({a}, {k}, [&](const Value&, const Values& v, const Values& e) {
+    const Value x = v[0] * 0.5 + e[0];
+    const Value y = exp(v[0] * 0.1) + e[0];
+    return ScanStep{.carried = {flip(x, {1})},
+                    .stacked = {transpose(x), x, transpose(y), slice(y, {0, 1}, {Extent::name("n"), 2}),
+                                reshape(y, {4 * Extent::name("n")})}};
+  });
+  std::vector<Output> outputs = {{"last", result.carried[0]}};
+  for (const Value& value : result.stacked) {
+    outputs.push_back({.name = "s" + std::to_string(outputs.size()), .value = value});
+  }
+  EXPECT_TRUE(matches_every_way(Graph({a, k}, outputs), {.bindings = 6}));
+}
+
 TEST(Bodies, OutputsThatAreInputsConstantsOrTheSameTwice) {
   const Value a = in("a", "f32[n, 3]");
   const Value b = in("b", "f32[n, 3]");

@@ -92,6 +92,31 @@ TEST(State, IsUpdatedWhereTheCallerSays) {
   EXPECT_TRUE(close(rows[0], expected, 1e-5, 1e-5));
 }
 
+/// Both inputs are where the first two outputs go; a third goes elsewhere.
+void expect_right_in_place(const Graph& graph) {
+  std::mt19937_64 rng(4);
+  std::vector<Array> given = {random_array(f32, {5, 5}, rng), random_array(f32, {5, 5}, rng)};
+  const std::vector<Array> expected = interpret(graph, given);
+  Array other(f32, {5, 5});
+  const std::vector<TensorView> memory = {writable_view_of(given[0]), writable_view_of(given[1]),
+                                          writable_view_of(other)};
+  compiled(graph).run_into(std::span(memory).first(2), std::span(memory).first(expected.size()));
+  const Array* const results[] = {&given[0], &given[1], &other};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(close(*results[i], expected[i], 1e-5, 1e-5)) << graph.outputs()[i].name;
+  }
+}
+
+TEST(State, OutputsThatAreInputsOrViewsOfThem) {
+  const Value a = input("a", shape(f32, "n", 5));
+  const Value b = input("b", shape(f32, "n", 5));
+  expect_right_in_place(Graph({a, b}, {{"x", flip(a, {0}), 0}}));
+  expect_right_in_place(Graph({a, b}, {{"x", b, 0}, {"y", a, 1}}));
+  expect_right_in_place(Graph({a, b}, {{"x", flip(b, {1}), 0}, {"y", flip(a, {0}), 1}}));
+  expect_right_in_place(Graph({a, b}, {{"x", a + b, 0}, {"y", b * 2.0, 1}, {"old", a}}));
+  expect_right_in_place(Graph({a, b}, {{"x", a + b, 0}, {"y", a, 1}, {"old", flip(b, {0})}}));
+}
+
 TEST(State, AllOfATrainingStep) {
   const Model model = mlp({.inputs = 5, .hidden = 16, .outputs = 3, .layers = 3});
   const Value labels = input("labels", shape(i64, "batch"));
