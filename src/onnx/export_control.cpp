@@ -1,10 +1,12 @@
 // Conditionals and loops: bodies are graphs inside of nodes, which see the tensors outside.
 #include "onnx/export_writer.h"
+#include "passes/inline_calls.h"
 
 namespace tenon {
 namespace {
 
-proto::GraphProto branch(const Graph& body, const std::vector<std::string>& operands, OnnxWriter& to) {
+proto::GraphProto branch(const Graph& called, const std::vector<std::string>& operands, OnnxWriter& to) {
+  const Graph body = inline_calls(called);
   proto::GraphProto graph;
   to.open(graph);
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -31,6 +33,7 @@ OnnxTensors write_onnx(const If& kind, const Node& node, OnnxWriter& to) {
 }
 
 OnnxTensors write_onnx(const Loop& kind, const Node& node, OnnxWriter& to) {
+  const Graph body = inline_calls(kind.body);
   const auto carried = static_cast<size_t>(kind.carried);
   const auto scanned = static_cast<size_t>(kind.scanned);
   std::vector<std::string> inputs{to.scalar_size(kind.trips), to.scalar(boolean, 1)};
@@ -38,9 +41,9 @@ OnnxTensors write_onnx(const Loop& kind, const Node& node, OnnxWriter& to) {
   to.open(graph);
   const std::string iteration = to.body_input("iteration", Shape(i64, {}));
   const std::string go_on = to.body_input("go_on", Shape(boolean, {}));
-  to.define(kind.body.inputs()[0], iteration);
+  to.define(body.inputs()[0], iteration);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const Value& parameter = kind.body.inputs()[i + 1];
+    const Value& parameter = body.inputs()[i + 1];
     const std::string& operand = to.tensor(node.inputs[i]);
     if (i < carried) {
       inputs.push_back(operand);
@@ -51,11 +54,11 @@ OnnxTensors write_onnx(const Loop& kind, const Node& node, OnnxWriter& to) {
       to.define(parameter, operand);
     }
   }
-  to.write_nodes(kind.body);
+  to.write_nodes(body);
   if (!kind.conditional) {
     to.body_output(go_on, Shape(boolean, {}));
   }
-  for (const Output& output : kind.body.outputs()) {
+  for (const Output& output : body.outputs()) {
     to.body_output(to.tensor(output.value), output.value.shape());
   }
   to.close();

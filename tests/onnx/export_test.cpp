@@ -153,6 +153,19 @@ const TextCase kCases[] = {
     {"minima",
      "graph f(x: f32[n], y: f32[m]) { return a=slice(x, [0], [min(n, m)]), b=slice(y, [0], [m floordiv 2]) }",
      {{"n", 3}, {"m", 5}}},
+    {"composites_in_loop",
+     "graph inner(i: i64[], c: f32[n, m]) { return y=log_softmax(c) }\n"
+     "graph body(i: i64[], c: f32[n, m], w: f32[m]) { a = softmax(layer_norm(c, w, w))\n b = loop(a, body=inner, "
+     "trips=2, carried=1, scanned=0)\n return y=b, s=softmax(b) }\n"
+     "graph f(x: f32[n, m], w: f32[m]) { a, b = loop(x, w, body=body, trips=3, carried=1, scanned=0)\n return y=a, z=b "
+     "}",
+     {{"n", 2}, {"m", 5}}},
+    {"composites_in_branches",
+     "graph some(x: f32[n]) { return y=softmax(x) }\n"
+     "graph other(x: f32[n]) { return y=log_softmax(x) }\n"
+     "graph f(x: f32[n], c: f32[]) { return y=if(lt(c, 0), x, then_body=some, else_body=other), "
+     "z=if(ge(c, 0), x, then_body=some, else_body=other) }",
+     {{"n", 5}}},
 };
 
 class ExportText : public TestWithParam<TextCase> {};
