@@ -58,7 +58,8 @@ void require_same_shapes(const std::vector<Value>& before, const std::vector<Val
 struct LoopParts {
   Items carried;
   std::vector<Value> stacked;
-  std::optional<Value> go_on;
+  std::optional<Value> go_on;  // nothing: it always goes on, or never
+  bool ends = false;           // never
 };
 
 LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std::vector<Value>& carried) {
@@ -69,60 +70,78 @@ LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std:
     fail("the body gives {} results for {} carried values", results.size(), carried.size());
   }
   const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
-  LoopParts parts{.carried = Items(results.begin() + 1, middle), .stacked = {}, .go_on = {}};
+  LoopParts parts{.carried = Items(results.begin() + 1, middle), .stacked = {}, .go_on = {}, .ends = false};
   parts.stacked = to_values(Items(middle, results.end()), "a result of Loop");
   const Value condition = as_flag(to_values({results[0]}, "a condition")[0]);
   const std::optional<std::vector<Extent>> known = call.known_extents(condition);
-  if (!known) {
+  if (known) {
+    parts.ends = known->at(0) == Extent(0);
+  } else {
     parts.go_on = condition;
-  } else if (known->at(0) == Extent(0)) {
-    fail("a loop whose body always ends it is not supported");
   }
   require_same_shapes(carried, to_values(parts.carried, "a carried value"));
   return parts;
 }
 
-/// The first run asks whether there is a condition, and a second one builds the loop that this needs.
-Results loop_of(const NodeCall& call) {
-  if (call.has(1)) {
-    const std::optional<std::vector<Extent>> first = call.known_extents(as_flag(call.x(1)));
-    if (!first) {
-      call.fail_unknown(call.x(1), "whether the loop begins");
-    }
-    if (first->at(0) == Extent(0)) {
-      fail("a loop that does not begin is not supported");
-    }
+/// Whether a loop makes its first trip, where the import knows.
+std::optional<bool> begins(const NodeCall& call) {
+  if (!call.has(1)) {
+    return true;
   }
-  const std::vector<Value> initial = call.tensors(2);
-  const Extent trips = call.has(0) ? call.extent(0) : Extent(kMostTrips);
-  const auto stand_ins = [&] {
-    std::vector<Value> values;
-    for (const Value& value : initial) {
-      values.push_back(input("carried", value.shape()));
-    }
-    return values;
-  };
-  const LoopParts probe = run_loop_body(call, input("iteration", Shape(Dtype::i64, {})), stand_ins());
-  if (!probe.go_on) {
-    const ScanStep result =
-        scan(trips, initial, {},
-             [&](const Value& iteration, const std::vector<Value>& carried, const std::vector<Value>&) -> ScanStep {
-               LoopParts parts = run_loop_body(call, iteration, carried);
-               return {.carried = to_values(parts.carried, "a carried value"), .stacked = std::move(parts.stacked)};
-             });
-    Items items = to_items(result.carried);
-    items.insert(items.end(), result.stacked.begin(), result.stacked.end());
-    return items;
-  }
-  if (!probe.stacked.empty()) {
-    fail(
-        "a loop that ends by a condition and stacks results has a size that depends on values, which is not supported");
-  }
+  const std::optional<std::vector<Extent>> first = call.known_extents(as_flag(call.x(1)));
+  return first ? std::optional(first->at(0) != Extent(0)) : std::nullopt;
+}
+
+/// A loop of a number of trips, with its stacks behind the carried values.
+std::vector<Value> counted_loop(const NodeCall& call, const Extent& trips, const std::vector<Value>& initial) {
+  ScanStep result =
+      scan(trips, initial, {},
+           [&](const Value& iteration, const std::vector<Value>& carried, const std::vector<Value>&) -> ScanStep {
+             LoopParts parts = run_loop_body(call, iteration, carried);
+             return {.carried = to_values(parts.carried, "a carried value"), .stacked = std::move(parts.stacked)};
+           });
+  std::vector<Value> results = std::move(result.carried);
+  results.insert(results.end(), result.stacked.begin(), result.stacked.end());
+  return results;
+}
+
+std::vector<Value> conditional_loop(const NodeCall& call, const Extent& trips, const std::vector<Value>& initial) {
   return while_loop(trips, initial, [&](const Value& iteration, const std::vector<Value>& carried) -> WhileStep {
     const LoopParts parts = run_loop_body(call, iteration, carried);
     return {.go_on = parts.go_on.value_or(scalar(Dtype::boolean, 1)),
             .carried = to_values(parts.carried, "a carried value")};
   });
+}
+
+/// The first run of the body asks how it ends, and a second one builds the loop that this needs.
+Results loop_of(const NodeCall& call) {
+  const std::optional<bool> begun = begins(call);
+  const std::vector<Value> initial = call.tensors(2);
+  if (begun == false) {
+    return counted_loop(call, 0, initial);
+  }
+  std::vector<Value> stand_ins;
+  for (const Value& value : initial) {
+    stand_ins.push_back(input("carried", value.shape()));
+  }
+  const LoopParts probe = run_loop_body(call, input("iteration", Shape(Dtype::i64, {})), stand_ins);
+  if (!begun && !probe.stacked.empty()) {
+    call.fail_unknown(call.x(1), "whether the loop begins");
+  }
+  if (probe.go_on && !probe.stacked.empty()) {
+    fail(
+        "a loop that ends by a condition and stacks results has a size that depends on values, which is not supported");
+  }
+  const Extent most = call.has(0) ? call.extent(0) : Extent(kMostTrips);
+  const Extent trips = probe.ends ? min(most, 1) : most;
+  const auto loop_over = [&](const std::vector<Value>& carried) {
+    return probe.go_on ? conditional_loop(call, trips, carried) : counted_loop(call, trips, carried);
+  };
+  if (begun) {
+    return loop_over(initial);
+  }
+  return if_then_else(
+      as_flag(call.x(1)), loop_over, [](const std::vector<Value>& carried) { return carried; }, initial);
 }
 
 struct ScanAxes {
