@@ -60,17 +60,17 @@ bool is_closed(const NodeSet& inside, const Node& root, const Users& users) {
   });
 }
 
-std::unordered_map<const Node*, Found> find_all(const Graph& graph, Recognizer find) {
+std::unordered_map<const Node*, Recognized> find_all(const Graph& graph, Recognizer find) {
   const Users users(graph);
   NodeSet taken;
-  std::unordered_map<const Node*, Found> results;
+  std::unordered_map<const Node*, Recognized> results;
   for (const Node* node : std::views::reverse(graph.nodes())) {
     // Of half types every step rounds, and a composite rounds less: not the same result.
     const Dtype dtype = node->shapes[0].dtype();
     if (taken.contains(node) || node->shapes.size() != 1 || compute_dtype(dtype) != dtype) {
       continue;
     }
-    std::optional<Found> found = find(Value(node, 0));
+    std::optional<Recognized> found = find(Value(node, 0));
     const std::optional<NodeSet> inside = found ? between(found->operands, *node) : std::nullopt;
     if (inside && is_closed(*inside, *node, users)) {
       taken.insert(inside->begin(), inside->end());

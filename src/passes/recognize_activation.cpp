@@ -60,12 +60,12 @@ std::optional<Value> gelu_argument(const Value& value) {
   return std::nullopt;
 }
 
-Found row(const Value& x, std::string_view name) {
+Recognized row(const Value& x, std::string_view name) {
   return {.operands = {x}, .build = [name](const std::vector<Value>& v) { return map(name, {v[0]}); }};
 }
 
 /// x/2 * (1 + erf(x / sqrt(2))) and x/2 * (1 + tanh(...)), the factors in any order.
-std::optional<Found> find_gelu(const Value& result) {
+std::optional<Recognized> find_gelu(const Value& result) {
   for (const Value& factor : factors(result).values) {
     const std::optional<Value> curve = more_than_one(factor);
     if (!curve) {
@@ -90,7 +90,7 @@ std::optional<Found> find_gelu(const Value& result) {
 
 }  // namespace
 
-std::optional<Found> find_activation(const Value& result) {
+std::optional<Recognized> find_activation(const Value& result) {
   for (const auto& [x, gate] : commuted(result, "mul")) {
     const auto* sigmoid = map_of(gate, "sigmoid");
     if (sigmoid != nullptr && (*sigmoid)[0] == x) {

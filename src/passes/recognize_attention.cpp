@@ -220,7 +220,7 @@ std::optional<int> free_axis(const Value& operand, const Axes& batch, const Axes
 
 }  // namespace
 
-std::optional<Found> find_attention(const Value& result) {
+std::optional<Recognized> find_attention(const Value& result) {
   const auto* mixing = result.node().as<Contract>();
   if (mixing == nullptr || !is_float(result.dtype()) || result.rank() < 3) {
     return std::nullopt;
@@ -271,14 +271,14 @@ std::optional<Found> find_attention(const Value& result) {
       operands.push_back(mask.value);
     }
   }
-  return Found{.operands = operands, .build = [plan](const std::vector<Value>& in) {
-                 const std::vector<Value> masks(in.begin() + 3, in.end());
-                 return attention(arranged(in[0], plan.q_order), arranged(in[1], plan.k_order),
-                                  arranged(in[2], plan.v_order),
-                                  {.mask = masks.empty() ? Value() : combined_mask(plan.masks, masks, in[0].dtype()),
-                                   .causal = plan.causal,
-                                   .scale = plan.scale});
-               }};
+  return Recognized{.operands = operands, .build = [plan](const std::vector<Value>& in) {
+                      const std::vector<Value> masks(in.begin() + 3, in.end());
+                      return attention(
+                          arranged(in[0], plan.q_order), arranged(in[1], plan.k_order), arranged(in[2], plan.v_order),
+                          {.mask = masks.empty() ? Value() : combined_mask(plan.masks, masks, in[0].dtype()),
+                           .causal = plan.causal,
+                           .scale = plan.scale});
+                    }};
 }
 
 }  // namespace tenon

@@ -103,7 +103,7 @@ std::optional<std::vector<Value>> dense_parts(const Value& value) {
 
 }  // namespace
 
-std::optional<Found> find_dense(const Value& result) {
+std::optional<Recognized> find_dense(const Value& result) {
   const std::optional<std::string_view> name = activation(result);
   const std::optional<Layer> found = layer(name ? result.node().inputs[0] : result);
   if (!found || (!name && !found->bias)) {
@@ -113,17 +113,17 @@ std::optional<Found> find_dense(const Value& result) {
   if (found->bias) {
     operands.push_back(found->bias);
   }
-  return Found{.operands = operands,
-               .build = [turned = found->projection.turned, name = name.value_or(""),
-                         shape = result.shape()](const std::vector<Value>& v) {
-                 const Value w = turned ? transpose(v[1]) : v[1];
-                 const Value bias = v.size() == 3 ? parameter_along(v[2], shape, {shape.rank() - 1}) : Value();
-                 return dense(v[0], w, bias, name);
-               }};
+  return Recognized{.operands = operands,
+                    .build = [turned = found->projection.turned, name = name.value_or(""),
+                              shape = result.shape()](const std::vector<Value>& v) {
+                      const Value w = turned ? transpose(v[1]) : v[1];
+                      const Value bias = v.size() == 3 ? parameter_along(v[2], shape, {shape.rank() - 1}) : Value();
+                      return dense(v[0], w, bias, name);
+                    }};
 }
 
 /// Attention whose queries, keys and values are three projections of one value.
-std::optional<Found> find_qkv(const Value& result) {
+std::optional<Recognized> find_qkv(const Value& result) {
   const auto* call = result.node().as<Call>();
   if (call == nullptr || call->body.name() != "attention") {
     return std::nullopt;
@@ -149,21 +149,21 @@ std::optional<Found> find_qkv(const Value& result) {
   const bool biased = biases == 3;
   const size_t own = operands.size();
   operands.insert(operands.end(), given.begin() + 3, given.end());
-  return Found{.operands = operands, .build = [=, body = call->body](const std::vector<Value>& v) {
-                 const size_t step = biased ? 2 : 1;
-                 std::vector<Value> bias;
-                 for (size_t i = 0; i < 3 && biased; ++i) {
-                   bias.push_back(v[2 + i * step]);
-                 }
-                 const Qkv qkv = qkv_dense(v[0], {v[1], v[1 + step], v[1 + 2 * step]}, bias, heads[0], heads[1]);
-                 std::vector<Value> all;
-                 for (const Value& each : {qkv.q, qkv.k, qkv.v}) {
-                   const auto same = relabelled(each, body.inputs()[all.size()].shape());
-                   all.push_back(same ? *same : each);
-                 }
-                 all.insert(all.end(), v.begin() + static_cast<std::ptrdiff_t>(own), v.end());
-                 return tenon::call(body, all).front();
-               }};
+  return Recognized{.operands = operands, .build = [=, body = call->body](const std::vector<Value>& v) {
+                      const size_t step = biased ? 2 : 1;
+                      std::vector<Value> bias;
+                      for (size_t i = 0; i < 3 && biased; ++i) {
+                        bias.push_back(v[2 + i * step]);
+                      }
+                      const Qkv qkv = qkv_dense(v[0], {v[1], v[1 + step], v[1 + 2 * step]}, bias, heads[0], heads[1]);
+                      std::vector<Value> all;
+                      for (const Value& each : {qkv.q, qkv.k, qkv.v}) {
+                        const auto same = relabelled(each, body.inputs()[all.size()].shape());
+                        all.push_back(same ? *same : each);
+                      }
+                      all.insert(all.end(), v.begin() + static_cast<std::ptrdiff_t>(own), v.end());
+                      return tenon::call(body, all).front();
+                    }};
 }
 
 }  // namespace tenon

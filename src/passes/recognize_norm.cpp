@@ -106,8 +106,8 @@ std::optional<Value> centred(const Value& value, const Axes& axes) {
   return found && found->axes == axes && found->of == (*difference)[0] ? std::optional((*difference)[0]) : std::nullopt;
 }
 
-Found found_norm(const Scaled& parts, const Value& x, bool centres) {
-  Found found{.operands = {x}, .build = {}};
+Recognized found_norm(const Scaled& parts, const Value& x, bool centres) {
+  Recognized found{.operands = {x}, .build = {}};
   for (const Value& each : {parts.scale, parts.bias}) {
     if (each) {
       found.operands.push_back(each);
@@ -128,7 +128,7 @@ Found found_norm(const Scaled& parts, const Value& x, bool centres) {
 
 }  // namespace
 
-std::optional<Found> find_norm(const Value& result) {
+std::optional<Recognized> find_norm(const Value& result) {
   const std::optional<Scaled> parts = is_float(result.dtype()) ? scaled_and_shifted(result) : std::nullopt;
   if (!parts) {
     return std::nullopt;

@@ -56,17 +56,18 @@ std::optional<Reduced> find_logarithm(const Value& result) {
 
 }  // namespace
 
-std::optional<Found> find_softmax(const Value& result) {
+std::optional<Recognized> find_softmax(const Value& result) {
   if (!is_float(result.dtype())) {
     return std::nullopt;
   }
   if (const auto plain = find_plain(result)) {
-    return Found{.operands = {plain->of},
-                 .build = [axis = plain->axes[0]](const std::vector<Value>& v) { return softmax(v[0], axis); }};
+    return Recognized{.operands = {plain->of},
+                      .build = [axis = plain->axes[0]](const std::vector<Value>& v) { return softmax(v[0], axis); }};
   }
   if (const auto logarithm = find_logarithm(result)) {
-    return Found{.operands = {logarithm->of},
-                 .build = [axis = logarithm->axes[0]](const std::vector<Value>& v) { return log_softmax(v[0], axis); }};
+    return Recognized{.operands = {logarithm->of}, .build = [axis = logarithm->axes[0]](const std::vector<Value>& v) {
+                        return log_softmax(v[0], axis);
+                      }};
   }
   return std::nullopt;
 }

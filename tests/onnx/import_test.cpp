@@ -17,7 +17,7 @@ namespace {
 
 Array ints(const std::vector<int64_t>& values) { return Array::from({static_cast<int64_t>(values.size())}, values); }
 
-Graph imported(const ModelBuilder& model, const OnnxOptions& options = {}) {
+Graph imported(const OnnxModelBuilder& model, const OnnxOptions& options = {}) {
   return import_onnx_bytes(model.bytes(), {}, options);
 }
 
@@ -35,7 +35,7 @@ std::vector<std::string> operations(const Graph& graph) {
 using Names = std::vector<std::string>;
 
 TEST(OnnxImport, NamesOfSizesAreAxes) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[batch, 3, -1]");
   model.node("Relu", {"x"}, {"y"});
   model.output("y");
@@ -47,7 +47,7 @@ TEST(OnnxImport, NamesOfSizesAreAxes) {
 
 TEST(OnnxImport, ExpressionsOfNamesAreSizes) {
   const auto shapes = [](const std::vector<std::string>& params) {
-    ModelBuilder model;
+    OnnxModelBuilder model;
     auto& shape = *model.input("x", "f32[1]").mutable_type()->mutable_tensor_type()->mutable_shape();
     shape.clear_dim();
     for (const std::string& param : params) {
@@ -67,7 +67,7 @@ TEST(OnnxImport, ExpressionsOfNamesAreSizes) {
 }
 
 TEST(OnnxImport, AModelWithSizesThatAreExpressionsBindsTheirNames) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   auto& x = model.input("x", "f32[1]");
   x.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("2*n");
   model.input("y", "f32[n]");
@@ -81,7 +81,7 @@ TEST(OnnxImport, AModelWithSizesThatAreExpressionsBindsTheirNames) {
 
 TEST(OnnxImport, RemaindersOfSizesHaveTheSignOfTheDivisor) {
   for (const bool fmod : {false, true}) {
-    ModelBuilder model;
+    OnnxModelBuilder model;
     model.input("x", "f32[n]");
     model.constant("a", ints({-7, 7, -7, 7, 6}));
     model.constant("b", ints({3, -3, -3, 3, -3}));
@@ -97,7 +97,7 @@ TEST(OnnxImport, RemaindersOfSizesHaveTheSignOfTheDivisor) {
 
 TEST(OnnxImport, ReshapesOfNothing) {
   const auto reshaped = [](const std::string& from, const std::vector<int64_t>& to, bool allowzero) {
-    ModelBuilder model;
+    OnnxModelBuilder model;
     model.input("x", from);
     model.constant("to", ints(to));
     model.node("Reshape", {"x", "to"}, {"y"}, {attribute("allowzero", int64_t{allowzero})});
@@ -113,7 +113,7 @@ TEST(OnnxImport, ReshapesOfNothing) {
 }
 
 TEST(OnnxImport, NamesThatMeetAreOne) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("a", "f32[batch]");
   model.input("b", "f32[other]");
   model.node("Add", {"a", "b"}, {"y"});
@@ -126,7 +126,7 @@ TEST(OnnxImport, NamesThatMeetAreOne) {
 
 // What exporters write for x.view(x.size(0), -1, 4).
 TEST(OnnxImport, ReshapeChainsDisappear) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[batch, seq, 8]");
   model.node("Shape", {"x"}, {"shape"});
   model.constant("zero", Array::scalar(i64, 0));
@@ -143,7 +143,7 @@ TEST(OnnxImport, ReshapeChainsDisappear) {
 }
 
 TEST(OnnxImport, ArithmeticOnSizesIsExact) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n, 6]");
   model.node("Shape", {"x"}, {"shape"});
   model.constant("half", Array::from<float>({2}, {0.5F, 0.5F}));
@@ -157,7 +157,7 @@ TEST(OnnxImport, ArithmeticOnSizesIsExact) {
 }
 
 TEST(OnnxImport, ChoicesBySizesAreMade) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n, 1]");
   model.node("Shape", {"x"}, {"shape"});
   model.constant("one", ints({1}));
@@ -176,7 +176,7 @@ TEST(OnnxImport, ChoicesBySizesAreMade) {
 }
 
 TEST(OnnxImport, AValueThatDecidesAShapeMustBeGiven) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n, 6]");
   model.input("to", "i64[2]");
   model.node("Reshape", {"x", "to"}, {"y"});
@@ -196,7 +196,7 @@ TEST(OnnxImport, AValueThatDecidesAShapeMustBeGiven) {
 }
 
 TEST(OnnxImport, OtherShapesTakeThePlaceOfTheFiles) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[2, 3]");
   model.node("Relu", {"x"}, {"y"});
   model.output("y");
@@ -207,7 +207,7 @@ TEST(OnnxImport, OtherShapesTakeThePlaceOfTheFiles) {
 }
 
 TEST(OnnxImport, AllThatIsNotSupportedIsListed) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.node("StringNormalizer", {"x"}, {"a"});
   model.node("Frobnicate", {"x"}, {"b"}).set_name("first");
@@ -222,7 +222,7 @@ TEST(OnnxImport, AllThatIsNotSupportedIsListed) {
 TEST(OnnxImport, OpsetsDifferInWhatTheyMean) {
   // A softmax of opset 12 flattens; that of 13 is along one axis.
   for (const int opset : {12, 13}) {
-    ModelBuilder model(opset);
+    OnnxModelBuilder model(opset);
     model.input("x", "f32[2, 2, 2]");
     model.node("Softmax", {"x"}, {"y"}, {attribute("axis", int64_t{1})});
     model.output("y");
@@ -233,7 +233,7 @@ TEST(OnnxImport, OpsetsDifferInWhatTheyMean) {
 
 TEST(OnnxImport, ReductionsOverNoAxesAreDoneToEachElement) {
   const auto reduced = [](const std::string& type) {
-    ModelBuilder model(18);
+    OnnxModelBuilder model(18);
     model.input("x", "f32[n]");
     model.constant("axes", ints({}));
     model.node(type, {"x", "axes"}, {"y"}, {attribute("noop_with_empty_axes", int64_t{1})});
@@ -255,7 +255,7 @@ TEST(OnnxImport, HalvesOfBytesKeepTheirRange) {
   constexpr int64_t int4 = 22;
   const Array x = Array::from<float>({5}, {-9.5F, -8, 7, 8, 17});
   const auto made = [&](const std::string& type, const char* attribute_name, int64_t to) {
-    ModelBuilder model(21);
+    OnnxModelBuilder model(21);
     model.input("x", "f32[n]");
     model.constant("one", Array::scalar(f32, 1));
     model.node(type, type == "Cast" ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "one"}, {"y"},
@@ -268,7 +268,7 @@ TEST(OnnxImport, HalvesOfBytesKeepTheirRange) {
   EXPECT_TRUE(same(made("QuantizeLinear", "output_dtype", int4), Array::from<int8_t>({5}, {-8, -8, 7, 7, 7})));
   EXPECT_TRUE(same(made("QuantizeLinear", "output_dtype", uint4), Array::from<uint8_t>({5}, {0, 0, 7, 8, 15})));
   // The type of a zero point is that of the result.
-  ModelBuilder model(21);
+  OnnxModelBuilder model(21);
   model.input("x", "f32[n]");
   model.constant("one", Array::scalar(f32, 1));
   auto& zero = *model.model().mutable_graph()->add_initializer();
@@ -286,7 +286,7 @@ TEST(OnnxImport, HalvesOfBytesKeepTheirRange) {
 
 TEST(OnnxImport, HalfOfTheFrequenciesGiveTheSignalBack) {
   const auto transform = [](const std::string& shape, bool inverse, const Array& x, std::optional<int64_t> length) {
-    ModelBuilder model(20);
+    OnnxModelBuilder model(20);
     model.input("x", shape);
     model.constant("axis", Array::scalar(i64, 1));
     if (length) {
@@ -325,7 +325,7 @@ TEST(OnnxImport, APictureAtItsOwnPointsIsThePicture) {
       same_place.mutable_values<float>()[static_cast<size_t>(i * (rank + 2))] = 1;
     }
     for (const int64_t align : {0, 1}) {
-      ModelBuilder model(20);
+      OnnxModelBuilder model(20);
       model.input("x", rank == 2 ? "f32[n, c, h, w]" : "f32[n, c, d, h, w]");
       model.constant("theta", same_place);
       model.node("Shape", {"x"}, {"size"});
@@ -339,7 +339,7 @@ TEST(OnnxImport, APictureAtItsOwnPointsIsThePicture) {
 }
 
 TEST(OnnxImport, BlocksAddUpWhereTheyOverlap) {
-  ModelBuilder model(18);
+  OnnxModelBuilder model(18);
   model.input("x", "f32[n, 2, 3]");
   model.constant("picture", ints({4}));
   model.constant("block", ints({2}));
@@ -350,12 +350,12 @@ TEST(OnnxImport, BlocksAddUpWhereTheyOverlap) {
 }
 
 TEST(OnnxImport, OpsetsBeyondOursAreRefused) {
-  EXPECT_EQ(error_text([] { imported(ModelBuilder(23)); }), "the model is of opset 23; 1 to 22 are supported");
-  EXPECT_EQ(error_text([] { imported(ModelBuilder(0)); }), "the model is of opset 0; 1 to 22 are supported");
+  EXPECT_EQ(error_text([] { imported(OnnxModelBuilder(23)); }), "the model is of opset 23; 1 to 22 are supported");
+  EXPECT_EQ(error_text([] { imported(OnnxModelBuilder(0)); }), "the model is of opset 0; 1 to 22 are supported");
 }
 
 TEST(OnnxImport, FunctionsTakeAttributes) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.opset("local", 1);
   auto& function = *model.model().add_functions();
   function.set_name("Scaled");
@@ -381,7 +381,7 @@ TEST(OnnxImport, FunctionsTakeAttributes) {
 }
 
 TEST(OnnxImport, PlacesAreNodes) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[2, 3]");
   model.input("w", "f32[4, 5]");
   model.node("MatMul", {"x", "w"}, {"y"}).set_name("/layers.0/MatMul");
@@ -392,7 +392,7 @@ TEST(OnnxImport, PlacesAreNodes) {
 }
 
 TEST(OnnxImport, LoopsCarryAndStack) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.constant("trips", Array::scalar(i64, 3));
   model.constant("go", Array::scalar(boolean, 1));
@@ -422,8 +422,8 @@ struct LoopEnds {
   bool stacks;
 };
 
-ModelBuilder loop_that_ends(const LoopEnds& ends) {
-  ModelBuilder model;
+OnnxModelBuilder loop_that_ends(const LoopEnds& ends) {
+  OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.input("given", "bool[]");
   model.constant("trips", Array::scalar(i64, 4));
@@ -488,7 +488,7 @@ TEST(OnnxImport, AnInputSaysWhetherALoopBegins) {
 }
 
 TEST(OnnxImport, StacksNeedToKnowWhetherTheirLoopBegins) {
-  const ModelBuilder model = loop_that_ends({"given", "c", true});
+  const OnnxModelBuilder model = loop_that_ends({"given", "c", true});
   EXPECT_THROW(imported(model), OnnxValueNeeded);
   for (const bool given : {false, true}) {
     const Graph graph = imported(model, {.values = {{"given", Array::scalar(boolean, given ? 1 : 0)}}});
@@ -502,7 +502,7 @@ TEST(OnnxImport, StacksNeedToKnowWhetherTheirLoopBegins) {
 /// What becomes of a write to positions that are computed from sizes.
 TEST(OnnxImport, AScatterToASliceIsAnUpdate) {
   const auto made = [](int64_t first, int64_t step, const std::string& op) {
-    ModelBuilder model;
+    OnnxModelBuilder model;
     model.input("x", "f32[n, 3]");
     model.input("y", "f32[m, 3]");
     model.node("Shape", {"y"}, {"dims"}, {attribute("end", int64_t{1})});
@@ -539,7 +539,7 @@ TEST(OnnxImport, AScatterToASliceIsAnUpdate) {
 }
 
 TEST(OnnxImport, SizesByDataInABodyAreRefusedByName) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.constant("trips", Array::scalar(i64, 3));
   proto::GraphProto body;
@@ -563,7 +563,7 @@ TEST(OnnxImport, SizesByDataInABodyAreRefusedByName) {
 }
 
 TEST(OnnxImport, AMaskIsNoLongerThanItsAxis) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n, 3]");
   model.input("mask", "bool[m]");
   model.node("Compress", {"x", "mask"}, {"y"}, {attribute("axis", int64_t{0})}).set_name("squash");
@@ -583,7 +583,7 @@ TEST(OnnxImport, AMaskIsNoLongerThanItsAxis) {
 }
 
 TEST(OnnxImport, SequencesLeaveNothingBehind) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n, 4]");
   model.constant("two", Array::scalar(i64, 2));
   model.node("SplitToSequence", {"x", "two"}, {"parts"}, {attribute("axis", int64_t{1})});

@@ -17,7 +17,7 @@ class LoadTest : public testing::Test {
  protected:
   ~LoadTest() override { std::filesystem::remove(file_); }
 
-  LoadedModel load_model(const ModelBuilder& model) const {
+  LoadedModel load_model(const OnnxModelBuilder& model) const {
     std::ofstream(file_, std::ios::binary) << model.bytes();
     return load(file_, {.onnx = {}, .compile = {.disk_cache = false}});
   }
@@ -26,8 +26,8 @@ class LoadTest : public testing::Test {
       std::filesystem::temp_directory_path() / ("tenon_load_" + std::to_string(::getpid()) + ".onnx");
 };
 
-ModelBuilder difference() {
-  ModelBuilder model;
+OnnxModelBuilder difference() {
+  OnnxModelBuilder model;
   model.input("a", "f32[n]");
   model.input("b", "f32[n]");
   model.node("Sub", {"a", "b"}, {"y"});
@@ -57,7 +57,7 @@ TEST_F(LoadTest, NamesAreChecked) {
 }
 
 TEST_F(LoadTest, ValuesThatAreSizesAreNames) {
-  ModelBuilder builder;
+  OnnxModelBuilder builder;
   builder.input("x", "f32[n]");
   builder.input("to", "i64[2]");
   builder.node("Reshape", {"x", "to"}, {"y"});
@@ -80,7 +80,7 @@ TEST_F(LoadTest, ValuesThatAreSizesAreNames) {
 }
 
 TEST_F(LoadTest, CompilesForValuesThatDecideMore) {
-  ModelBuilder builder;
+  OnnxModelBuilder builder;
   builder.input("x", "f32[2, n]");
   builder.input("axes", "i64[1]");
   builder.node("ReduceSum", {"x", "axes"}, {"y"}, {attribute("keepdims", int64_t{0})});

@@ -20,8 +20,8 @@ std::string refusal(const std::string& bytes, const fs::path& folder = {}) {
   return error_text([&] { import_onnx_bytes(bytes, folder); });
 }
 
-ModelBuilder relu() {
-  ModelBuilder model;
+OnnxModelBuilder relu() {
+  OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.node("Relu", {"x"}, {"y"});
   model.output("y");
@@ -29,7 +29,7 @@ ModelBuilder relu() {
 }
 
 TEST(OnnxMalformed, EveryTruncation) {
-  ModelBuilder model = relu();
+  OnnxModelBuilder model = relu();
   model.constant("w", Array(f32, {4}));
   const std::string bytes = model.bytes();
   ASSERT_EQ(refusal(bytes), "no error");
@@ -46,7 +46,7 @@ TEST(OnnxMalformed, OtherFiles) {
 }
 
 TEST(OnnxMalformed, HugeSizes) {
-  ModelBuilder model = relu();
+  OnnxModelBuilder model = relu();
   auto& tensor = *model.model().mutable_graph()->add_initializer();
   tensor.set_name("w");
   tensor.set_data_type(proto::TensorProto::FLOAT);
@@ -62,7 +62,7 @@ TEST(OnnxMalformed, HugeSizes) {
 }
 
 TEST(OnnxMalformed, HugeResultsAreNotMade) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.constant("shape", Array::from<int64_t>({3}, {1 << 30, 1 << 30, 1 << 10}));
   model.node("ConstantOfShape", {"shape"}, {"zeros"});
   model.node("ReduceSum", {"zeros"}, {"sum"});
@@ -72,7 +72,7 @@ TEST(OnnxMalformed, HugeResultsAreNotMade) {
 }
 
 TEST(OnnxMalformed, Cycles) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.node("Relu", {"b"}, {"a"});
   model.node("Relu", {"a"}, {"b"});
   model.output("a");
@@ -80,7 +80,7 @@ TEST(OnnxMalformed, Cycles) {
 }
 
 TEST(OnnxMalformed, NamesThatAreDefinedTwice) {
-  ModelBuilder model = relu();
+  OnnxModelBuilder model = relu();
   model.node("Exp", {"x"}, {"y"});
   EXPECT_EQ(refusal(model.bytes()), "`y` is defined twice\n  at node \"Exp -> y\" (Exp)");
 }
@@ -95,13 +95,13 @@ TEST(OnnxMalformed, DeepBodies) {
     GraphBuilder(outer).output("y");
     body = std::move(outer);
   }
-  ModelBuilder model;
+  OnnxModelBuilder model;
   *model.model().mutable_graph() = body;
   EXPECT_EQ(refusal(model.bytes()),
             "not an ONNX model: its bytes end too early, nest too deeply or are something else");
 }
 
-proto::FunctionProto& add_function(ModelBuilder& model, const std::string& name) {
+proto::FunctionProto& add_function(OnnxModelBuilder& model, const std::string& name) {
   auto& function = *model.model().add_functions();
   function.set_name(name);
   function.set_domain("local");
@@ -111,7 +111,7 @@ proto::FunctionProto& add_function(ModelBuilder& model, const std::string& name)
 }
 
 TEST(OnnxMalformed, FunctionsThatCallThemselves) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.opset("local", 1);
   proto::GraphProto body;
   GraphBuilder(body).node("F", {"x"}, {"y"}, {}, "local");
@@ -123,7 +123,7 @@ TEST(OnnxMalformed, FunctionsThatCallThemselves) {
 }
 
 TEST(OnnxMalformed, FunctionsThatDoubleEachTime) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.opset("local", 1);
   for (int i = 0; i < 40; ++i) {
     proto::GraphProto body;
@@ -140,27 +140,27 @@ TEST(OnnxMalformed, FunctionsThatDoubleEachTime) {
 }
 
 TEST(OnnxMalformed, WrongTypes) {
-  ModelBuilder strings;
+  OnnxModelBuilder strings;
   strings.input("x", "f32[n]").mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::STRING);
   strings.node("Identity", {"x"}, {"y"});
   strings.output("y");
   EXPECT_EQ(refusal(strings.bytes()), "elements of STRING are not supported");
 
-  ModelBuilder mixed;
+  OnnxModelBuilder mixed;
   mixed.input("x", "f32[n]");
   mixed.input("i", "i64[n]");
   mixed.node("Add", {"x", "i"}, {"y"});
   mixed.output("y");
   EXPECT_NE(refusal(mixed.bytes()).find("operands are f32 and i64"), std::string::npos);
 
-  ModelBuilder attributes;
+  OnnxModelBuilder attributes;
   attributes.input("x", "f32[n]");
   attributes.node("Softmax", {"x"}, {"y"}, {attribute("axis", std::string("one"))});
   attributes.output("y");
   EXPECT_EQ(refusal(attributes.bytes()),
             "attribute `axis` is STRING, must be INT\n  at node \"Softmax -> y\" (Softmax)");
 
-  ModelBuilder unknown;
+  OnnxModelBuilder unknown;
   auto& tensor = *unknown.model().mutable_graph()->add_initializer();
   tensor.set_name("w");
   tensor.set_data_type(99);
@@ -170,7 +170,7 @@ TEST(OnnxMalformed, WrongTypes) {
 }
 
 TEST(OnnxMalformed, ShapesThatAnOperatorDoesNotTake) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[58, 2]");
   model.node("Det", {"x"}, {"y"});
   model.output("y");
@@ -181,7 +181,7 @@ TEST(OnnxMalformed, ShapesThatAnOperatorDoesNotTake) {
 
 TEST(OnnxMalformed, ListsThatDoNotFit) {
   for (const std::string type : {"MaxPool", "AveragePool", "MaxUnpool"}) {
-    ModelBuilder model;
+    OnnxModelBuilder model;
     model.input("x", "f32[1, 1, 4, 4]");
     model.input("i", "i64[1, 1, 4, 4]");
     model.node(type, type == "MaxUnpool" ? std::vector<std::string>{"x", "i"} : std::vector<std::string>{"x"}, {"y"},
@@ -195,7 +195,7 @@ TEST(OnnxMalformed, ListsThatDoNotFit) {
 
 TEST(OnnxMalformed, KernelsOfOtherSizesThanTheWeights) {
   for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{{3, 2}, {2}, {2, 2, 2}}) {
-    ModelBuilder model;
+    OnnxModelBuilder model;
     model.input("x", "f32[1, 1, 8, 8]");
     model.constant("w", Array(f32, {1, 1, 2, 2}));
     model.node("Conv", {"x", "w"}, {"y"}, {attribute("kernel_shape", sizes)});
@@ -207,12 +207,12 @@ TEST(OnnxMalformed, KernelsOfOtherSizesThanTheWeights) {
 }
 
 TEST(OnnxMalformed, SplitsIntoAnotherNumberOfParts) {
-  ModelBuilder model(18);
+  OnnxModelBuilder model(18);
   model.input("x", "f32[6]");
   model.node("Split", {"x"}, {"a", "b"}, {attribute("num_outputs", int64_t{3})});
   model.output("a");
   EXPECT_EQ(refusal(model.bytes()), "num_outputs is 3, but the node has 2 outputs\n  at node \"Split -> a\" (Split)");
-  ModelBuilder by_sizes;
+  OnnxModelBuilder by_sizes;
   by_sizes.input("x", "f32[6]");
   by_sizes.constant("sizes", Array::from<int64_t>({3}, {1, 2, 3}));
   by_sizes.node("Split", {"x", "sizes"}, {"a", "b"});
@@ -221,7 +221,7 @@ TEST(OnnxMalformed, SplitsIntoAnotherNumberOfParts) {
 }
 
 TEST(OnnxMalformed, SizesBeyond64BitsNameTheNode) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.constant("huge", Array::from<int64_t>({1}, {int64_t{1} << 62}));
   model.node("Tile", {"x", "huge"}, {"a"});
@@ -236,17 +236,17 @@ TEST(OnnxMalformed, SizesBeyond64BitsNameTheNode) {
 }
 
 TEST(OnnxMalformed, MissingParts) {
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.node("Add", {"x"}, {"y"});
   model.output("y");
   EXPECT_NE(refusal(model.bytes()).find("takes 2 operands, not 1"), std::string::npos);
 
-  ModelBuilder none;
+  OnnxModelBuilder none;
   none.input("x", "f32[n]");
   EXPECT_EQ(refusal(none.bytes()), "the model has no outputs");
 
-  ModelBuilder unshaped;
+  OnnxModelBuilder unshaped;
   unshaped.input("x", "f32[n]").mutable_type()->mutable_tensor_type()->clear_shape();
   unshaped.node("Relu", {"x"}, {"y"});
   unshaped.output("y");
@@ -270,7 +270,7 @@ class OnnxExternal : public testing::Test {
 
   std::string import_with(const std::string& location, const std::string& offset = "0",
                           const std::string& length = "16") const {
-    ModelBuilder model = relu();
+    OnnxModelBuilder model = relu();
     auto& tensor = *model.model().mutable_graph()->add_initializer();
     tensor.set_name("w");
     tensor.set_data_type(proto::TensorProto::FLOAT);

@@ -45,7 +45,7 @@ class OneNode {
   }
 
  private:
-  ModelBuilder model_;
+  OnnxModelBuilder model_;
   std::string type_;
   std::vector<proto::AttributeProto> attributes_;
   size_t results_;
@@ -91,7 +91,7 @@ TEST_F(OnnxMicrosoft, SkipNormGivesTheSumToo) {
   const Array gamma = random({4});
   const Array beta = random({4});
   const Array bias = random({4});
-  ModelBuilder model;
+  OnnxModelBuilder model;
   model.opset(kDomain, 1);
   const std::vector<std::pair<std::string, Array>> inputs = {
       {"x", x}, {"skip", skip}, {"gamma", gamma}, {"beta", beta}, {"bias", bias}};

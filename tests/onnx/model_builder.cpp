@@ -102,16 +102,16 @@ proto::NodeProto& GraphBuilder::node(const std::string& type, const std::vector<
   return result;
 }
 
-ModelBuilder::ModelBuilder(std::shared_ptr<proto::ModelProto> model)
+OnnxModelBuilder::OnnxModelBuilder(std::shared_ptr<proto::ModelProto> model)
     : GraphBuilder(*model->mutable_graph()), model_(std::move(model)) {}
 
-ModelBuilder::ModelBuilder(int opset) : ModelBuilder(std::make_shared<proto::ModelProto>()) {
+OnnxModelBuilder::OnnxModelBuilder(int opset) : OnnxModelBuilder(std::make_shared<proto::ModelProto>()) {
   model_->set_ir_version(8);
   set_opset(*model_, "", opset);
 }
 
-void ModelBuilder::opset(const std::string& domain, int version) { set_opset(*model_, domain, version); }
+void OnnxModelBuilder::opset(const std::string& domain, int version) { set_opset(*model_, domain, version); }
 
-std::string ModelBuilder::bytes() const { return model_->SerializeAsString(); }
+std::string OnnxModelBuilder::bytes() const { return model_->SerializeAsString(); }
 
 }  // namespace tenon

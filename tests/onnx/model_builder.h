@@ -37,16 +37,16 @@ class GraphBuilder {
 };
 
 /// A model of one opset, with its graph to be filled in.
-class ModelBuilder : public GraphBuilder {
+class OnnxModelBuilder : public GraphBuilder {
  public:
-  explicit ModelBuilder(int opset = 17);
+  explicit OnnxModelBuilder(int opset = 17);
 
   proto::ModelProto& model() { return *model_; }
   void opset(const std::string& domain, int version);
   std::string bytes() const;
 
  private:
-  explicit ModelBuilder(std::shared_ptr<proto::ModelProto> model);
+  explicit OnnxModelBuilder(std::shared_ptr<proto::ModelProto> model);
   std::shared_ptr<proto::ModelProto> model_;
 };
 

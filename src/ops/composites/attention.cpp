@@ -101,7 +101,7 @@ Value weights_of(const Value& scores) {
 }  // namespace
 
 Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options) {
-  const std::vector<Part> parts{{"q", q}, {"k", k}, {"v", v}, {"mask", options.mask}};
+  const std::vector<NamedPart> parts{{"q", q}, {"k", k}, {"v", v}, {"mask", options.mask}};
   return composite_of("attention", parts, [&](const Parts& in) {
     check_operands(in[0], in[1], in[2]);
     const Axis& kv_heads = k.shape().axis(-3);

@@ -24,12 +24,12 @@ auto build_body(std::string_view name, const Parts& stand_ins, const std::vector
 
 }  // namespace
 
-std::vector<Value> composites_of(std::string_view name, const std::vector<Part>& parts,
+std::vector<Value> composites_of(std::string_view name, const std::vector<NamedPart>& parts,
                                  const std::function<std::vector<Output>(const Parts&)>& build) {
   Parts stand_ins;
   std::vector<Value> parameters;
   std::vector<Value> operands;
-  for (const Part& part : parts) {
+  for (const NamedPart& part : parts) {
     stand_ins.push_back(part.value ? input(std::string(part.name), part.value.shape()) : Value());
     if (part.value) {
       parameters.push_back(stand_ins.back());
@@ -40,7 +40,7 @@ std::vector<Value> composites_of(std::string_view name, const std::vector<Part>&
   return call(Graph(std::string(name), parameters, std::move(outputs)), operands);
 }
 
-Value composite_of(std::string_view name, const std::vector<Part>& parts,
+Value composite_of(std::string_view name, const std::vector<NamedPart>& parts,
                    const std::function<Value(const Parts&)>& build) {
   return composites_of(name, parts, [&](const Parts& v) -> std::vector<Output> { return {{"y", build(v)}}; }).front();
 }
@@ -61,7 +61,7 @@ std::vector<Value> composites(std::string name, const std::vector<Value>& operan
     }
     names.push_back(fmt::format("x{}", i));
   }
-  std::vector<Part> parts;
+  std::vector<NamedPart> parts;
   for (size_t i = 0; i < operands.size(); ++i) {
     parts.push_back({names[i], operands[i]});
   }

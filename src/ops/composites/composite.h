@@ -11,7 +11,7 @@
 namespace tenon {
 
 /// An operand, and what the body and errors call it. An empty value is an optional operand that is not there.
-struct Part {
+struct NamedPart {
   std::string_view name;
   Value value;
 };
@@ -20,10 +20,10 @@ struct Part {
 using Parts = std::vector<Value>;
 
 /// A call of the body that `build` makes. Errors name the composite and its parts.
-Value composite_of(std::string_view name, const std::vector<Part>& parts,
+Value composite_of(std::string_view name, const std::vector<NamedPart>& parts,
                    const std::function<Value(const Parts&)>& build);
 /// The same with several results, in the order of the outputs.
-std::vector<Value> composites_of(std::string_view name, const std::vector<Part>& parts,
+std::vector<Value> composites_of(std::string_view name, const std::vector<NamedPart>& parts,
                                  const std::function<std::vector<Output>(const Parts&)>& build);
 
 /// In the dtype that arithmetic is done in, so that a composite on half types rounds once, at its end.

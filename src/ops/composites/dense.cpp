@@ -42,7 +42,7 @@ Value activate(const Value& x, std::string_view activation) {
 
 Value gated(std::string_view name, std::string_view activation, const Value& x, const Value& w_gate, const Value& w_up,
             const Value& w_down) {
-  const std::vector<Part> parts{{"x", x}, {"w_gate", w_gate}, {"w_up", w_up}, {"w_down", w_down}};
+  const std::vector<NamedPart> parts{{"x", x}, {"w_gate", w_gate}, {"w_up", w_up}, {"w_down", w_down}};
   return composite_of(name, parts, [&](const Parts& in) {
     const Value hidden = activate(project(in[0], in[1], {}), activation) * project(in[0], in[2], {});
     return cast(project(cast(hidden, x.dtype()), in[3], {}), x.dtype());

@@ -44,10 +44,10 @@ void check_counts(const std::vector<Value>& w, const std::vector<Value>& bias) {
   }
 }
 
-std::vector<Part> weight_parts(const std::vector<Value>& w, const std::vector<Value>& bias) {
+std::vector<NamedPart> weight_parts(const std::vector<Value>& w, const std::vector<Value>& bias) {
   static constexpr std::string_view kWeights[] = {"w_q", "w_k", "w_v"};
   static constexpr std::string_view kBiases[] = {"bias_q", "bias_k", "bias_v"};
-  std::vector<Part> parts;
+  std::vector<NamedPart> parts;
   for (size_t i = 0; i < 3; ++i) {
     parts.push_back({w.size() == 1 ? "w" : kWeights[i], i < w.size() ? w[i] : Value()});
   }
@@ -79,7 +79,7 @@ Qkv project_heads(const Parts& in, int64_t heads, int64_t kv_heads) {
 
 Qkv qkv_dense(const Value& x, const std::vector<Value>& w, const std::vector<Value>& bias, int64_t heads,
               int64_t kv_heads) {
-  std::vector<Part> parts = weight_parts(w, bias);
+  std::vector<NamedPart> parts = weight_parts(w, bias);
   parts.insert(parts.begin(), {"x", x});
   const std::vector<Value> results = composites_of("qkv_dense", parts, [&](const Parts& in) -> std::vector<Output> {
     check_counts(w, bias);

@@ -110,7 +110,7 @@ class LabelLoss {
 
 Value label_loss(std::string_view name, std::string_view x_name, const Value& x, const Value& labels,
                  const LabelOptions& options, const std::function<Value(const Value&)>& log_probabilities) {
-  const std::vector<Part> parts{{x_name, x}, {"labels", labels}, {"weight", options.weight}};
+  const std::vector<NamedPart> parts{{x_name, x}, {"labels", labels}, {"weight", options.weight}};
   return composite_of(name, parts, [&](const Parts& in) {
     require_float(in[0], x_name);
     if (!in[1]) {

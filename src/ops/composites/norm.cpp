@@ -104,7 +104,8 @@ Value instance_norm(const Value& x, const Value& scale, const Value& bias, doubl
 
 Value batch_norm(const Value& x, const Value& scale, const Value& bias, const Value& mean, const Value& variance,
                  double epsilon, int axis) {
-  const std::vector<Part> parts{{"x", x}, {"scale", scale}, {"bias", bias}, {"mean", mean}, {"variance", variance}};
+  const std::vector<NamedPart> parts{
+      {"x", x}, {"scale", scale}, {"bias", bias}, {"mean", mean}, {"variance", variance}};
   return composite_of("batch_norm", parts, [&](const Parts& in) {
     require_float(in[0], "x");
     require_float(in[3], "mean");
@@ -119,11 +120,11 @@ Value batch_norm(const Value& x, const Value& scale, const Value& bias, const Va
 
 BatchNorm batch_norm_training(const Value& x, const Value& scale, const Value& bias, const Value& running_mean,
                               const Value& running_variance, double momentum, double epsilon, int axis) {
-  const std::vector<Part> parts{{"x", x},
-                                {"scale", scale},
-                                {"bias", bias},
-                                {"running_mean", running_mean},
-                                {"running_variance", running_variance}};
+  const std::vector<NamedPart> parts{{"x", x},
+                                     {"scale", scale},
+                                     {"bias", bias},
+                                     {"running_mean", running_mean},
+                                     {"running_variance", running_variance}};
   const std::vector<Value> results =
       composites_of("batch_norm_training", parts, [&](const Parts& in) -> std::vector<Output> {
         require_float(in[0], "x");

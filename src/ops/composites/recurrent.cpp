@@ -158,9 +158,9 @@ Kind gru_kind(bool linear_before_reset) {
           }};
 }
 
-std::vector<Part> parts_of(const Kind& kind, const Value& x, const RecurrentState& state,
-                           const RecurrentWeights& weights) {
-  std::vector<Part> parts{{"x", x}, {"w", weights.w}, {"r", weights.r}, {"bias", weights.bias}, {"h", state.h}};
+std::vector<NamedPart> parts_of(const Kind& kind, const Value& x, const RecurrentState& state,
+                                const RecurrentWeights& weights) {
+  std::vector<NamedPart> parts{{"x", x}, {"w", weights.w}, {"r", weights.r}, {"bias", weights.bias}, {"h", state.h}};
   if (kind.has_cell_state) {
     parts.push_back({"c", state.c});
   }

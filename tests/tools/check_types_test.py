@@ -1,0 +1,40 @@
+"""tools/check_types.py on small trees: what it accepts, and that it can fail."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/check_types.py"
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run([sys.executable, "-B", SCRIPT, folder], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+class CheckTypes(unittest.TestCase):
+    def test_two_types_of_one_name(self):
+        status, text = check({
+            "src/a/part.h": "namespace tenon {\n\nstruct Part {\n  int x;\n};\n\n}  // namespace tenon\n",
+            "src/b/part.h": "namespace tenon {\nclass Part : public Base {\n};\n}  // namespace tenon\n",
+        })
+        self.assertEqual(status, 1)
+        self.assertEqual(text, "src/b/part.h:2: tenon::Part is another type already, in src/a/part.h:3: rename one\n")
+
+    def test_other_namespaces_and_parts_of_types(self):
+        status, text = check({
+            "src/a.h": "namespace tenon {\nstruct Part {\n};\nstruct Part;\n}  // namespace tenon\n",
+            "src/a.cpp": "namespace tenon {\nnamespace {\nstruct Part {\n};\n}  // namespace\nstruct Part::Inner {\n};\n}  // namespace tenon\n",
+            "src/b.h": "namespace tenon::loops {\nstruct Part {\n};\n}  // namespace tenon::loops\n",
+        })
+        self.assertEqual((status, text), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
