@@ -2,6 +2,7 @@
 #include "schedule/reduction_phases.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/fail.h"
 #include "schedule/refusal.h"
@@ -34,9 +35,12 @@ size_t ReductionPhases::reduce(AxisSet level) {
     std::vector<size_t> rest = ready;
     while (!rest.empty()) {
       const AxisSet axes = draft_.reductions[rest.front()].axes;
+      const int counter = counters_.at(rest.front());
       std::vector<size_t> together;
-      std::erase_if(rest, [&](size_t r) { return draft_.reductions[r].axes == axes && (together.push_back(r), true); });
-      reduce_partially(together, axes);
+      std::erase_if(rest, [&](size_t r) {
+        return draft_.reductions[r].axes == axes && counters_.at(r) == counter && (together.push_back(r), true);
+      });
+      reduce_partially(together, axes, counter);
     }
     combine(ready);
   }
@@ -121,62 +125,81 @@ size_t ReductionPhases::add_streamed(std::vector<size_t>& ready) {
   return count;
 }
 
-/// The outermost loop that holds all others.
+/// The loops of a reduction that hold all others: none of the reductions that run in every iteration of it runs over
+/// them.
+AxisSet ReductionPhases::loops_around(AxisSet axes) const {
+  AxisSet around = axes;
+  for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+    const AxisSet level = draft_.reductions[i].level;
+    if (!done_[i] && level != level_ && (level & axes) != 0) {
+      around &= level;
+    }
+  }
+  return around;
+}
+
+/// How many elements some loops have together. A tile and the loop that counts it have those of all tiles.
+Extent ReductionPhases::elements_of(AxisSet loops) const {
+  Extent elements = 1;
+  AxisSet counted = 0;
+  for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+    const int counter = draft_.axis(axis).tile_of;
+    if (contains(loops, axis) && counter >= 0 && contains(loops, counter)) {
+      elements *= draft_.axis(axis).total;
+      counted |= axis_bit(axis) | axis_bit(counter);
+    }
+  }
+  for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+    if (contains(loops & ~counted, axis)) {
+      elements *= draft_.axis(axis).extent;
+    }
+  }
+  return elements;
+}
+
 void ReductionPhases::tile(AxisSet level) {
   level_ = level;
-  const std::vector<size_t> all = waiting();
+  std::vector<size_t> all = waiting();
   const bool streams = std::ranges::any_of(all, [&](size_t r) { return streamed_form(draft_, r).has_value(); });
-  const int64_t chunk = streams ? kStreamedChunk : kChunk;
+  // Those over most loops first: a matrix is cut along its rows, whatever a vector beside it is cut along.
+  std::ranges::stable_sort(all, std::ranges::greater{},
+                           [&](size_t r) { return std::popcount(draft_.reductions[r].axes); });
   for (const size_t r : all) {
-    const AxisSet axes = draft_.reductions[r].axes;
-    const bool is_tiled = std::ranges::any_of(tile_counters_, [&](int t) { return contains(axes, t); });
-    if (is_tiled) {
-      continue;
+    if (!counters_.contains(r)) {
+      counters_[r] = tile_reduction(draft_.reductions[r].axes, streams ? kStreamedChunk : kChunk);
     }
-    // The loops inside: other loops of this reduction, and reductions that run in every iteration of it.
-    int chosen = -1;
-    AxisSet around = axes;
-    AxisSet loops = axes;
-    for (size_t i = 0; i < draft_.reductions.size(); ++i) {
-      const DraftReduction& inner = draft_.reductions[i];
-      if (!done_[i] && inner.level != level_ && (inner.level & axes) != 0) {
-        around &= inner.level;
-      }
-    }
-    for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
-      if (contains(around, axis) && (chosen < 0 || draft_.axis(chosen).vectorized)) {
-        chosen = axis;
-      }
-      if (contains(level_, axis) && draft_.axis(axis).vectorized) {
-        loops |= axis_bit(axis);  // lanes side by side, each with a row of its own
-      }
-    }
-    if (chosen < 0) {
-      throw Refusal{"its reductions run over different axes", {}};
-    }
-    Extent inside = 1;
-    for (size_t i = 0; i < draft_.reductions.size(); ++i) {
-      if (!done_[i] && contains(draft_.reductions[i].level, chosen)) {
-        loops |= draft_.reductions[i].axes;
-      }
-    }
-    for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
-      if (contains(loops, axis) && axis != chosen) {
-        inside *= draft_.axis(axis).extent;
-      }
-    }
-    const Extent size = inside == Extent(1) ? Extent(chunk) : max(1, floordiv(chunk, max(1, inside)));
-    tile_counters_.push_back(tile_axis(draft_, chosen, size));
   }
 }
 
-int ReductionPhases::tile_counter(AxisSet axes) const {
-  for (const int counter : tile_counters_) {
-    if (contains(axes, counter)) {
-      return counter;
+/// Cut the outermost loop that holds all others, unless one that does is cut already. Gives the loop that counts tiles.
+int ReductionPhases::tile_reduction(AxisSet axes, int64_t chunk) {
+  const AxisSet around = loops_around(axes);
+  const auto cut = std::ranges::find_if(tile_counters_, [&](int counter) { return contains(around, counter); });
+  if (cut != tile_counters_.end()) {
+    return *cut;
+  }
+  int chosen = -1;
+  AxisSet loops = axes;
+  for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+    if (contains(around, axis) && (chosen < 0 || draft_.axis(chosen).vectorized)) {
+      chosen = axis;
+    }
+    if (contains(level_, axis) && draft_.axis(axis).vectorized) {
+      loops |= axis_bit(axis);  // lanes side by side, each with a row of its own
     }
   }
-  TENON_CHECK(false);
+  if (chosen < 0) {
+    throw Refusal{"its reductions run over different axes", {}};
+  }
+  for (size_t i = 0; i < draft_.reductions.size(); ++i) {
+    if (!done_[i] && contains(draft_.reductions[i].level, chosen)) {
+      loops |= draft_.reductions[i].axes;
+    }
+  }
+  const Extent inside = elements_of(loops & ~axis_bit(chosen));
+  const Extent size = inside == Extent(1) ? Extent(chunk) : max(1, floordiv(chunk, max(1, inside)));
+  tile_counters_.push_back(tile_axis(draft_, chosen, size));
+  return tile_counters_.back();
 }
 
 int ReductionPhases::new_buffer(Dtype dtype, const Extent& elements) {
@@ -200,31 +223,28 @@ int ReductionPhases::add_reduction(const loops::Accumulator& accumulator, AxisSe
 
 /// How many elements of `axes` a tile of `counter` has: an i64.
 int ReductionPhases::tile_elements(int counter, AxisSet axes) {
-  Extent others = 1;
+  AxisSet whole = axes & ~axis_bit(counter);
   int elements = -1;
   for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
     const loops::Axis& a = draft_.axis(axis);
-    if (!contains(axes, axis) || axis == counter) {
+    if (!contains(axes, axis) || a.tile_of != counter) {
       continue;
     }
-    if (a.tile_of != counter) {
-      others *= a.extent;
-      continue;
-    }
+    whole &= ~axis_bit(axis);
     loops::Affine left = scale(affine_axis(counter), -a.extent);
     left.base = a.total;
     elements = draft_.values.compute(Prim::min, Dtype::i64,
                                      {draft_.values.position(left), draft_.values.position(affine_constant(a.extent))});
   }
   TENON_CHECK(elements >= 0, "axis {} counts no tiles", counter);
+  const Extent others = elements_of(whole);
   return others == Extent(1) ? elements
                              : draft_.values.compute(Prim::mul, Dtype::i64,
                                                      {elements, draft_.values.position(affine_constant(others))});
 }
 
 /// A phase that reduces every tile on its own, and runs the stores that fit into its loops.
-void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, AxisSet axes) {
-  const int counter = tile_counter(axes);
+void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, AxisSet axes, int counter) {
   const AxisSet tile = level_ | axis_bit(counter);
   const AxisSet inside = axes & ~axis_bit(counter);
   const DensePlace place = tree_.dense(tile);

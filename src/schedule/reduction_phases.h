@@ -42,12 +42,14 @@ class ReductionPhases {
   bool waits(int value) const;
   std::vector<size_t> ready_reductions() const;
   size_t add_streamed(std::vector<size_t>& ready);
-  int tile_counter(AxisSet axes) const;
+  AxisSet loops_around(AxisSet axes) const;
+  Extent elements_of(AxisSet loops) const;
+  int tile_reduction(AxisSet axes, int64_t chunk);
   int tile_elements(int counter, AxisSet axes);
   int new_buffer(Dtype dtype, const Extent& elements);
   size_t add_store(int buffer, const loops::Affine& at, int value, AxisSet axes);
   int add_reduction(const loops::Accumulator& accumulator, AxisSet axes, AxisSet level);
-  void reduce_partially(const std::vector<size_t>& reductions, AxisSet axes);
+  void reduce_partially(const std::vector<size_t>& reductions, AxisSet axes, int counter);
   void combine(const std::vector<size_t>& reductions);
 
   Draft& draft_;
@@ -56,6 +58,7 @@ class ReductionPhases {
   std::vector<size_t> pending_;  // stores to do
   std::vector<bool> done_;       // of each reduction
   std::vector<int> tile_counters_;
+  std::unordered_map<size_t, int> counters_;  // the loop that counts the tiles of each reduction
   std::unordered_map<size_t, Partial> partials_;
   std::unordered_map<size_t, StreamedForm> streamed_;
   std::vector<std::pair<size_t, size_t>> finals_;  // store of a combined result, its reduction

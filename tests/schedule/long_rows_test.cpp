@@ -74,5 +74,20 @@ TEST(RowsOfAll, AVarianceOfAllReadsItsInputOnce) {
   EXPECT_EQ(kernel.phases.size(), 2u);
 }
 
+// Else few columns would make a tall matrix the work of one thread.
+TEST(RowsOfAll, AMatrixIsCutAlongItsRowsWhateverAVectorBesideItIsCutAlong) {
+  const Program program =
+      program_of({"sums", "a: f32[row, col], c: f32[col]", "y = add(reduce_sum(c), reduce_sum(a)); y1 = softmax(a)"});
+  ASSERT_EQ(program.steps.size(), 1u);
+  const loops::Kernel& kernel = program.kernels.at(0);
+  std::vector<std::string> grids;
+  for (const loops::Phase& phase : kernel.phases) {
+    for (const int axis : phase.grid) {
+      grids.push_back(kernel.axes[static_cast<size_t>(axis)].name);
+    }
+  }
+  EXPECT_EQ(grids, (std::vector<std::string>{"i1_tile", "i0_tile"})) << to_string(kernel);
+}
+
 }  // namespace
 }  // namespace tenon
