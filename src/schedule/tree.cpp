@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/fail.h"
+#include "schedule/refusal.h"
 
 namespace tenon {
 
@@ -41,8 +42,9 @@ void TreeBuilder::define(int value) {
   for (const int operand : operands) {
     define(operand);
   }
-  TENON_CHECK(!std::holds_alternative<loops::Result>(draft_.value(value).what), "{}: v{} is used before its loop",
-              draft_.kernel.name, value);
+  if (std::holds_alternative<loops::Result>(draft_.value(value).what)) {
+    throw Refusal{"one of its results would be used before it is there", {}};
+  }
   const AxisSet axes = draft_.values.axes(value);
   for (size_t i = 0; i < open_.size(); ++i) {
     Scope& scope = open_[i];

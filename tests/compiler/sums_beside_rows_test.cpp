@@ -9,6 +9,7 @@
 #include "support/equivalence.h"
 #include "support/small_graph.h"
 #include "tenon/autodiff.h"
+#include "tenon/indexing.h"
 #include "tenon/losses.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
@@ -139,6 +140,14 @@ TEST(RegularisedLoss, OfScoresMatchesEveryWay) {
 
 TEST(RegularisedLoss, OfALayerMatchesEveryWay) {
   EXPECT_TRUE(matches_every_way(regularised(true), with_labels(all_sizes({0, 1, 3, 17, 70}))));
+}
+
+/// A softmax of what rows leave, given twice: what does not go into one kernel goes into several.
+TEST(SumsOfRows, ASoftmaxOfSumsInTwoPlaces) {
+  const Value x = input("x", shape(f32, "batch", 3));
+  const Value sums = logsumexp(sin(min(sort(x, 0), x)), {0});
+  const Value y = log_softmax(sums, 0);
+  EXPECT_TRUE(matches_every_way(Graph({x}, {{"joined", concat({sums, sums, y}, 0)}, {"y", y}}), {.bindings = 6}));
 }
 
 }  // namespace
