@@ -22,11 +22,13 @@ using namespace tenon;  // NOLINT: the graphs read like the documentation
 constexpr int kRounds = 11;
 constexpr double kFlopsOfARound = 2e7;
 
-double now(int threads) {
+double read_clock(clockid_t clock) {
   timespec time{};
-  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
+
+double now(int threads) { return read_clock(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC); }
 
 double seconds_of(int threads, int times, const auto& run) {
   const double begin = now(threads);
@@ -36,11 +38,27 @@ double seconds_of(int threads, int times, const auto& run) {
   return (now(threads) - begin) / times;
 }
 
-/// Threads that have nothing more to do spin for a while, which is the time of whoever comes next.
+/// Threads that have nothing more to do spin for a while, OpenBLAS's for a tenth of a second, on a core that belongs to
+/// whoever comes next: wait until none does.
 void settle(int threads) {
-  if (threads > 1) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  constexpr std::chrono::milliseconds kPeriod(10);
+  constexpr int kMostPeriods = 200;
+  constexpr double kIdle = 5e-4;  // seconds of a period that looking at the clock may take
+  if (threads == 1) return;
+  double before = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+  for (int i = 0; i < kMostPeriods; ++i) {
+    std::this_thread::sleep_for(kPeriod);
+    const double used = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    if (used - before < kIdle) return;
+    before = used;
   }
+}
+
+/// After whatever the other side left behind: its threads have to end, ours or theirs to wake up again.
+double settled_seconds_of(int threads, int times, const auto& run) {
+  settle(threads);
+  if (threads > 1) run();
+  return seconds_of(threads, times, run);
 }
 
 double median(std::vector<double> values) {
@@ -183,10 +201,8 @@ class Benchmark {
     std::vector<double> time;
     std::vector<double> ratio;
     for (int round = -1; round < kRounds; ++round) {
-      settle(threads);
-      const double t = seconds_of(threads, repeats(shape.flops()), [&] { ours.run(); });
-      settle(threads);
-      const double o = blas_ == nullptr ? t : seconds_of(threads, repeats(shape.flops()), their_run);
+      const double t = settled_seconds_of(threads, repeats(shape.flops()), [&] { ours.run(); });
+      const double o = blas_ == nullptr ? t : settled_seconds_of(threads, repeats(shape.flops()), their_run);
       if (round < 0) continue;  // memory and caches are new
       time.push_back(t);
       ratio.push_back(o / t);
