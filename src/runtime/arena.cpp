@@ -13,8 +13,6 @@ constexpr int64_t kLargest = std::numeric_limits<int64_t>::max() / 4;
 /// An order is good enough when it wastes no more than one part in so many.
 constexpr int64_t kWaste = 64;
 
-int64_t aligned(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
-
 struct Placed {
   int64_t begin = 0;
   int64_t end = 0;

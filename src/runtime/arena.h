@@ -8,6 +8,9 @@ namespace tenon::runtime {
 
 inline constexpr int64_t kArenaAlignment = 64;
 
+/// The next offset that is aligned, from so many bytes on.
+constexpr int64_t aligned(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+
 /// Memory that is in use from time `first` to time `last`, both included.
 struct Block {
   int64_t bytes = 0;

@@ -11,28 +11,14 @@
 namespace tenon::runtime {
 namespace {
 
-int64_t aligned(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
-
 int64_t bytes_of(const Plan& plan, const Specialization& s, int slot) {
   return s.bytes(plan.slots[static_cast<size_t>(slot)]);
-}
-
-/// Whether an output is all of its buffer, in row-major order.
-bool is_whole(const Plan& plan, const Specialization& s, const OutputPlan& output) {
-  int64_t expected = 1;
-  for (size_t i = output.dims.size(); i-- > 0;) {
-    if (s.value(output.dims[i]) != 1 && s.value(output.strides[i]) != expected) {
-      return false;
-    }
-    expected *= s.value(output.dims[i]);
-  }
-  return s.value(output.offset) == 0 && expected == s.value(plan.slots[static_cast<size_t>(output.slot)].elements);
 }
 
 /// The body gives the value that it was given as input `i`.
 bool is_input(const Plan& plan, const Specialization& s, const OutputPlan& output, size_t i) {
   const Slot& slot = plan.slots[static_cast<size_t>(output.slot)];
-  return slot.memory == Memory::input && slot.source == static_cast<int>(i) && is_whole(plan, s, output);
+  return slot.memory == Memory::input && slot.source == static_cast<int>(i) && s.is_whole(plan, output);
 }
 
 /// A body with memory for what it keeps to itself, ready to run again and again.
@@ -95,7 +81,7 @@ class Body {
   void copy(const OutputPlan& output, std::byte* to) const {
     const Slot& slot = context_.plan.slots[static_cast<size_t>(output.slot)];
     std::byte* const from = state_.pointers[static_cast<size_t>(output.slot)];
-    if (is_whole(context_.plan, s_, output)) {
+    if (s_.is_whole(context_.plan, output)) {
       if (const int64_t bytes = s_.bytes(slot); bytes > 0) {
         std::memcpy(to, from, static_cast<size_t>(bytes));
       }

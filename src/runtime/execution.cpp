@@ -127,7 +127,7 @@ bool Execution::is_updated_in_place(size_t slot, const Operand& input) const {
   for (size_t i = 0; i < state_.outputs.size(); ++i) {
     const OutputPlan& output = c_.plan.outputs[i];
     if (output.slot == static_cast<int>(slot) && state_.outputs[i].data == input.data && input.data != nullptr) {
-      return is_whole(output) && input.is_plain() && state_.outputs[i].is_plain();
+      return s_.is_whole(c_.plan, output) && input.is_plain() && state_.outputs[i].is_plain();
     }
   }
   return false;
@@ -141,7 +141,7 @@ std::byte* Execution::provide_output(size_t slot, std::span<Array> donated) {
   }
   if (const int output = c_.plan.slots[slot].output; c_.plan.slots[slot].outputs == 1 && !state_.outputs.empty()) {
     const Operand& given = state_.outputs[static_cast<size_t>(output)];
-    if (is_whole(c_.plan.outputs[static_cast<size_t>(output)]) && given.is_plain() &&
+    if (s_.is_whole(c_.plan, c_.plan.outputs[static_cast<size_t>(output)]) && given.is_plain() &&
         state_.input_ranges.count_overlaps(address_range(given)) == 0) {
       return given.data;
     }
@@ -156,7 +156,7 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
   const auto source = static_cast<size_t>(from.source);
   const Operand& input = state_.inputs[source];
   const auto output = static_cast<size_t>(c_.plan.slots[slot].output);
-  if (!input.is_plain() || input.data == nullptr || !is_whole(c_.plan.outputs[output]) ||
+  if (!input.is_plain() || input.data == nullptr || !s_.is_whole(c_.plan, c_.plan.outputs[output]) ||
       s_.bytes(from) != s_.bytes(c_.plan.slots[slot])) {
     return nullptr;
   }
@@ -172,18 +172,6 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
                  state_.input_ranges.count_overlaps(address_range(wanted)) == 1
              ? wanted.data
              : nullptr;
-}
-
-/// Whether an output is all of its buffer, in row-major order.
-bool Execution::is_whole(const OutputPlan& output) const {
-  int64_t expected = 1;
-  for (size_t i = output.dims.size(); i-- > 0;) {
-    if (s_.value(output.dims[i]) != 1 && s_.value(output.strides[i]) != expected) {
-      return false;
-    }
-    expected *= s_.value(output.dims[i]);
-  }
-  return s_.value(output.offset) == 0 && expected == s_.value(c_.plan.slots[static_cast<size_t>(output.slot)].elements);
 }
 
 /// The array that a slot is, or memory that was made for it.
@@ -202,7 +190,7 @@ Array Execution::base(size_t slot) const {
 Array Execution::array(const OutputPlan& output) const {
   const auto slot = static_cast<size_t>(output.slot);
   const Slot& plan = c_.plan.slots[slot];
-  if (state_.made[slot] && is_whole(output)) {  // what most outputs are
+  if (state_.made[slot] && s_.is_whole(c_.plan, output)) {  // what most outputs are
     return Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot]);
   }
   const bool borrowed = plan.memory == Memory::input && !state_.made[slot] && !state_.arrays[slot] &&
@@ -253,7 +241,7 @@ void Execution::write_outputs() const {
     const OutputPlan& output = c_.plan.outputs[i];
     const Operand& to = state_.outputs[i];
     const auto slot = static_cast<size_t>(output.slot);
-    if (state_.pointers[slot] == to.data && is_whole(output) && to.is_plain()) {
+    if (state_.pointers[slot] == to.data && s_.is_whole(c_.plan, output) && to.is_plain()) {
       continue;  // it is there
     }
     const std::vector<int64_t> strides = s_.values_of(output.strides);

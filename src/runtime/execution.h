@@ -32,7 +32,6 @@ class Execution {
   std::byte* take_state(size_t slot, const Slot& from, std::span<Array> donated);
   bool is_overwritten(const Slot& slot, const Operand& input) const;
   bool is_updated_in_place(size_t slot, const Operand& input) const;
-  bool is_whole(const OutputPlan& output) const;
   Array base(size_t slot) const;
   Array array(const OutputPlan& output) const;
 

@@ -134,7 +134,7 @@ class Layout {
     if (bytes == 0) {
       return;
     }
-    s_.bodies_offset = (s_.memory.arena_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    s_.bodies_offset = aligned(s_.memory.arena_bytes);
     s_.memory.arena_bytes = checked_add(s_.bodies_offset, bytes).value_or(INT64_MAX);
     s_.memory.live_bytes += bytes;
     s_.memory.intermediate_bytes += bytes;

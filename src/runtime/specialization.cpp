@@ -107,6 +107,17 @@ std::vector<int64_t> Specialization::values_of(const std::vector<ExtentId>& ids)
   return result;
 }
 
+bool Specialization::is_whole(const Plan& plan, const OutputPlan& output) const {
+  int64_t expected = 1;
+  for (size_t i = output.dims.size(); i-- > 0;) {
+    if (value(output.dims[i]) != 1 && value(output.strides[i]) != expected) {
+      return false;
+    }
+    expected *= value(output.dims[i]);
+  }
+  return value(output.offset) == 0 && expected == value(plan.slots[static_cast<size_t>(output.slot)].elements);
+}
+
 int64_t Specialization::byte_count() const {
   int64_t total = static_cast<int64_t>(sizeof(Specialization)) + bytes_of(values) + bytes_of(offsets) +
                   bytes_of(sizes) + bytes_of(ranges) + bytes_of(launches) + bytes_of(stages);

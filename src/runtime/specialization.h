@@ -48,6 +48,8 @@ struct Specialization {
   int64_t value(ExtentId id) const { return values[static_cast<size_t>(id)]; }
   std::vector<int64_t> values_of(const std::vector<ExtentId>& ids) const;
   int64_t bytes(const Slot& slot) const { return value(slot.elements) * static_cast<int64_t>(byte_size(slot.dtype)); }
+  /// Whether an output is all of its buffer, in row-major order.
+  bool is_whole(const Plan& plan, const OutputPlan& output) const;
   /// What it takes itself, about.
   int64_t byte_count() const;
 };

@@ -28,6 +28,30 @@ std::vector<int> operands_of(const loops::Value& value) {
   return operands;
 }
 
+std::vector<int> ingredients_of(const Draft& draft, const std::vector<int>& values) {
+  std::vector<bool> seen(draft.kernel.values.size(), false);
+  std::vector<int> found;
+  const auto add = [&](int value) {
+    if (!seen[static_cast<size_t>(value)]) {
+      seen[static_cast<size_t>(value)] = true;
+      found.push_back(value);
+    }
+  };
+  std::ranges::for_each(values, add);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const int value = found[i];
+    if (const DraftReduction* reduction = draft.reduction_of(value)) {
+      const loops::Accumulator& accumulator = draft.accumulator(*reduction);
+      add(accumulator.input);
+      if (accumulator.position >= 0) {
+        add(accumulator.position);
+      }
+    }
+    std::ranges::for_each(operands_of(draft.value(value)), add);
+  }
+  return found;
+}
+
 namespace {
 
 /// Every affine position in the draft.

@@ -37,12 +37,19 @@ struct Draft {
   loops::Accumulator& accumulator(const DraftReduction& r) {
     return kernel.accumulators[static_cast<size_t>(r.accumulator)];
   }
+  const loops::Accumulator& accumulator(const DraftReduction& r) const {
+    return kernel.accumulators[static_cast<size_t>(r.accumulator)];
+  }
   /// The reduction that a value is the result of, or null.
   const DraftReduction* reduction_of(int value) const;
 };
 
 /// The operands of a value, lookups included.
 std::vector<int> operands_of(const loops::Value& value);
+
+/// All that values are computed from, themselves included, each once: through operands, and through reductions into
+/// what they reduce.
+std::vector<int> ingredients_of(const Draft& draft, const std::vector<int>& values);
 
 /// Join loops that always run together over consecutive elements: [batch, seq, 768] of whole arrays is one loop.
 void join_axes(Draft& draft);

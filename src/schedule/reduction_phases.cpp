@@ -47,48 +47,43 @@ size_t ReductionPhases::reduce(AxisSet level) {
   return streamed;
 }
 
+/// Which reductions values are computed from.
+std::vector<bool> ReductionPhases::reductions_in(const std::vector<int>& values) const {
+  std::vector<bool> found(draft_.reductions.size(), false);
+  for (const int value : ingredients_of(draft_, values)) {
+    if (const DraftReduction* reduction = draft_.reduction_of(value)) {
+      found[static_cast<size_t>(reduction - draft_.reductions.data())] = true;
+    }
+  }
+  return found;
+}
+
+/// Which reductions stores to do are computed from.
+std::vector<bool> ReductionPhases::pending_reductions() const {
+  std::vector<int> values;
+  for (const size_t store : pending_) {
+    values.push_back(draft_.stores[store].value);
+  }
+  return reductions_in(values);
+}
+
 /// Reductions of this level that stores or other such reductions wait for.
 std::vector<size_t> ReductionPhases::waiting() const {
+  const std::vector<bool> needed = pending_reductions();
   std::vector<size_t> found;
   for (size_t i = 0; i < draft_.reductions.size(); ++i) {
-    if (draft_.reductions[i].level == level_ && !done_[i] && is_needed(i)) {
+    if (draft_.reductions[i].level == level_ && !done_[i] && needed[i]) {
       found.push_back(i);
     }
   }
   return found;
 }
 
-bool ReductionPhases::is_needed(size_t reduction) const {
-  return std::ranges::any_of(pending_, [&](size_t s) { return needs(draft_.stores[s].value, reduction); });
-}
-
-/// Through other reductions too.
-bool ReductionPhases::needs(int value, size_t reduction) const {
-  std::vector<int> pending{value};
-  std::unordered_set<int> seen;
-  while (!pending.empty()) {
-    const int next = pending.back();
-    pending.pop_back();
-    if (!seen.insert(next).second) {
-      continue;
-    }
-    if (const DraftReduction* r = draft_.reduction_of(next)) {
-      if (static_cast<size_t>(r - draft_.reductions.data()) == reduction) {
-        return true;
-      }
-      pending.push_back(draft_.accumulator(*r).input);
-    }
-    for (const int operand : operands_of(draft_.value(next))) {
-      pending.push_back(operand);
-    }
-  }
-  return false;
-}
-
 /// Whether a value needs a reduction that is not there yet, of this level or of one further out.
 bool ReductionPhases::waits(int value) const {
+  const std::vector<bool> needed = reductions_in({value});
   for (size_t i = 0; i < draft_.reductions.size(); ++i) {
-    if (!done_[i] && is_subset(draft_.reductions[i].level, level_) && needs(value, i)) {
+    if (needed[i] && !done_[i] && is_subset(draft_.reductions[i].level, level_)) {
       return true;
     }
   }
@@ -338,8 +333,9 @@ void ReductionPhases::combine(const std::vector<size_t>& reductions) {
     return fits;
   });
   // What later phases need of these results goes through memory.
+  const std::vector<bool> needed = pending_reductions();
   for (const auto& [store, r] : finals_) {
-    if (std::ranges::any_of(pending_, [&](size_t s) { return needs(draft_.stores[s].value, r); })) {
+    if (needed[r]) {
       stores.push_back(store);
     }
   }

@@ -36,9 +36,9 @@ class ReductionPhases {
     AxisSet axes = 0;  // of the reduction
   };
 
+  std::vector<bool> reductions_in(const std::vector<int>& values) const;
+  std::vector<bool> pending_reductions() const;
   std::vector<size_t> waiting() const;
-  bool is_needed(size_t reduction) const;
-  bool needs(int value, size_t reduction) const;
   bool waits(int value) const;
   std::vector<size_t> ready_reductions() const;
   size_t add_streamed(std::vector<size_t>& ready);

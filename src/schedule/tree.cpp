@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 
 #include "base/fail.h"
 #include "schedule/refusal.h"
@@ -187,26 +186,12 @@ void TreeBuilder::note_repeats(const Nest& nest, AxisSet bound) {
 
 /// Whether a value is computed from the tiles of these products.
 bool TreeBuilder::reads(int value, std::span<const DraftProduct> products) const {
-  std::vector<int> pending{value};
-  std::unordered_set<int> seen;
-  while (!pending.empty()) {
-    const int next = pending.back();
-    pending.pop_back();
-    if (!seen.insert(next).second) {
-      continue;
-    }
-    if (const auto* load = std::get_if<loops::Load>(&draft_.value(next).what);
-        load && std::ranges::any_of(products, [&](const DraftProduct& product) {
-          return product.statement.tile.buffer == load->buffer;
-        })) {
-      return true;
-    }
-    if (const DraftReduction* reduction = draft_.reduction_of(next)) {
-      pending.push_back(draft_.accumulator(*reduction).input);
-    }
-    std::ranges::copy(operands_of(draft_.value(next)), std::back_inserter(pending));
-  }
-  return false;
+  return std::ranges::any_of(ingredients_of(draft_, {value}), [&](int each) {
+    const auto* load = std::get_if<loops::Load>(&draft_.value(each).what);
+    return load && std::ranges::any_of(products, [&](const DraftProduct& product) {
+             return product.statement.tile.buffer == load->buffer;
+           });
+  });
 }
 
 /// Products in order, each after what is stored for it. Stores that need no later product are written beside that: they

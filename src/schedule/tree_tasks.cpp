@@ -145,24 +145,14 @@ int replaced(Draft& draft, int value, std::unordered_map<int, int>& by) {
 
 AxisSet common_axes(const Draft& draft, const std::vector<size_t>& stores) {
   AxisSet common = ~AxisSet{0};
-  std::vector<int> pending;
+  std::vector<int> values;
   for (const size_t store : stores) {
     common &= draft.stores[store].axes;
-    pending.push_back(draft.stores[store].value);
+    values.push_back(draft.stores[store].value);
   }
-  std::unordered_set<int> seen;
-  while (!pending.empty()) {
-    const int value = pending.back();
-    pending.pop_back();
-    if (!seen.insert(value).second) {
-      continue;
-    }
+  for (const int value : ingredients_of(draft, values)) {
     if (const DraftReduction* reduction = draft.reduction_of(value)) {
       common &= reduction->level;
-      pending.push_back(draft.kernel.accumulators[static_cast<size_t>(reduction->accumulator)].input);
-    }
-    for (const int operand : operands_of(draft.value(value))) {
-      pending.push_back(operand);
     }
   }
   return stores.empty() ? 0 : common;

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 
 #include "ir/node.h"
 #include "onnx/model_builder.h"
@@ -14,12 +12,6 @@
 
 namespace tenon {
 namespace {
-
-Array ints(const std::vector<int64_t>& values) { return Array::from({static_cast<int64_t>(values.size())}, values); }
-
-Graph imported(const OnnxModelBuilder& model, const OnnxOptions& options = {}) {
-  return import_onnx_bytes(model.bytes(), {}, options);
-}
 
 /// The names of the operations, inputs and constants left out.
 std::vector<std::string> operations(const Graph& graph) {
@@ -156,25 +148,6 @@ TEST(OnnxImport, ArithmeticOnSizesIsExact) {
   EXPECT_EQ(imported(model).outputs()[0].value.shape().to_string(), "f32[n floordiv 2, 3]");
 }
 
-TEST(OnnxImport, ChoicesBySizesAreMade) {
-  OnnxModelBuilder model;
-  model.input("x", "f32[n, 1]");
-  model.node("Shape", {"x"}, {"shape"});
-  model.constant("one", ints({1}));
-  model.node("Slice", {"shape", "one", "two"}, {"last"});
-  model.constant("two", ints({2}));
-  model.node("Equal", {"last", "one"}, {"is_one"});
-  proto::GraphProto squeezes;
-  GraphBuilder(squeezes).node("Squeeze", {"x", "one"}, {"s"});
-  GraphBuilder(squeezes).output("s");
-  proto::GraphProto keeps;
-  GraphBuilder(keeps).node("Identity", {"x"}, {"k"});
-  GraphBuilder(keeps).output("k");
-  model.node("If", {"is_one"}, {"y"}, {attribute("then_branch", squeezes), attribute("else_branch", keeps)});
-  model.output("y");
-  EXPECT_EQ(imported(model).outputs()[0].value.shape().to_string(), "f32[n]");
-}
-
 TEST(OnnxImport, AValueThatDecidesAShapeMustBeGiven) {
   OnnxModelBuilder model;
   model.input("x", "f32[n, 6]");
@@ -219,136 +192,6 @@ TEST(OnnxImport, AllThatIsNotSupportedIsListed) {
             "StringNormalizer (1, first at \"a\"), org.example.Thing (1, first at \"d\")");
 }
 
-TEST(OnnxImport, OpsetsDifferInWhatTheyMean) {
-  // A softmax of opset 12 flattens; that of 13 is along one axis.
-  for (const int opset : {12, 13}) {
-    OnnxModelBuilder model(opset);
-    model.input("x", "f32[2, 2, 2]");
-    model.node("Softmax", {"x"}, {"y"}, {attribute("axis", int64_t{1})});
-    model.output("y");
-    const Array y = interpret(imported(model), {Array(f32, {2, 2, 2})})[0];
-    EXPECT_DOUBLE_EQ(y.at(0), opset == 12 ? 0.25 : 0.5);
-  }
-}
-
-TEST(OnnxImport, ReductionsOverNoAxesAreDoneToEachElement) {
-  const auto reduced = [](const std::string& type) {
-    OnnxModelBuilder model(18);
-    model.input("x", "f32[n]");
-    model.constant("axes", ints({}));
-    model.node(type, {"x", "axes"}, {"y"}, {attribute("noop_with_empty_axes", int64_t{1})});
-    model.output("y");
-    return interpret(imported(model), {Array::from<float>({2}, {-2, 1})})[0];
-  };
-  for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceLogSumExp"}) {
-    EXPECT_TRUE(close(reduced(type), Array::from<float>({2}, {-2, 1}))) << type;
-  }
-  EXPECT_TRUE(same(reduced("ReduceL1"), Array::from<float>({2}, {2, 1})));
-  EXPECT_TRUE(close(reduced("ReduceL2"), Array::from<float>({2}, {2, 1})));
-  EXPECT_TRUE(same(reduced("ReduceSumSquare"), Array::from<float>({2}, {4, 1})));
-  EXPECT_EQ(reduced("ReduceLogSum").at(1), 0);
-}
-
-/// Held in eight bits, they are still numbers of four.
-TEST(OnnxImport, HalvesOfBytesKeepTheirRange) {
-  constexpr int64_t uint4 = 21;
-  constexpr int64_t int4 = 22;
-  const Array x = Array::from<float>({5}, {-9.5F, -8, 7, 8, 17});
-  const auto made = [&](const std::string& type, const char* attribute_name, int64_t to) {
-    OnnxModelBuilder model(21);
-    model.input("x", "f32[n]");
-    model.constant("one", Array::scalar(f32, 1));
-    model.node(type, type == "Cast" ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "one"}, {"y"},
-               {attribute(attribute_name, to)});
-    model.output("y");
-    return interpret(imported(model), {x})[0];
-  };
-  EXPECT_TRUE(same(made("Cast", "to", int4), Array::from<int8_t>({5}, {7, -8, 7, -8, 1})));
-  EXPECT_TRUE(same(made("Cast", "to", uint4), Array::from<uint8_t>({5}, {7, 8, 7, 8, 1})));
-  EXPECT_TRUE(same(made("QuantizeLinear", "output_dtype", int4), Array::from<int8_t>({5}, {-8, -8, 7, 7, 7})));
-  EXPECT_TRUE(same(made("QuantizeLinear", "output_dtype", uint4), Array::from<uint8_t>({5}, {0, 0, 7, 8, 15})));
-  // The type of a zero point is that of the result.
-  OnnxModelBuilder model(21);
-  model.input("x", "f32[n]");
-  model.constant("one", Array::scalar(f32, 1));
-  auto& zero = *model.model().mutable_graph()->add_initializer();
-  zero.set_name("zero");
-  zero.set_data_type(int4);
-  zero.add_int32_data(1);
-  model.node("QuantizeLinear", {"x", "one", "zero"}, {"y"});
-  model.node("CastLike", {"x", "zero"}, {"z"});
-  model.output("y");
-  model.output("z");
-  const std::vector<Array> results = interpret(imported(model), {x});
-  EXPECT_TRUE(same(results[0], Array::from<int8_t>({5}, {-8, -7, 7, 7, 7})));
-  EXPECT_TRUE(same(results[1], Array::from<int8_t>({5}, {7, -8, 7, -8, 1})));
-}
-
-TEST(OnnxImport, HalfOfTheFrequenciesGiveTheSignalBack) {
-  const auto transform = [](const std::string& shape, bool inverse, const Array& x, std::optional<int64_t> length) {
-    OnnxModelBuilder model(20);
-    model.input("x", shape);
-    model.constant("axis", Array::scalar(i64, 1));
-    if (length) {
-      model.constant("length", Array::scalar(i64, static_cast<double>(*length)));
-    }
-    model.node("DFT", {"x", length ? "length" : "", "axis"}, {"y"},
-               {attribute("onesided", int64_t{1}), attribute("inverse", int64_t{inverse})});
-    model.output("y");
-    return interpret(imported(model), {x})[0];
-  };
-  for (const int64_t size : {2, 5, 8}) {
-    Array x(f32, {2, size, 1});
-    for (int64_t i = 0; i < x.size(); ++i) {
-      x.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>((i * 7) % 5);
-    }
-    const Array half = transform("f32[b, n, 1]", false, x, std::nullopt);
-    ASSERT_EQ(half.dims(), (std::vector<int64_t>{2, size / 2 + 1, 2}));
-    EXPECT_TRUE(close(transform("f32[b, n, 2]", true, half, size), x, 1e-5, 1e-5));
-    if (size % 2 == 0) {
-      EXPECT_TRUE(close(transform("f32[b, n, 2]", true, half, std::nullopt), x, 1e-5, 1e-5));
-    }
-  }
-}
-
-TEST(OnnxImport, APictureAtItsOwnPointsIsThePicture) {
-  for (const std::vector<int64_t>& size : {std::vector<int64_t>{3, 4}, {2, 3, 4}}) {
-    const auto rank = static_cast<int64_t>(size.size());
-    std::vector<int64_t> dims = {1, 2};
-    dims.insert(dims.end(), size.begin(), size.end());
-    Array picture(f32, dims);
-    for (int64_t i = 0; i < picture.size(); ++i) {
-      picture.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
-    }
-    Array same_place(f32, {1, rank, rank + 1});
-    for (int64_t i = 0; i < rank; ++i) {
-      same_place.mutable_values<float>()[static_cast<size_t>(i * (rank + 2))] = 1;
-    }
-    for (const int64_t align : {0, 1}) {
-      OnnxModelBuilder model(20);
-      model.input("x", rank == 2 ? "f32[n, c, h, w]" : "f32[n, c, d, h, w]");
-      model.constant("theta", same_place);
-      model.node("Shape", {"x"}, {"size"});
-      model.node("AffineGrid", {"theta", "size"}, {"grid"}, {attribute("align_corners", align)});
-      model.node("GridSample", {"x", "grid"}, {"y"},
-                 {attribute("mode", std::string("linear")), attribute("align_corners", align)});
-      model.output("y");
-      EXPECT_TRUE(close(interpret(imported(model), {picture})[0], picture, 1e-5, 1e-5)) << rank << " " << align;
-    }
-  }
-}
-
-TEST(OnnxImport, BlocksAddUpWhereTheyOverlap) {
-  OnnxModelBuilder model(18);
-  model.input("x", "f32[n, 2, 3]");
-  model.constant("picture", ints({4}));
-  model.constant("block", ints({2}));
-  model.node("Col2Im", {"x", "picture", "block"}, {"y"});
-  model.output("y");
-  const Array x = Array::from<float>({1, 2, 3}, {1, 2, 3, 10, 20, 30});
-  EXPECT_TRUE(same(interpret(imported(model), {x})[0], Array::from<float>({1, 1, 4}, {1, 12, 23, 30})));
-}
-
 TEST(OnnxImport, OpsetsBeyondOursAreRefused) {
   EXPECT_EQ(error_text([] { imported(OnnxModelBuilder(23)); }), "the model is of opset 23; 1 to 22 are supported");
   EXPECT_EQ(error_text([] { imported(OnnxModelBuilder(0)); }), "the model is of opset 0; 1 to 22 are supported");
@@ -391,114 +234,6 @@ TEST(OnnxImport, PlacesAreNodes) {
   EXPECT_NE(text.find("/layers.0/MatMul"), std::string::npos) << text;
 }
 
-TEST(OnnxImport, LoopsCarryAndStack) {
-  OnnxModelBuilder model;
-  model.input("x", "f32[n]");
-  model.constant("trips", Array::scalar(i64, 3));
-  model.constant("go", Array::scalar(boolean, 1));
-  proto::GraphProto body;
-  GraphBuilder builder(body);
-  builder.input("i", "i64[]");
-  builder.input("c", "bool[]");
-  builder.input("state", "f32[n]");
-  builder.node("Identity", {"c"}, {"c_out"});
-  builder.node("Add", {"state", "x"}, {"next"});
-  builder.node("Identity", {"next"}, {"kept"});
-  builder.output("c_out");
-  builder.output("next");
-  builder.output("kept");
-  model.node("Loop", {"trips", "go", "x"}, {"last", "all"}, {attribute("body", body)});
-  model.output("last");
-  model.output("all");
-  const std::vector<Array> results = interpret(imported(model), {Array::from<float>({2}, {1, 2})});
-  EXPECT_TRUE(same(results[0], Array::from<float>({2}, {4, 8})));
-  EXPECT_TRUE(same(results[1], Array::from<float>({3, 2}, {2, 4, 3, 6, 4, 8})));
-}
-
-/// How a loop is told to begin and to go on: `c` is its own condition, `no` is false, `less` asks the iteration.
-struct LoopEnds {
-  const char* begin;  // `yes`, `no` (constants) or `given` (an input)
-  const char* go_on;
-  bool stacks;
-};
-
-OnnxModelBuilder loop_that_ends(const LoopEnds& ends) {
-  OnnxModelBuilder model;
-  model.input("x", "f32[n]");
-  model.input("given", "bool[]");
-  model.constant("trips", Array::scalar(i64, 4));
-  model.constant("yes", Array::scalar(boolean, 1));
-  model.constant("no", Array::scalar(boolean, 0));
-  model.constant("one", Array::scalar(i64, 1));
-  proto::GraphProto body;
-  GraphBuilder builder(body);
-  builder.input("i", "i64[]");
-  builder.input("c", "bool[]");
-  builder.input("state", "f32[n]");
-  builder.node("Less", {"i", "one"}, {"less"});
-  builder.node("Identity", {ends.go_on}, {"c_out"});
-  builder.node("Add", {"state", "x"}, {"next"});
-  builder.output("c_out");
-  builder.output("next");
-  if (ends.stacks) {
-    builder.node("Identity", {"next"}, {"kept"});
-    builder.output("kept");
-  }
-  model.node("Loop", {"trips", ends.begin, "x"},
-             ends.stacks ? std::vector<std::string>{"last", "all"} : std::vector<std::string>{"last"},
-             {attribute("body", body)});
-  model.output("last");
-  if (ends.stacks) {
-    model.output("all");
-  }
-  return model;
-}
-
-std::vector<Array> run_loop_that_ends(const Graph& graph, bool given) {
-  const std::map<std::string, Array> values = {{"x", Array::from<float>({2}, {1, 2})},
-                                               {"given", Array::scalar(boolean, given ? 1 : 0)}};
-  std::vector<Array> inputs;
-  for (const Value& value : graph.inputs()) {
-    inputs.push_back(values.at(value.node().as<Input>()->name));
-  }
-  return interpret(graph, inputs);
-}
-
-TEST(OnnxImport, LoopsThatDoNotBeginGiveWhatTheyGot) {
-  for (const char* go_on : {"c", "no", "less"}) {
-    const std::vector<Array> results = run_loop_that_ends(imported(loop_that_ends({"no", go_on, true})), true);
-    EXPECT_TRUE(same(results[0], Array::from<float>({2}, {1, 2}))) << go_on;
-    EXPECT_TRUE(same(results[1], Array(f32, {0, 2}))) << go_on;
-  }
-}
-
-TEST(OnnxImport, LoopsThatAlwaysEndMakeOneTrip) {
-  const std::vector<Array> results = run_loop_that_ends(imported(loop_that_ends({"yes", "no", true})), true);
-  EXPECT_TRUE(same(results[0], Array::from<float>({2}, {2, 4})));
-  EXPECT_TRUE(same(results[1], Array::from<float>({1, 2}, {2, 4})));
-}
-
-TEST(OnnxImport, AnInputSaysWhetherALoopBegins) {
-  const std::pair<const char*, float> trips[] = {{"c", 4}, {"no", 1}, {"less", 2}};
-  for (const auto& [go_on, count] : trips) {
-    const Graph graph = imported(loop_that_ends({"given", go_on, false}));
-    EXPECT_TRUE(same(run_loop_that_ends(graph, false)[0], Array::from<float>({2}, {1, 2}))) << go_on;
-    EXPECT_TRUE(same(run_loop_that_ends(graph, true)[0], Array::from<float>({2}, {1 + count, 2 + 2 * count}))) << go_on;
-  }
-}
-
-TEST(OnnxImport, StacksNeedToKnowWhetherTheirLoopBegins) {
-  const OnnxModelBuilder model = loop_that_ends({"given", "c", true});
-  EXPECT_THROW(imported(model), OnnxValueNeeded);
-  for (const bool given : {false, true}) {
-    const Graph graph = imported(model, {.values = {{"given", Array::scalar(boolean, given ? 1 : 0)}}});
-    const std::vector<Array> results = run_loop_that_ends(graph, given);
-    EXPECT_TRUE(
-        same(results[0], Array::from<float>({2}, given ? std::vector<float>{5, 10} : std::vector<float>{1, 2})));
-    EXPECT_EQ(results[1].dims(), (std::vector<int64_t>{given ? 4 : 0, 2}));
-  }
-}
-
 /// What becomes of a write to positions that are computed from sizes.
 TEST(OnnxImport, AScatterToASliceIsAnUpdate) {
   const auto made = [](int64_t first, int64_t step, const std::string& op) {
@@ -536,30 +271,6 @@ TEST(OnnxImport, AScatterToASliceIsAnUpdate) {
     const Names names = operations(other);
     EXPECT_NE(std::ranges::find(names, "scatter"), names.end());
   }
-}
-
-TEST(OnnxImport, SizesByDataInABodyAreRefusedByName) {
-  OnnxModelBuilder model;
-  model.input("x", "f32[n]");
-  model.constant("trips", Array::scalar(i64, 3));
-  proto::GraphProto body;
-  GraphBuilder builder(body);
-  builder.input("i", "i64[]");
-  builder.input("c", "bool[]");
-  builder.input("state", "f32[n]");
-  builder.node("Identity", {"c"}, {"c_out"});
-  builder.node("NonZero", {"state"}, {"where"}).set_name("inner");
-  builder.node("ReduceSum", {"where"}, {"sum"}, {attribute("keepdims", int64_t{0})});
-  builder.node("Cast", {"sum"}, {"number"}, {attribute("to", int64_t{1})});
-  builder.node("Add", {"state", "number"}, {"next"});
-  builder.output("c_out");
-  builder.output("next");
-  model.node("Loop", {"trips", "", "x"}, {"last"}, {attribute("body", body)}).set_name("outer");
-  model.output("last");
-  const std::string text = error_text([&] { imported(model); });
-  EXPECT_NE(text.find("data decide the size of axis `nonzero_"), std::string::npos) << text;
-  EXPECT_NE(text.find("at node \"inner\"\n  which is NonZero in the body of \"outer\" (Loop)"), std::string::npos)
-      << text;
 }
 
 TEST(OnnxImport, AMaskIsNoLongerThanItsAxis) {

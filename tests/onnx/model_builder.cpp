@@ -114,4 +114,10 @@ void OnnxModelBuilder::opset(const std::string& domain, int version) { set_opset
 
 std::string OnnxModelBuilder::bytes() const { return model_->SerializeAsString(); }
 
+Graph imported(const OnnxModelBuilder& model, const OnnxOptions& options) {
+  return import_onnx_bytes(model.bytes(), {}, options);
+}
+
+Array ints(const std::vector<int64_t>& values) { return Array::from({static_cast<int64_t>(values.size())}, values); }
+
 }  // namespace tenon

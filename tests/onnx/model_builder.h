@@ -7,6 +7,8 @@
 
 #include "onnx/proto.h"
 #include "tenon/array.h"
+#include "tenon/graph.h"
+#include "tenon/onnx.h"
 
 namespace tenon {
 
@@ -49,5 +51,11 @@ class OnnxModelBuilder : public GraphBuilder {
   explicit OnnxModelBuilder(std::shared_ptr<proto::ModelProto> model);
   std::shared_ptr<proto::ModelProto> model_;
 };
+
+/// What a model becomes.
+Graph imported(const OnnxModelBuilder& model, const OnnxOptions& options = {});
+
+/// A list of integers, as shapes and axes are given.
+Array ints(const std::vector<int64_t>& values);
 
 }  // namespace tenon

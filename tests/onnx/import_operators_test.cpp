@@ -1,0 +1,144 @@
+// What operators of a model compute.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "onnx/model_builder.h"
+#include "support/arrays.h"
+#include "tenon/interpreter.h"
+
+namespace tenon {
+namespace {
+
+TEST(OnnxOperators, OpsetsDifferInWhatTheyMean) {
+  // A softmax of opset 12 flattens; that of 13 is along one axis.
+  for (const int opset : {12, 13}) {
+    OnnxModelBuilder model(opset);
+    model.input("x", "f32[2, 2, 2]");
+    model.node("Softmax", {"x"}, {"y"}, {attribute("axis", int64_t{1})});
+    model.output("y");
+    const Array y = interpret(imported(model), {Array(f32, {2, 2, 2})})[0];
+    EXPECT_DOUBLE_EQ(y.at(0), opset == 12 ? 0.25 : 0.5);
+  }
+}
+
+TEST(OnnxOperators, ReductionsOverNoAxesAreDoneToEachElement) {
+  const auto reduced = [](const std::string& type) {
+    OnnxModelBuilder model(18);
+    model.input("x", "f32[n]");
+    model.constant("axes", ints({}));
+    model.node(type, {"x", "axes"}, {"y"}, {attribute("noop_with_empty_axes", int64_t{1})});
+    model.output("y");
+    return interpret(imported(model), {Array::from<float>({2}, {-2, 1})})[0];
+  };
+  for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceLogSumExp"}) {
+    EXPECT_TRUE(close(reduced(type), Array::from<float>({2}, {-2, 1}))) << type;
+  }
+  EXPECT_TRUE(same(reduced("ReduceL1"), Array::from<float>({2}, {2, 1})));
+  EXPECT_TRUE(close(reduced("ReduceL2"), Array::from<float>({2}, {2, 1})));
+  EXPECT_TRUE(same(reduced("ReduceSumSquare"), Array::from<float>({2}, {4, 1})));
+  EXPECT_EQ(reduced("ReduceLogSum").at(1), 0);
+}
+
+/// Held in eight bits, they are still numbers of four.
+TEST(OnnxOperators, HalvesOfBytesKeepTheirRange) {
+  constexpr int64_t uint4 = 21;
+  constexpr int64_t int4 = 22;
+  const Array x = Array::from<float>({5}, {-9.5F, -8, 7, 8, 17});
+  const auto made = [&](const std::string& type, const char* attribute_name, int64_t to) {
+    OnnxModelBuilder model(21);
+    model.input("x", "f32[n]");
+    model.constant("one", Array::scalar(f32, 1));
+    model.node(type, type == "Cast" ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "one"}, {"y"},
+               {attribute(attribute_name, to)});
+    model.output("y");
+    return interpret(imported(model), {x})[0];
+  };
+  EXPECT_TRUE(same(made("Cast", "to", int4), Array::from<int8_t>({5}, {7, -8, 7, -8, 1})));
+  EXPECT_TRUE(same(made("Cast", "to", uint4), Array::from<uint8_t>({5}, {7, 8, 7, 8, 1})));
+  EXPECT_TRUE(same(made("QuantizeLinear", "output_dtype", int4), Array::from<int8_t>({5}, {-8, -8, 7, 7, 7})));
+  EXPECT_TRUE(same(made("QuantizeLinear", "output_dtype", uint4), Array::from<uint8_t>({5}, {0, 0, 7, 8, 15})));
+  // The type of a zero point is that of the result.
+  OnnxModelBuilder model(21);
+  model.input("x", "f32[n]");
+  model.constant("one", Array::scalar(f32, 1));
+  auto& zero = *model.model().mutable_graph()->add_initializer();
+  zero.set_name("zero");
+  zero.set_data_type(int4);
+  zero.add_int32_data(1);
+  model.node("QuantizeLinear", {"x", "one", "zero"}, {"y"});
+  model.node("CastLike", {"x", "zero"}, {"z"});
+  model.output("y");
+  model.output("z");
+  const std::vector<Array> results = interpret(imported(model), {x});
+  EXPECT_TRUE(same(results[0], Array::from<int8_t>({5}, {-8, -7, 7, 7, 7})));
+  EXPECT_TRUE(same(results[1], Array::from<int8_t>({5}, {7, -8, 7, -8, 1})));
+}
+
+TEST(OnnxOperators, HalfOfTheFrequenciesGiveTheSignalBack) {
+  const auto transform = [](const std::string& shape, bool inverse, const Array& x, std::optional<int64_t> length) {
+    OnnxModelBuilder model(20);
+    model.input("x", shape);
+    model.constant("axis", Array::scalar(i64, 1));
+    if (length) {
+      model.constant("length", Array::scalar(i64, static_cast<double>(*length)));
+    }
+    model.node("DFT", {"x", length ? "length" : "", "axis"}, {"y"},
+               {attribute("onesided", int64_t{1}), attribute("inverse", int64_t{inverse})});
+    model.output("y");
+    return interpret(imported(model), {x})[0];
+  };
+  for (const int64_t size : {2, 5, 8}) {
+    Array x(f32, {2, size, 1});
+    for (int64_t i = 0; i < x.size(); ++i) {
+      x.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>((i * 7) % 5);
+    }
+    const Array half = transform("f32[b, n, 1]", false, x, std::nullopt);
+    ASSERT_EQ(half.dims(), (std::vector<int64_t>{2, size / 2 + 1, 2}));
+    EXPECT_TRUE(close(transform("f32[b, n, 2]", true, half, size), x, 1e-5, 1e-5));
+    if (size % 2 == 0) {
+      EXPECT_TRUE(close(transform("f32[b, n, 2]", true, half, std::nullopt), x, 1e-5, 1e-5));
+    }
+  }
+}
+
+TEST(OnnxOperators, APictureAtItsOwnPointsIsThePicture) {
+  for (const std::vector<int64_t>& size : {std::vector<int64_t>{3, 4}, {2, 3, 4}}) {
+    const auto rank = static_cast<int64_t>(size.size());
+    std::vector<int64_t> dims = {1, 2};
+    dims.insert(dims.end(), size.begin(), size.end());
+    Array picture(f32, dims);
+    for (int64_t i = 0; i < picture.size(); ++i) {
+      picture.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+    }
+    Array same_place(f32, {1, rank, rank + 1});
+    for (int64_t i = 0; i < rank; ++i) {
+      same_place.mutable_values<float>()[static_cast<size_t>(i * (rank + 2))] = 1;
+    }
+    for (const int64_t align : {0, 1}) {
+      OnnxModelBuilder model(20);
+      model.input("x", rank == 2 ? "f32[n, c, h, w]" : "f32[n, c, d, h, w]");
+      model.constant("theta", same_place);
+      model.node("Shape", {"x"}, {"size"});
+      model.node("AffineGrid", {"theta", "size"}, {"grid"}, {attribute("align_corners", align)});
+      model.node("GridSample", {"x", "grid"}, {"y"},
+                 {attribute("mode", std::string("linear")), attribute("align_corners", align)});
+      model.output("y");
+      EXPECT_TRUE(close(interpret(imported(model), {picture})[0], picture, 1e-5, 1e-5)) << rank << " " << align;
+    }
+  }
+}
+
+TEST(OnnxOperators, BlocksAddUpWhereTheyOverlap) {
+  OnnxModelBuilder model(18);
+  model.input("x", "f32[n, 2, 3]");
+  model.constant("picture", ints({4}));
+  model.constant("block", ints({2}));
+  model.node("Col2Im", {"x", "picture", "block"}, {"y"});
+  model.output("y");
+  const Array x = Array::from<float>({1, 2, 3}, {1, 2, 3, 10, 20, 30});
+  EXPECT_TRUE(same(interpret(imported(model), {x})[0], Array::from<float>({1, 1, 4}, {1, 12, 23, 30})));
+}
+
+}  // namespace
+}  // namespace tenon
