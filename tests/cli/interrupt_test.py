@@ -37,24 +37,31 @@ class Interrupt(unittest.TestCase):
         self.model = Path(folder.name) / "long.graph"
         self.model.write_text(LONG, encoding="utf-8")
 
-    def interrupt(self, *words, after):
-        with subprocess.Popen([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            while not catches_interrupts(process):
+    def interrupt(self, *commands, after):
+        """Several at once: what takes time is to wait."""
+        running = [subprocess.Popen([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                   for words in commands]
+        try:
+            while not all(map(catches_interrupts, running)):
                 time.sleep(0.01)
             time.sleep(after)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        self.assertEqual((process.returncode, err), (130, ""), words)
-        return out
+            for process in running:
+                process.send_signal(signal.SIGINT)
+            for words, process in zip(commands, running):
+                _, err = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, err), (130, ""), words)
+        finally:
+            for process in running:
+                process.kill()
+                process.communicate()
 
     def test_every_long_verb(self):
+        sizes = ["--bind", "n=5000"]
         for after in (0, 0.3, 1.5):
-            self.interrupt("run", self.model, "--bind", "n=5000", after=after)
-            self.interrupt("check", self.model, "--bind", "n=5000", after=after)
-            self.interrupt("bench", self.model, "--bind", "n=5000", after=after)
+            self.interrupt(*([verb, self.model, *sizes] for verb in ("run", "check", "bench")), after=after)
 
     def test_between_runs(self):
-        self.interrupt("run", self.model, "--bind", "n=2", "--repeat", "1000000000", after=0.5)
+        self.interrupt(["run", self.model, "--bind", "n=2", "--repeat", "1000000000"], after=0.5)
 
     def test_ignored_where_the_caller_ignores_it(self):
         command = f"trap '' INT; exec {COMMAND} models"
