@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "schedule/reduction_phases.h"
+#include "schedule/share_scratch.h"
 
 namespace tenon {
 namespace {
@@ -146,6 +147,7 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
     name_sizes(draft);
   }
   write_phases(draft, request, nest);
+  share_scratch(draft.kernel);
   nest.buffers.resize(draft.kernel.buffers.size());
   nest.kernel = std::move(draft.kernel);
   return nest;

@@ -239,10 +239,12 @@ class Tiler {
     return blocks;
   }
 
-  /// Where the result is stored and nothing else is done with it: no tile is needed then.
+  /// Where the result is stored and nothing else is done with it, as products one after the other end: no tile is
+  /// needed then.
   std::optional<loops::Matrix> stored_as_it_is(const ProductMatch& found, const std::vector<int>& rows,
                                                const std::vector<int>& columns) {
-    if (draft_.reductions.size() != 1 || stores_.size() != 1 || draft_.stores[stores_[0]].value != found.result) {
+    const bool is_last = draft_.reductions.size() == found_.size() && &found == &found_.back();
+    if (!is_last || stores_.size() != 1 || draft_.stores[stores_[0]].value != found.result) {
       return std::nullopt;
     }
     const DraftStore& store = draft_.stores[stores_[0]];

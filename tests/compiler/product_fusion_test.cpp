@@ -127,6 +127,11 @@ INSTANTIATE_TEST_SUITE_P(
                    "y = add(x, matmul(gelu(matmul(x, w)), w2))"},
         SmallGraph{"small_chain", "x: f32[m, 5], b: f32[5, 6], c: f32[6, 7], d: f32[7, 8]",
                    "y = matmul(relu(matmul(relu(matmul(x, b)), c)), d)"},
+        SmallGraph{"long_chain", "x: f32[m, 24], w: f32[24, 24]",
+                   "a = matmul(x, w); b = matmul(a, w); c = matmul(b, w); d = matmul(c, w); y = matmul(d, w)"},
+        SmallGraph{"chain_read_again", "x: f32[m, 24], w: f32[24, 24]",
+                   "a = matmul(x, w); b = matmul(a, w); c = tanh(matmul(b, w)); d = matmul(c, w); "
+                   "y = matmul(add(d, a), w); y2 = softmax(tanh(add(b, d)))"},
         SmallGraph{"position_added", "a: f32[m, k], b: f32[k, n]",
                    "y = add(matmul(a, b), cast(iota(i64[m, n], 1), f32))"}),
     name_of);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "compiler/pipeline.h"
 #include "schedule/schedule.h"
 #include "support/equivalence.h"
@@ -98,6 +101,26 @@ TEST(TiledProductsPlain, WriteWhereTheyBelong) {
   const loops::Product product = products_of(kernel).at(0);
   EXPECT_EQ(kernel.buffers.at(static_cast<size_t>(product.tile.buffer)).role, loops::Role::output);
   EXPECT_EQ(scratch_bytes(kernel), Extent(kProductScratchBytes));
+}
+
+/// However long a chain is, what it has at one time is the result before and the next one.
+TEST(TiledProductsPlain, ChainsShareScratch) {
+  const Program program = program_of(make({"chain", "x: f32[m, 24], w: f32[24, 24]",
+                                           "a = matmul(x, w); b = matmul(a, w); c = matmul(b, w); d = matmul(c, w); "
+                                           "y = matmul(d, w)"}));
+  const loops::Kernel& kernel = program.kernels.at(0);
+  const std::vector<loops::Product> products = products_of(kernel);
+  ASSERT_EQ(products.size(), 5U);
+  std::set<int> scratch;
+  for (const loops::Product& product : products) {
+    EXPECT_NE(product.left.buffer, product.tile.buffer);
+    const bool is_last = &product == &products.back();
+    EXPECT_EQ(kernel.buffers.at(static_cast<size_t>(product.tile.buffer)).role,
+              is_last ? loops::Role::output : loops::Role::scratch);
+    scratch.insert(is_last ? product.work : product.tile.buffer);
+  }
+  EXPECT_EQ(scratch.size(), 3U);
+  EXPECT_EQ(std::ranges::count(kernel.buffers, loops::Role::scratch, &loops::Buffer::role), 3);
 }
 
 struct PanelCase {
