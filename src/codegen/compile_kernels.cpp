@@ -17,12 +17,33 @@ JitOptions kernel_jit_options() {
   return options;
 }
 
+namespace {
+
+/// Whether code asks where it is: bounds of loads and stores, and positions as values. LLVM makes a fourth more of such
+/// kernels (depthwise convolutions) by all that it knows about integers and masks; of all others nothing.
+bool asks_for_positions(const loops::Kernel& kernel) {
+  bool asks = false;
+  for (const loops::Phase& phase : kernel.phases) {
+    loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
+      if (const auto* store = std::get_if<loops::Store>(&statement.what)) asks |= !store->inside.empty();
+      const auto* const define = std::get_if<loops::Define>(&statement.what);
+      if (define == nullptr) return;
+      const loops::Value& value = kernel.values[static_cast<size_t>(define->value)];
+      if (const auto* load = std::get_if<loops::Load>(&value.what)) asks |= !load->inside.empty();
+      if (const auto* position = std::get_if<loops::Position>(&value.what)) asks |= !position->at.terms.empty();
+    });
+  }
+  return asks;
+}
+
+}  // namespace
+
 Jit::Request kernel_request(const loops::Kernel& kernel, const Target& target, const EmitOptions& options) {
   return {.key = to_string(options) + '\n' + loops::to_string(kernel, /*canonical=*/true),
           .symbol = "kernel",
-          .emit = [copy = std::make_shared<const loops::Kernel>(kernel), target, options](llvm::LLVMContext& context) {
-            return emit_kernel(context, *copy, "kernel", target, options);
-          }};
+          .emit = [copy = std::make_shared<const loops::Kernel>(kernel), target, options](
+                      llvm::LLVMContext& context) { return emit_kernel(context, *copy, "kernel", target, options); },
+          .effort = asks_for_positions(kernel) ? Effort::full : Effort::quick};
 }
 
 namespace {

@@ -113,7 +113,7 @@ struct Jit::State {
     }
     CompileTimes times;
     auto machine = take_machine();
-    auto bytes = compile_module({.request = request, .name = name, .optimize = {options.sanitize_address}},
+    auto bytes = compile_module({.request = request, .name = name, .sanitize_address = options.sanitize_address},
                                 options.target, *machine, times);
     give_back(std::move(machine));
     cache.store(hash, {bytes.data(), bytes.size()});

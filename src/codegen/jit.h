@@ -39,6 +39,12 @@ struct JitOptions {
   bool sanitize_address = kAddressSanitizer;
 };
 
+/// How hard LLVM tries.
+enum class Effort {
+  full,   ///< for what is compiled once and runs most of the time
+  quick,  ///< without the passes that find next to nothing in loops of vectors: two thirds of the time
+};
+
 struct JitCounters {
   int64_t requests = 0;
   int64_t emitted = 0;      ///< modules that were emitted
@@ -61,6 +67,7 @@ class Jit {
     std::string key;
     std::string symbol;
     std::function<std::unique_ptr<llvm::Module>(llvm::LLVMContext&)> emit;
+    Effort effort = Effort::full;
   };
 
   explicit Jit(JitOptions options);

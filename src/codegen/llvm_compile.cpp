@@ -2,13 +2,14 @@
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
 
 #include "base/fail.h"
+#include "codegen/llvm_codegen_passes.h"
+#include "codegen/llvm_optimize.h"
 #include "codegen/llvm_target.h"
 
 namespace tenon::codegen {
@@ -20,21 +21,6 @@ using Clock = std::chrono::steady_clock;
 double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
-
-// Addresses of our loops are sums of an index and what does not change, which x86 adds up by itself: loop strength
-// reduction takes a third of the code generator's time there and leaves the loops as fast as they were.
-class PassGate final : public llvm::OptPassGate {
- public:
-  explicit PassGate(const llvm::Triple& triple) : skips_(triple.isX86()) {}
-
-  bool isEnabled() const override { return skips_; }
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef /*unit*/) override {
-    return pass != "Loop Strength Reduction";
-  }
-
- private:
-  bool skips_;
-};
 
 void verify(const llvm::Module& module, const std::string& symbol) {
   std::string problems;
@@ -57,15 +43,14 @@ void settle_names(llvm::Module& module, const std::string& symbol, const std::st
   }
 }
 
-llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType output) {
+llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, const CompileJob& job) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
   library.disableAllFunctions();  // as in optimize()
   llvm::legacy::PassManager passes;
   passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
-  const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, output, /*DisableVerify=*/true);
-  TENON_CHECK(!refused, "{} does not write files of this kind", machine.getTargetTriple().str());
+  add_code_generator(passes, machine, stream, job.output, job.request.effort);
   passes.run(module);
   return bytes;
 }
@@ -74,9 +59,7 @@ llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& m
 
 llvm::SmallVector<char, 0> compile_module(const CompileJob& job, const Target& target, llvm::TargetMachine& machine,
                                           CompileTimes& times) {
-  PassGate gate(machine.getTargetTriple());
   llvm::LLVMContext context;
-  context.setOptPassGate(gate);
   const auto begin_emit = Clock::now();
   const std::unique_ptr<llvm::Module> module = job.request.emit(context);
   TENON_CHECK(module != nullptr, "no code was emitted for `{}`", job.request.symbol);
@@ -86,11 +69,11 @@ llvm::SmallVector<char, 0> compile_module(const CompileJob& job, const Target& t
   const auto begin_optimize = Clock::now();
   settle_names(*module, job.request.symbol, job.name);
   apply_target(*module, target, machine);
-  optimize(*module, machine, job.optimize);
+  optimize(*module, machine, {.sanitize_address = job.sanitize_address, .effort = job.request.effort});
   times.optimize_ms += milliseconds_since(begin_optimize);
 
   const auto begin_codegen = Clock::now();
-  llvm::SmallVector<char, 0> bytes = generate(*module, machine, job.output);
+  llvm::SmallVector<char, 0> bytes = generate(*module, machine, job);
   times.codegen_ms += milliseconds_since(begin_codegen);
   return bytes;
 }
@@ -105,7 +88,7 @@ std::string emit_assembly(const Jit::Request& request, const Target& target) {
 
 std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address) {
   CompileTimes times;
-  const auto bytes = compile_module({.request = request, .name = request.symbol, .optimize = {sanitize_address}},
+  const auto bytes = compile_module({.request = request, .name = request.symbol, .sanitize_address = sanitize_address},
                                     target, *make_target_machine(target), times);
   return {bytes.begin(), bytes.end()};
 }

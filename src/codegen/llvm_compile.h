@@ -8,7 +8,6 @@
 #include <string>
 
 #include "codegen/jit.h"
-#include "codegen/llvm_optimize.h"
 
 namespace tenon::codegen {
 
@@ -21,7 +20,7 @@ struct CompileTimes {
 struct CompileJob {
   const Jit::Request& request;
   std::string name;  ///< of the function in the result, the one name that others see
-  OptimizeOptions optimize = {};
+  bool sanitize_address = false;
   llvm::CodeGenFileType output = llvm::CodeGenFileType::ObjectFile;
 };
 

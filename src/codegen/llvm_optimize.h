@@ -4,10 +4,13 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "codegen/jit.h"
+
 namespace tenon::codegen {
 
 struct OptimizeOptions {
   bool sanitize_address = false;  ///< check every load and store against the address sanitizer's shadow
+  Effort effort = Effort::full;
 };
 
 /// Clean up code whose vectors and unrolled loops are already there: registers for memory slots, common
