@@ -26,8 +26,8 @@ llvm::Type* sum_type(llvm::IRBuilderBase& b, Dtype dtype) {
 
 class TileEmitter {
  public:
-  TileEmitter(const ProductEmission& e, int rows, int vectors, bool part)
-      : e_(e), b_(e.module.getContext()), rows_(rows), vectors_(vectors), part_(part) {
+  TileEmitter(const ProductEmission& e, int rows, int vectors, bool part, int panels = 1)
+      : e_(e), b_(e.module.getContext()), rows_(rows), vectors_(vectors), part_(part), panels_(panels) {
     sum_ = llvm::FixedVectorType::get(sum_type(b_, e.types.tile), static_cast<unsigned>(e.shape.lanes));
     bytes_ = static_cast<int>(byte_size(e.types.tile));
   }
@@ -127,14 +127,18 @@ class TileEmitter {
     auto* const type =
         llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, b_.getInt64Ty(), pointer}, false);
     function_ = llvm::Function::Create(type, llvm::Function::InternalLinkage,
-                                       fmt::format("tile_{}x{}{}", rows_, vectors_, part_ ? "_part" : ""), e_.module);
+                                       fmt::format("tile_{}x{}{}", rows_, vectors_,
+                                                   part_         ? "_part"
+                                                   : panels_ > 1 ? "_panels"
+                                                                 : ""),
+                                       e_.module);
     for (const unsigned argument : {0U, 1U, 2U, 4U})
       function_->addParamAttr(argument, llvm::Attribute::NoAlias);
     b_.SetInsertPoint(block("entry"));
   }
 
   void load_steps() {
-    for (int i = 0; i < 6; ++i)
+    for (int i = 0; i < 7; ++i)
       steps_.push_back(b_.CreateLoad(
           b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), function_->getArg(4), static_cast<uint64_t>(i))));
     if (!part_) return;
@@ -203,12 +207,15 @@ class TileEmitter {
 
   Values body(const std::vector<llvm::PHINode*>& lefts, llvm::Value* right, const std::vector<llvm::PHINode*>& sums) {
     llvm::Value* const ahead = advance(right, b_.CreateMul(step(2), b_.getInt64(kRightAhead)));
-    // The widest tile of one row is for operands in cache, and has nothing else to hide the prefetches behind.
-    const bool fetches = rows_ > 1 || vectors_ <= 2 * e_.shape.vectors;
+    // The widest tile of one row is for operands in cache, and has nothing else to hide the prefetches behind. Panels
+    // are read in order, which the machine foresees.
+    const bool fetches = panels_ == 1 && (rows_ > 1 || vectors_ <= 2 * e_.shape.vectors);
+    const int in_panel = vectors_ / panels_;
     const auto load_right = [&](int v) {
-      const int64_t offset = int64_t{v} * e_.shape.lanes * e_.shape.right_unit();
+      llvm::Value* const panel = row_start(right, v / in_panel, step(6));
+      const int64_t offset = int64_t{v % in_panel} * e_.shape.lanes * e_.shape.right_unit();
       if (fetches && offset % 64 == 0) prefetch(advance(ahead, offset), false);  // once a line
-      return load_columns(advance(right, offset), e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
+      return load_columns(advance(panel, offset), e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
     };
     const auto load_left = [&](int row) {
       llvm::Value* const place = row_start(lefts[static_cast<size_t>(row / 3)], row % 3, step(0));
@@ -249,6 +256,7 @@ class TileEmitter {
   int rows_;
   int vectors_;
   bool part_;
+  int panels_;
   int bytes_ = 0;
   llvm::FixedVectorType* sum_ = nullptr;
   llvm::Function* function_ = nullptr;
@@ -260,6 +268,10 @@ class TileEmitter {
 
 llvm::Function* emit_product_tile(const ProductEmission& e, int rows, int vectors, bool part) {
   return TileEmitter(e, rows, vectors, part).emit();
+}
+
+llvm::Function* emit_product_panels(const ProductEmission& e, int panels) {
+  return TileEmitter(e, 1, panels * e.shape.vectors, /*part=*/false, panels).emit();
 }
 
 }  // namespace tenon::codegen

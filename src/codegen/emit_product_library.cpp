@@ -9,6 +9,8 @@ namespace {
 
 constexpr const char* kSymbol = "products";
 
+constexpr int kPanels[] = {2, ProductKernels::kMostPanels};  // constants of f32 alone lie in panels
+
 constexpr size_t kParts = 2;  // modules, compiled on as many threads
 
 /// The functions of a library in the order in which it hands them out; null where they belong to another part of it, or
@@ -19,14 +21,17 @@ class Library {
     add([&] { return emit_pack_rows(e_); });
     add([&] { return emit_pack_columns(e_); });
     add([&] { return emit_pack_left(e_); });
-    for (int rows = 1; rows <= e.shape.rows; ++rows) {
-      for (const int vectors : e.shape.widths[static_cast<size_t>(rows)]) {
-        add_tiles(rows, vectors);
+    for (size_t rows = 1; rows < e.shape.widths.size(); ++rows) {
+      for (const int vectors : e.shape.widths[rows]) {
+        add_tiles(static_cast<int>(rows), vectors);
       }
     }
     for (int rows = 1; rows < static_cast<int>(e.shape.dot_columns.size()); ++rows) {
       add([&] { return emit_product_dot(e_, rows, e_.shape.dot_columns[static_cast<size_t>(rows)]); });
       add([&] { return emit_product_dot(e_, rows, 1); });
+    }
+    for (const int panels : kPanels) {
+      add([&] { return e_.types == ProductTypes{} ? emit_product_panels(e_, panels) : nullptr; });
     }
   }
 
@@ -44,10 +49,11 @@ class Library {
  private:
   void add(const auto& emit) { functions_.push_back(functions_.size() % kParts == part_ ? emit() : nullptr); }
 
-  /// Columns that are left over by the widest tiles: a partial tile, which does for whole ones too.
+  /// Columns that are left over by the widest tiles: a partial tile. It would do for whole ones too, but what is read
+  /// soon after a part of a vector was written waits for memory: those of one vector are often all there is.
   void add_tiles(int rows, int vectors) {
     const bool part = vectors <= e_.shape.vectors;
-    const bool full = vectors >= e_.shape.vectors;
+    const bool full = vectors == 1 || vectors >= e_.shape.vectors;
     add([&] { return full ? emit_product_tile(e_, rows, vectors, false) : nullptr; });
     add([&] { return part ? emit_product_tile(e_, rows, vectors, true) : nullptr; });
   }
@@ -96,12 +102,13 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
   const auto bytes = [](Dtype dtype) { return static_cast<int>(byte_size(dtype)); };
   ProductKernels kernels{.lanes = shape.lanes,
                          .rows = shape.rows,
+                         .tall_rows = static_cast<int>(shape.widths.size()) - 1,
                          .panel = shape.lanes * shape.vectors,
                          .masks = shape.masks,
                          .step = shape.step,
                          .left_bytes = bytes(shape.left),
                          .right_bytes = bytes(shape.right)};
-  size_t count = 9 + 2 * shape.dot_columns.size();
+  size_t count = 9 + std::size(kPanels) + 2 * shape.dot_columns.size();
   for (const std::vector<int>& widths : shape.widths) {
     count += 2 * widths.size();
   }
@@ -126,6 +133,9 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
     const auto several = reinterpret_cast<ProductMicro>(*next++);
     const auto one = reinterpret_cast<ProductMicro>(*next++);
     kernels.dots[rows] = {shape.dot_columns[rows], several, one};
+  }
+  for (const int panels : kPanels) {
+    kernels.panels[static_cast<size_t>(panels)] = reinterpret_cast<ProductMicro>(*next++);
   }
   if (has_matrix_unit(types, jit.target())) {
     kernels.matrix.begin = reinterpret_cast<void (*)()>(*next++);

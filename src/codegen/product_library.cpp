@@ -15,7 +15,8 @@ constexpr size_t kKinds = 8;
 
 /// Kernels of a kind, which stay for as long as the process: code that calls them may run until its very end.
 struct Prepared {
-  explicit Prepared(JitOptions options) : jit(std::move(options)) {}
+  Prepared(const ProductTypes& of, JitOptions options) : types(of), jit(std::move(options)) {}
+  ProductTypes types;
   Jit jit;
   ProductKernels kernels;
 };
@@ -27,11 +28,10 @@ std::array<std::atomic<const Prepared*>, kKinds>& table() {
 
 template <size_t Kind>
 void multiply(const ProductCall* call, void* scratch) {
-  const ProductTypes& types = product_kinds()[Kind].types;
   if (const Prepared* const prepared = table()[Kind].load(std::memory_order_acquire)) {
-    blocked_product(prepared->kernels, types, *call, scratch);
+    blocked_product(prepared->kernels, prepared->types, *call, scratch);
   } else {
-    reference_product(types, *call);
+    reference_product(product_kinds()[Kind].types, *call);
   }
 }
 
@@ -53,7 +53,7 @@ void prepare_products(const ProductTypes& types, bool disk_cache) {
     if (entry.load(std::memory_order_relaxed) != nullptr) return;
     JitOptions options = kernel_jit_options();
     options.cache.enabled = disk_cache;
-    auto prepared = std::make_unique<Prepared>(std::move(options));
+    auto prepared = std::make_unique<Prepared>(types, std::move(options));
     prepared->kernels = make_product_kernels(types, prepared->jit);
     entry.store(prepared.release(), std::memory_order_release);
   }

@@ -41,10 +41,12 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
   shape.rows = !many ? (target.vector_bits == 256 ? 6 : 4) : target.vector_bits == 512 ? 14 : 8;
   // Few rows: wide tiles, so that enough sums are under way and the right operand is read in long runs.
   const int sums = many ? 24 : 12;
-  shape.widths.resize(static_cast<size_t>(shape.rows) + 1);
+  // Few columns: high ones, for the same reason.
+  const int tall_rows = many ? 16 : 12;
+  shape.widths.resize(static_cast<size_t>(tall_rows) + 1, {1});
   for (int rows = 1; rows <= shape.rows; ++rows) {
     std::vector<int>& widths = shape.widths[static_cast<size_t>(rows)];
-    for (int each = 1; each <= shape.vectors; ++each) {
+    for (int each = 2; each <= shape.vectors; ++each) {
       widths.push_back(each);
     }
     for (const int each : {2 * shape.vectors, 6 * shape.vectors}) {

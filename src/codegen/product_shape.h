@@ -22,10 +22,10 @@ struct ProductShape {
   Dtype right = Dtype::f32;
   int step = 1;                          // neighbours in depth that one instruction sums
   int lanes = 0;                         // sums in a vector
-  int rows = 0;                          // of the highest tile
+  int rows = 0;                          // of the highest tile as wide as a panel
   int vectors = 0;                       // of its columns; a panel has as many
   bool masks = false;                    // loads of part of a vector are instructions
-  std::vector<std::vector<int>> widths;  // by rows, in vectors
+  std::vector<std::vector<int>> widths;  // by rows, in vectors; up to the highest tile, which may have one alone
   std::vector<int> dot_columns;          // by rows: of a dot product; empty: there are none
 
   /// Bytes of what a lane reads of the right operand in one step.

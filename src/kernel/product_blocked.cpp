@@ -14,7 +14,8 @@ constexpr int64_t kRightScratch = int64_t{384} << 10;
 constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
 constexpr int64_t kDepthBlock = 1024;
 
-constexpr int64_t kMatrixRows = 8;  // for fewer, a matrix unit has too little to do to pay for packing
+constexpr int64_t kSmall = int64_t{64} << 10;  // less than any second cache
+constexpr int64_t kMatrixRows = 8;             // for fewer, a matrix unit has too little to do to pay for packing
 
 int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
@@ -42,7 +43,8 @@ class Blocked {
         tile_bytes_(static_cast<int64_t>(byte_size(types.tile))) {
     steps_.tile_row = call.tile_row * tile_bytes_;
     // Out of cache, narrow strips were measured to be fetched faster; in cache, wide tiles have more sums under way.
-    const bool large = call.depth * call.columns * right_bytes_ > cache_sizes().second;
+    const int64_t bytes = call.depth * call.columns * right_bytes_;
+    const bool large = bytes > kSmall && bytes > cache_sizes().second;
     widest_ = large ? 2 * k_.panel : kProductScratchBytes;
   }
 
@@ -86,15 +88,28 @@ class Blocked {
     return bytes <= cache / 2 && whole_lines && !collides(row);
   }
 
-  /// `rows` of the left operand by `columns` contiguous columns.
-  void strip(int64_t rows, const std::byte* left, const std::byte* right, std::byte* tile, int64_t columns) {
-    if (rows <= k_.rows) return span(rows, left, right, tile, columns);
-    for (int64_t tiles = blocks(rows, k_.rows); tiles > 0; --tiles) {
-      const int64_t high = rows / tiles;
-      span(high, left, right, tile, columns);
-      left = at(left, high * steps_.left_row);
-      tile = at(tile, high * steps_.tile_row);
-      rows -= high;
+  /// Rows in tiles that are all nearly as high.
+  struct Heights {
+    int64_t tiles = 1;
+    int64_t rows = 0;    // of a tile;
+    int64_t higher = 0;  // so many, the last ones, have one more
+  };
+
+  Heights heights(int64_t rows) const {
+    const int64_t most = call_.columns <= k_.lanes ? k_.tall_rows : k_.rows;
+    if (rows <= most) return {.rows = rows};
+    const int64_t tiles = blocks(rows, most);
+    const int64_t each = rows / tiles;
+    return {.tiles = tiles, .rows = each, .higher = rows - each * tiles};
+  }
+
+  /// Rows of the left operand by `columns` contiguous columns.
+  void strip(const Heights& heights, const std::byte* left, const std::byte* right, std::byte* tile, int64_t columns) {
+    for (int64_t i = heights.tiles; i > 0; --i) {
+      const int64_t rows = heights.rows + (i <= heights.higher ? 1 : 0);
+      span(rows, left, right, tile, columns);
+      left = at(left, rows * steps_.left_row);
+      tile = at(tile, rows * steps_.tile_row);
     }
   }
 
@@ -132,10 +147,31 @@ class Blocked {
     const int64_t panel = call_.panel > 0 ? call_.panel : call_.rows <= k_.rows ? columns : k_.panel;
     const int64_t apart = call_.panel > 0 ? call_.right_panel : panel;
     const std::byte* right = at(call_.right, 0);
-    for (int64_t column = 0; column < columns; column += panel) {
-      strip(call_.rows, left, right, at(call_.tile, column * tile_bytes_), std::min(panel, columns - column));
+    int64_t column = 0;
+    if (call_.rows == 1 && call_.panel == k_.panel) {
+      column = across_panels(columns);
+      right = at(right, column / panel * apart * right_bytes_);
+    }
+    const Heights high = heights(call_.rows);
+    for (; column < columns; column += panel) {
+      strip(high, left, right, at(call_.tile, column * tile_bytes_), std::min(panel, columns - column));
       right = at(right, apart * right_bytes_);
     }
+  }
+
+  /// As many whole panels as there are kernels for, with one row. Gives how many columns that were.
+  int64_t across_panels(int64_t columns) {
+    steps_.right_panel = call_.right_panel * right_bytes_;
+    int64_t done = 0;  // panels
+    for (int64_t at_once = ProductKernels::kMostPanels; at_once > 1; --at_once) {
+      const ProductMicro kernel = k_.panels[static_cast<size_t>(at_once)];
+      if (kernel == nullptr) continue;
+      for (; (done + at_once) * k_.panel <= columns; done += at_once) {
+        kernel(call_.left, at(call_.right, done * steps_.right_panel), at(call_.tile, done * k_.panel * tile_bytes_),
+               at_once * k_.panel, &steps_);
+      }
+    }
+    return done * k_.panel;
   }
 
   void dots() {
@@ -213,6 +249,7 @@ class Blocked {
         const int64_t width = std::min(blocks.columns, columns - column);
         for (int64_t row = 0; row < call_.rows; row += blocks.rows) {
           const int64_t rows = std::min(blocks.rows, call_.rows - row);
+          const Heights high = heights(rows);
           const std::byte* const left = left_of(blocks, row, rows, depth);
           for (int64_t panel = 0; panel < width; panel += blocks.panel) {
             const int64_t begin = first + column + panel;
@@ -223,7 +260,7 @@ class Blocked {
               if (row == 0) pack_panel(depth, begin, size, packed);
               right = packed;
             }
-            strip(rows, left, right, at(call_.tile, row * steps_.tile_row + begin * tile_bytes_), size);
+            strip(high, left, right, at(call_.tile, row * steps_.tile_row + begin * tile_bytes_), size);
           }
         }
       }

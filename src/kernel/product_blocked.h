@@ -16,6 +16,7 @@ struct ProductKernels {
   static constexpr int kMostRows = 16;
   static constexpr int kMostWidths = 6;
   static constexpr int kDotRows = 4;
+  static constexpr int kMostPanels = 4;
 
   struct Tile {
     int vectors = 0;
@@ -31,7 +32,8 @@ struct ProductKernels {
   };
 
   int lanes = 0;                    // columns in a vector
-  int rows = 0;                     // of the highest tile
+  int rows = 0;                     // of the highest tile as wide as a panel
+  int tall_rows = 0;                // of the highest tile of one vector
   int panel = 0;                    // columns of a panel: the width of the highest tile
   bool masks = false;               // a partial tile reads nothing of `right` beyond its columns
   int step = 1;                     // neighbours in depth that tiles read together
@@ -45,7 +47,10 @@ struct ProductKernels {
   std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};
   std::array<int, kMostRows + 1> widths = {};
   std::array<Dot, kDotRows + 1> dots = {};  // by rows; null where there are none
-  MatrixKernels matrix = {};                // for more than a few rows
+  /// By how many: one row by so many whole panels side by side; null where there is none. Several streams of memory
+  /// are faster than one, and more sums are under way.
+  std::array<ProductMicro, kMostPanels + 1> panels = {};
+  MatrixKernels matrix = {};  // for more than a few rows
 };
 
 /// The product of `call`, where `scratch` is kProductScratchBytes of the caller's, aligned to 64 bytes. The bits are

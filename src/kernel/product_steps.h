@@ -13,6 +13,7 @@ struct ProductSteps {
   int64_t tile_row = 0;
   int64_t depth = 0;
   int64_t accumulate = 0;
+  int64_t right_panel = 0;  // from panel to panel, for kernels that read several
 };
 
 /// A register tile: as many rows as the kernel is for, `columns` side by side, which end in the kernel's last vector.

@@ -62,7 +62,7 @@ class Products : public testing::TestWithParam<ProductKind> {
 
 TEST_P(Products, AreRightAroundEveryTile) {
   const ProductKernels& k = kernels();
-  for (const int64_t rows : around({k.rows, 2 * k.rows})) {
+  for (const int64_t rows : around({k.rows, k.tall_rows, 2 * k.rows})) {
     for (const int64_t columns : around({k.lanes, k.panel, 2 * k.panel, 13 * k.lanes})) {
       for (const int64_t depth : {0, 1, 2, 7, 16, 33}) {
         expect_right({.rows = rows, .columns = columns, .depth = depth, .accumulate = depth % 2 == 1});
@@ -102,9 +102,14 @@ TEST_P(Products, AreRightOverSeveralBlocks) {
 TEST_P(Products, ReadPanels) {
   const ProductKernels& k = kernels();
   for (const int64_t panel : {int64_t{k.panel}, int64_t{2} * k.panel, int64_t{k.lanes}, int64_t{5}}) {
-    for (const int64_t columns : {panel - 1, panel, 2 * panel + 3}) {
+    for (const int64_t columns : {panel - 1, panel, 2 * panel + 3, 4 * panel, 7 * panel + 1}) {
       for (const int64_t rows : {int64_t{1}, int64_t{k.rows} + 1}) {
-        expect_right({.rows = rows, .columns = columns, .depth = 19, .gap = 3, .panel = panel});
+        expect_right({.rows = rows,
+                      .columns = columns,
+                      .depth = 19,
+                      .gap = 3,
+                      .panel = panel,
+                      .accumulate = columns == 4 * panel});
       }
     }
   }

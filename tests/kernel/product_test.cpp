@@ -81,9 +81,10 @@ TEST(ReferenceProduct, KnowsEveryKind) {
   EXPECT_FALSE(is_product({Dtype::f32, Dtype::f64, Dtype::f64}));
 }
 
-// A machine with vectors of 4 floats and tiles of 3 rows.
+// A machine with vectors of 4 floats and tiles of 3 rows, or 5 where they are one vector wide.
 constexpr int kLanes = 4;
 constexpr int kRows = 3;
+constexpr int kTallRows = 5;
 constexpr int kPanel = 2 * kLanes;
 
 template <int Rows, bool Masks>
@@ -105,6 +106,15 @@ void tile(const void* left, const void* right, void* result, int64_t columns, co
   }
 }
 
+template <int Panels, bool Masks>
+void across(const void* left, const void* right, void* result, int64_t columns, const ProductSteps* steps) {
+  EXPECT_EQ(columns, Panels * kPanel);
+  for (int64_t i = 0; i < Panels; ++i) {
+    tile<1, Masks>(left, static_cast<const std::byte*>(right) + i * steps->right_panel,
+                   static_cast<float*>(result) + i * kPanel, kPanel, steps);
+  }
+}
+
 template <bool ByRows>
 void pack(const void* from, int64_t step, void* to, int64_t columns, int64_t depth) {
   for (int64_t k = 0; k < depth; ++k) {
@@ -120,13 +130,15 @@ template <bool Masks>
 ProductKernels small_machine() {
   ProductKernels kernels{.lanes = kLanes,
                          .rows = kRows,
+                         .tall_rows = kTallRows,
                          .panel = kPanel,
                          .masks = Masks,
                          .left_bytes = 4,
                          .right_bytes = 4,
                          .pack_rows = pack<true>,
                          .pack_columns = pack<false>};
-  const std::array<ProductMicro, kRows + 1> tiles = {nullptr, tile<1, Masks>, tile<2, Masks>, tile<3, Masks>};
+  const std::array<ProductMicro, kTallRows + 1> tiles = {nullptr,        tile<1, Masks>, tile<2, Masks>,
+                                                         tile<3, Masks>, tile<4, Masks>, tile<5, Masks>};
   for (size_t rows = 1; rows <= kRows; ++rows) {
     kernels.widths[rows] = 3;
     for (const int vectors : {1, 2, 4}) {
@@ -134,6 +146,12 @@ ProductKernels small_machine() {
                                                                vectors > 2 ? nullptr : tiles[rows]};
     }
   }
+  for (size_t rows = kRows + 1; rows <= kTallRows; ++rows) {
+    kernels.widths[rows] = 1;
+    kernels.tiles[rows][0] = {1, tiles[rows], tiles[rows]};
+  }
+  kernels.panels[2] = across<2, Masks>;
+  kernels.panels[4] = across<4, Masks>;
   return kernels;
 }
 
@@ -149,7 +167,7 @@ class BlockedProduct : public testing::TestWithParam<bool> {
 };
 
 TEST_P(BlockedProduct, IsRightAroundEveryEdge) {
-  for (const int64_t rows : {0, 1, 2, 3, 4, 6, 7, 25}) {
+  for (const int64_t rows : {0, 1, 2, 3, 4, 5, 6, 7, 11, 25}) {
     for (const int64_t columns : {0, 1, 3, 4, 5, 8, 9, 15, 16, 17, 40}) {
       for (const int64_t depth : {0, 1, 3, 4, 5, 17}) {
         for (const int mode : {0, 1, 2, 3}) {
@@ -180,7 +198,10 @@ TEST_P(BlockedProduct, IsRightOverSeveralBlocks) {
 TEST_P(BlockedProduct, ReadsPanels) {
   for (const int64_t panel : {4, 5, 8, 24}) {
     for (const int64_t rows : {1, 8}) {
-      expect_right({.rows = rows, .columns = 2 * panel + 1, .depth = 9, .gap = 2, .panel = panel});
+      for (const int64_t panels : {1, 2, 3, 4, 7}) {
+        expect_right({.rows = rows, .columns = panels * panel, .depth = 9, .gap = 2, .panel = panel});
+        expect_right({.rows = rows, .columns = panels * panel + 1, .depth = 9, .gap = 2, .panel = panel});
+      }
     }
   }
 }
