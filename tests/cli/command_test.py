@@ -9,7 +9,7 @@
     needs llvm                   skip the rest of the file in a build without it (or: onnx, dot, numpy)
 
 In what is expected `*` stands for anything in a line, and a line `...` for any lines. $TMP is a fresh folder. Every
-command runs at the root of the repository, with no terminal and an empty cache. TENON_COMMAND names the command.
+command runs at the root of the repository, with no terminal and a cache that is empty at first. TENON_COMMAND names the command.
 """
 
 import json
@@ -25,21 +25,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CASES = Path(__file__).resolve().parent / "commands"
 COMMAND = os.environ["TENON_COMMAND"]
+CACHE = tempfile.TemporaryDirectory()
 
 
-def tenon(words, folder):
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+def tenon(words):
     run = subprocess.run([COMMAND, *words], capture_output=True, text=True, cwd=ROOT, stdin=subprocess.DEVNULL,
-                         env=environment, check=False)
+                         env={**os.environ, "XDG_CACHE_HOME": CACHE.name}, check=False)
     return run.returncode, run.stdout, run.stderr
 
 
-def has(feature, folder):
+def has(feature):
     if feature == "dot":
         return shutil.which("dot") is not None
     if feature == "numpy":
         return subprocess.run(["python3", "-c", "import numpy"], capture_output=True, check=False).returncode == 0
-    version = json.loads(tenon(["version", "--json"], folder)[1])
+    version = json.loads(tenon(["version", "--json"])[1])
     return {"llvm": version["kernels"] == "native code by LLVM", "onnx": version["onnx"]}[feature]
 
 
@@ -96,7 +96,7 @@ class Commands(unittest.TestCase):
         commands = 0
         for step in parse(path.read_text(encoding="utf-8")):
             if isinstance(step, str):
-                if not has(step, folder):
+                if not has(step):
                     return
                 continue
             if isinstance(step, list):
@@ -104,7 +104,7 @@ class Commands(unittest.TestCase):
                 continue
             commands += 1
             expand = lambda text: text.replace("$TMP", str(folder))
-            status, out, err = tenon([expand(word) for word in step.words], folder)
+            status, out, err = tenon([expand(word) for word in step.words])
             where = f"{path.name}:{step.line}: tenon {' '.join(step.words)}"
             wanted = step.status if step.status is not None else int(bool(step.err))
             self.assertEqual(status, wanted, f"{where}\n{err}")
