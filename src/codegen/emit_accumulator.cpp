@@ -267,6 +267,7 @@ void end_accumulators(Emission& e, const std::vector<int>& begins) {
       const auto* const result = std::get_if<loops::Result>(&e.kernel.values[i].what);
       if (result != nullptr && result->accumulator == each) {
         e.values[i] = is_arg(what_is(e, each).op) ? total.position : total.value;
+        e.in_vector_loop[i] = e.vector.lanes != 0;
       }
     }
   }

@@ -54,7 +54,9 @@ llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
     inner.terms.push_back(*deepest);
     outer.terms.erase(deepest);
   }
-  if (!outer.terms.empty() || outer.base != Extent(0)) pointer = e.b.CreateGEP(element, pointer, first_lane(e, outer));
+  if (!outer.terms.empty() || outer.base != Extent(0)) {
+    pointer = e.in_head_of(outer.terms, [&] { return e.b.CreateGEP(element, pointer, first_lane(e, outer)); });
+  }
   const Extent constant = std::exchange(inner.base, Extent(0));
   if (!inner.terms.empty()) pointer = e.b.CreateGEP(element, pointer, first_lane(e, inner));
   if (constant != Extent(0)) pointer = e.b.CreateGEP(element, pointer, extent(e, constant));

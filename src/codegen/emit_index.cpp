@@ -113,7 +113,7 @@ llvm::Value* spread(Emission& e, llvm::Value* value) {
 }
 
 llvm::Value* lanes_below(Emission& e, llvm::Value* count) {
-  return e.b.CreateICmpULT(lane_numbers(e, 32), spread(e, limited(e, count)));
+  return e.b.CreateICmpULT(lane_numbers(e, 32), spread(e, e.b.CreateTrunc(count, e.b.getInt32Ty())));
 }
 
 llvm::Value* both(Emission& e, llvm::Value* a, llvm::Value* b) {

@@ -79,6 +79,7 @@ void emit_grid(Emission& e, const loops::Phase& phase, llvm::Value* begin, llvm:
       digits.back()->addIncoming(first[i], start);
     }
     e.axes[axis] = digits.empty() ? iteration : digits.back();
+    e.heads[axis] = {.block = inside};
     e.depths[axis] = static_cast<int>(i) + 1;
   }
   emit_block(e, phase.body);
@@ -155,7 +156,9 @@ Emission::Emission(llvm::Module& into, const loops::Kernel& what, const Target& 
       fused(fused_products(what, machine)),
       prefetches(plan_prefetches(what)),
       axes(what.axes.size()),
+      heads(what.axes.size()),
       values(what.values.size()),
+      in_vector_loop(what.values.size()),
       accumulators(what.accumulators.size()) {
   const std::vector<Extent> slots = runtime_sizes(kernel);
   for (size_t i = 0; i < slots.size(); ++i)
@@ -166,6 +169,26 @@ llvm::Value* Emission::in_block(llvm::BasicBlock* place, const std::function<llv
   const llvm::IRBuilderBase::InsertPointGuard guard(b);
   b.SetInsertPoint(place->getTerminator());
   return emit();
+}
+
+llvm::Value* Emission::in_head_of(const std::vector<loops::Term>& terms, const std::function<llvm::Value*()>& emit) {
+  int innermost = -1;
+  for (const loops::Term& term : terms) {
+    const auto axis = static_cast<size_t>(term.axis);
+    if (axes[axis] == nullptr || llvm::isa<llvm::Constant>(axes[axis])) continue;  // of a loop that is written out
+    if (innermost < 0 || depths[axis] > depths[static_cast<size_t>(innermost)]) innermost = term.axis;
+  }
+  if (innermost < 0) return in_block(entry, emit);
+  LoopHead& head = heads[static_cast<size_t>(innermost)];
+  const llvm::IRBuilderBase::InsertPointGuard guard(b);
+  auto* const from = head.last != nullptr ? head.last->getNextNode() : head.block->getFirstNonPHI();
+  from != nullptr ? b.SetInsertPoint(from) : b.SetInsertPoint(head.block);
+  llvm::Value* const value = emit();
+  if (b.GetInsertPoint() != head.block->begin()) {
+    llvm::Instruction* const last = &*std::prev(b.GetInsertPoint());
+    if (!llvm::isa<llvm::PHINode>(last)) head.last = last;
+  }
+  return value;
 }
 
 std::unique_ptr<llvm::Module> emit_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,

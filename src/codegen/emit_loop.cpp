@@ -14,6 +14,19 @@ namespace {
 constexpr int64_t kWriteOut = 4;
 constexpr int kWriteOutCost = 32;
 
+/// Lanes by one number. What is found out about the number is found out once, if it was there before the loop.
+llvm::Value* divide_by_one(Emission& e, llvm::Value* lanes, int divisor) {
+  const EmitContext& context = e.scalar_context;
+  const Lanes number{&context, e.values[static_cast<size_t>(divisor)]};
+  OneDivisor prepared;
+  const auto prepare = [&] {
+    prepared = prepare_divisor_f32(number);
+    return number.value;
+  };
+  e.in_vector_loop[static_cast<size_t>(divisor)] ? prepare() : e.in_block(e.vector.before, prepare);
+  return div_by_one_f32({&context, lanes}, prepared).value;
+}
+
 llvm::Value* compute(Emission& e, const loops::Value& value) {
   const auto& what = std::get<loops::Compute>(value.what);
   if (what.prim == Prim::constant) return emit_constant(e.context(), value.dtype, what.literal, 0);
@@ -29,8 +42,7 @@ llvm::Value* compute(Emission& e, const loops::Value& value) {
   }
   if (what.prim == Prim::div && compute_dtype(what.operand_dtype) == Dtype::f32 && e.target.fma &&
       is_vector(operand(0)) && !is_vector(operand(1))) {
-    const EmitContext& context = e.scalar_context;
-    return div_by_one_f32({&context, operand(0)}, {&context, operand(1)}).value;
+    return divide_by_one(e, operand(0), what.operands[1]);
   }
   std::vector<llvm::Value*> operands;
   bool lanes = false;
@@ -50,6 +62,7 @@ void define(Emission& e, int index) {
   if (e.fused[static_cast<size_t>(index)]) return;
   const loops::Value& value = e.kernel.values[static_cast<size_t>(index)];
   llvm::Value*& result = e.values[static_cast<size_t>(index)];
+  e.in_vector_loop[static_cast<size_t>(index)] = e.vector.lanes != 0;
   if (const auto* what = std::get_if<loops::Load>(&value.what)) {
     result = load(e, *what);
   } else if (const auto* at = std::get_if<loops::Position>(&value.what)) {
@@ -59,13 +72,23 @@ void define(Emission& e, int index) {
   }
 }
 
+/// At the top of a loop's body: the axis is at `position`.
+void bind(Emission& e, int axis, llvm::Value* position) {
+  e.axes[static_cast<size_t>(axis)] = position;
+  e.heads[static_cast<size_t>(axis)] = {.block = e.b.GetInsertBlock()};
+}
+
 /// The vectorised loop over `count` elements in the widths of `plan`.
 void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, llvm::Value* count, bool unit_strides) {
+  llvm::BasicBlock* const before = e.b.GetInsertBlock();
+  llvm::BasicBlock* const begin = e.block("vectors");
+  e.b.CreateBr(begin);
+  e.b.SetInsertPoint(begin);
   llvm::Value* done = e.b.getInt64(0);
   const auto run = [&](llvm::Value* end, unsigned lanes, bool masked) {
     counted_loop(e, done, end, lanes, [&](llvm::Value* first) {
-      e.axes[static_cast<size_t>(loop.axis)] = first;
-      e.vector = {.lanes = lanes, .axis = loop.axis, .mask = nullptr, .unit_strides = unit_strides};
+      bind(e, loop.axis, first);
+      e.vector = {.lanes = lanes, .axis = loop.axis, .mask = nullptr, .unit_strides = unit_strides, .before = before};
       if (masked) e.vector.mask = lanes_below(e, e.b.CreateNSWSub(count, first));
       if (const auto ahead = e.prefetches.find(&loop); ahead != e.prefetches.end() && !masked) {
         for (const Prefetch& each : ahead->second)
@@ -82,7 +105,7 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   if (plan.masked_tail) return run(count, plan.lanes, true);
   if (plan.unroll > 1 && plan.lanes > 1) run(multiple_of(plan.lanes), plan.lanes, false);
   counted_loop(e, done, count, 1, [&](llvm::Value* index) {
-    e.axes[static_cast<size_t>(loop.axis)] = index;
+    bind(e, loop.axis, index);
     emit_block(e, loop.body);
   });
 }
@@ -126,7 +149,7 @@ void emit_loop(Emission& e, const loops::Loop& loop) {
     }
   } else {
     counted_loop(e, e.b.getInt64(0), count, 1, [&](llvm::Value* at) {
-      index = at;
+      bind(e, loop.axis, at);
       emit_block(e, loop.body);
     });
   }

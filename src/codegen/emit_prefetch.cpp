@@ -31,8 +31,10 @@ void prefetch(Emission& e, const Prefetch& what) {
       return e.b.CreateNSWMul(e.b.CreateUDiv(row, e.b.getInt64(parts)), e.b.getInt64(static_cast<uint64_t>(what.part)));
     });
     llvm::Value* const at = e.axes[static_cast<size_t>(e.vector.axis)];
-    llvm::Value* const too_far =
-        e.b.CreateUDiv(e.b.CreateNSWMul(at, e.b.getInt64(size * (parts - 1))), e.b.getInt64(parts));
+    const uint64_t slower = size * (parts - 1);
+    llvm::Value* const too_far = slower % parts == 0
+                                     ? e.b.CreateNSWMul(at, e.b.getInt64(slower / parts))
+                                     : e.b.CreateUDiv(e.b.CreateNSWMul(at, e.b.getInt64(slower)), e.b.getInt64(parts));
     first = e.b.CreateGEP(e.b.getInt8Ty(), first, e.b.CreateNSWSub(start, too_far));
   }
   for (uint64_t at = 0; at * parts < e.vector.lanes * size; at += kLine) {

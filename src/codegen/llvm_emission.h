@@ -24,10 +24,11 @@ namespace tenon::codegen {
 
 /// The vectorised loop that code is emitted for.
 struct VectorContext {
-  unsigned lanes = 0;           // 0: none; all is scalar
-  int axis = -1;                // Emission::axes holds the position of the first lane
-  llvm::Value* mask = nullptr;  // the lanes that exist; null: all of them. At least one does
-  bool unit_strides = false;    // run-time strides along the axis are known to be 1
+  unsigned lanes = 0;                  // 0: none; all is scalar
+  int axis = -1;                       // Emission::axes holds the position of the first lane
+  llvm::Value* mask = nullptr;         // the lanes that exist; null: all of them. At least one does
+  bool unit_strides = false;           // run-time strides along the axis are known to be 1
+  llvm::BasicBlock* before = nullptr;  // runs once before the loop, whatever widths it then has
 };
 
 /// A value of an accumulator: one, or a pair with its position for argmax and argmin.
@@ -46,6 +47,13 @@ struct OpenAccumulator {
   llvm::BasicBlock* begin = nullptr;  // runs once before the loop
   unsigned lanes = 0;                 // of the context in which it began: what it holds there stays apart by lane
   std::vector<Slot> slots;
+};
+
+/// Where a loop over an axis begins each time round: what depends on no axis further inside has its place there, so
+/// that all loops further inside share it.
+struct LoopHead {
+  llvm::BasicBlock* block = nullptr;
+  llvm::Instruction* last = nullptr;  // of what was placed there; null: nothing yet
 };
 
 struct Emission {
@@ -71,8 +79,10 @@ struct Emission {
   std::unordered_map<Extent, llvm::Value*> sizes;  // loaded in `entry`
   std::vector<llvm::Value*> buffers;               // likewise, null: not yet
   std::vector<llvm::Value*> axes;                  // i64; null: not bound
+  std::vector<LoopHead> heads;                     // of the loops that bind them
   std::vector<int> depths;                         // of the loops that bind them
   std::vector<llvm::Value*> values;
+  std::vector<bool> in_vector_loop;  // values that the vectorised loop around them defined
   std::vector<OpenAccumulator> accumulators;
   std::vector<llvm::MDNode*> alias_scopes, distinct_from;  // by buffer
   VectorContext vector;
@@ -85,6 +95,8 @@ struct Emission {
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context(), name, function); }
   /// Code of `emit`, placed at the end of `entry` or another block that ends in a branch.
   llvm::Value* in_block(llvm::BasicBlock* place, const std::function<llvm::Value*()>& emit);
+  /// Code of `emit`, which may depend on these axes and no other: as far outside as they allow.
+  llvm::Value* in_head_of(const std::vector<loops::Term>& terms, const std::function<llvm::Value*()>& emit);
 };
 
 inline bool is_vector(const llvm::Value* value) { return value->getType()->isVectorTy(); }
@@ -101,7 +113,7 @@ llvm::Value* position(Emission& e, const loops::Affine& at);
 llvm::Constant* lane_numbers(Emission& e, unsigned bits);
 /// A scalar in every lane; vectors stay.
 llvm::Value* spread(Emission& e, llvm::Value* value);
-/// The lanes below `count`, which is positive.
+/// The lanes below `count`, which is positive and has few bits.
 llvm::Value* lanes_below(Emission& e, llvm::Value* count);
 /// Both, where null stands for always.
 llvm::Value* both(Emission& e, llvm::Value* a, llvm::Value* b);

@@ -24,8 +24,16 @@ Lanes atan2_f32(Lanes y, Lanes x);
 /// Exact, as a remainder is.
 Lanes rem_f32(Lanes x, Lanes y);
 
+/// A scalar that lanes are divided by, and what helps to divide by it.
+struct OneDivisor {
+  Lanes value;
+  Lanes reciprocal;
+  Lanes reach;
+  Lanes zero;
+};
+OneDivisor prepare_divisor_f32(Lanes b);
 /// a / b of lanes by one number, with the bits of a division. The target must have fma.
-Lanes div_by_one_f32(Lanes a, Lanes b);
+Lanes div_by_one_f32(Lanes a, const OneDivisor& b);
 
 /// p * 2^k for p near 1 and k of -250 to 250, rounded once where the result is subnormal. `biased` has k + 254 in its
 /// low 23 bits and a multiple of 1024 above them.

@@ -23,17 +23,22 @@ Lanes spread(Lanes scalar, Lanes like) {
 
 }  // namespace
 
-Lanes div_by_one_f32(Lanes a, Lanes b) {
+OneDivisor prepare_divisor_f32(Lanes b) {
   const Lanes fits = below((bits(b) & kMagnitude) - kLeastDivisor, constant(bits(b), kMostDivisor - kLeastDivisor));
   // Of a divisor that does not fit nothing is within reach, and in the place of 0 stands what is NaN either way.
-  const Lanes reach = spread(select(fits, kMost - kLeast, constant(bits(b), int64_t{0})), a);
-  const Lanes zero = spread(select(fits, int64_t{0}, constant(bits(b), kNan)), a);
-  const Lanes y = spread(1.0 / b, a);
-  const Lanes divisor = spread(b, a);
+  return {.value = b,
+          .reciprocal = 1.0 / b,
+          .reach = select(fits, kMost - kLeast, constant(bits(b), int64_t{0})),
+          .zero = select(fits, int64_t{0}, constant(bits(b), kNan))};
+}
+
+Lanes div_by_one_f32(Lanes a, const OneDivisor& b) {
+  const Lanes y = spread(b.reciprocal, a);
+  const Lanes divisor = spread(b.value, a);
   const Lanes first = a * y;
   const Lanes second = fma(fnma(divisor, first, a), y, first);
   const Lanes quotient = fma(fnma(divisor, second, a), y, second);
-  const Lanes near = below((bits(a) & kMagnitude) - kLeast, reach) | (bits(a) == zero);
+  const Lanes near = below((bits(a) & kMagnitude) - kLeast, spread(b.reach, a)) | (bits(a) == spread(b.zero, a));
   return replace_rarely(!near, quotient, [&] { return a / divisor; });
 }
 
