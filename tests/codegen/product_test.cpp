@@ -128,8 +128,8 @@ TEST_P(Products, SlowAreRightOnSmallerMachines) {
     const Target target = x86_target(level, {});
     if (target.cpu > host_target().cpu) continue;
     const ProductKernels& k = kernels_of(types(), target);
-    for (const int64_t rows :
-         {int64_t{1}, int64_t{2}, int64_t{k.rows} - 1, int64_t{2} * k.rows + 1, int64_t{9} * k.rows}) {
+    for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{k.rows} - 1, int64_t{k.tall_rows},
+                               int64_t{2} * k.rows + 1, int64_t{9} * k.rows}) {
       for (const int64_t columns : {int64_t{1}, int64_t{k.lanes}, int64_t{k.panel} + 1, int64_t{7} * k.panel + 3}) {
         for (const int mode : {0, 1, 2, 3}) {
           EXPECT_EQ(wrong_with(types(), target,
@@ -144,6 +144,8 @@ TEST_P(Products, SlowAreRightOnSmallerMachines) {
         }
       }
     }
+    const ProductCase row{.rows = 1, .columns = int64_t{7} * k.panel + 3, .depth = 39, .panel = k.panel};
+    EXPECT_EQ(wrong_with(types(), target, row), "") << target.name;
   }
 }
 
