@@ -1,5 +1,6 @@
 #include "codegen/compile_kernels.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "codegen/llvm_emit_kernel.h"
@@ -19,10 +20,13 @@ JitOptions kernel_jit_options() {
 
 namespace {
 
-/// Whether code asks where it is: bounds of loads and stores, and positions as values. LLVM makes a fourth more of such
-/// kernels (depthwise convolutions) by all that it knows about integers and masks; of all others nothing.
+/// Whether lanes ask where they are: by bounds of loads and stores, or by positions as values. LLVM makes a fourth more
+/// of such kernels (depthwise convolutions) by all that it knows about integers and masks; of all others nothing.
 bool asks_for_positions(const loops::Kernel& kernel) {
   bool asks = false;
+  const auto is_vectorized = [&](const loops::Term& term) {
+    return kernel.axes[static_cast<size_t>(term.axis)].vectorized;
+  };
   for (const loops::Phase& phase : kernel.phases) {
     loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
       if (const auto* store = std::get_if<loops::Store>(&statement.what)) asks |= !store->inside.empty();
@@ -30,7 +34,8 @@ bool asks_for_positions(const loops::Kernel& kernel) {
       if (define == nullptr) return;
       const loops::Value& value = kernel.values[static_cast<size_t>(define->value)];
       if (const auto* load = std::get_if<loops::Load>(&value.what)) asks |= !load->inside.empty();
-      if (const auto* position = std::get_if<loops::Position>(&value.what)) asks |= !position->at.terms.empty();
+      if (const auto* position = std::get_if<loops::Position>(&value.what))
+        asks |= std::ranges::any_of(position->at.terms, is_vectorized);
     });
   }
   return asks;

@@ -39,7 +39,6 @@ constexpr auto kUseless = std::to_array<std::string_view>({
     "X86 cmov Conversion",
     "Machine Common Subexpression Elimination",
     "Machine code sinking",
-    "Peephole Optimizations",
     "Live Range Shrink",
     "X86 LEA Optimize",
     "X86 Avoid Store Forwarding Blocks",
