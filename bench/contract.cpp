@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/convolutions.h"
 #include "support/openblas.h"
 #include "support/report.h"
 #include "tenon/compile.h"
@@ -249,58 +250,6 @@ class Benchmark {
     report_.add(name, 100 * (median(ratio) - 1), "% of the product", 3);
   }
 
-  struct Conv {
-    int64_t in, out, size, kernel, stride;
-  };
-
-  /// The distinct convolutions of ResNet-50 at batch 1, with bias and relu.
-  void convolutions() {
-    const std::vector<Conv> all = {
-        {3, 64, 224, 7, 2},     {64, 64, 56, 1, 1},    {64, 64, 56, 3, 1},    {64, 256, 56, 1, 1},
-        {256, 64, 56, 1, 1},    {256, 128, 56, 1, 1},  {128, 128, 56, 3, 2},  {128, 512, 28, 1, 1},
-        {256, 512, 56, 1, 2},   {512, 128, 28, 1, 1},  {128, 128, 28, 3, 1},  {512, 256, 28, 1, 1},
-        {256, 256, 28, 3, 2},   {256, 1024, 14, 1, 1}, {512, 1024, 28, 1, 2}, {1024, 256, 14, 1, 1},
-        {256, 256, 14, 3, 1},   {1024, 512, 14, 1, 1}, {512, 512, 14, 3, 2},  {512, 2048, 7, 1, 1},
-        {1024, 2048, 14, 1, 2}, {2048, 512, 7, 1, 1},  {512, 512, 7, 3, 1},
-    };
-    const Value a = input("a", tenon::shape(f32, "m", "k"));
-    const Value b2 = input("b", tenon::shape(f32, "k", "n"));
-    const Bound peak(graph_of({a, b2}, matmul(a, b2)), {numbers({256, 256}), numbers({256, 256})}, 1);
-    const double peak_flops = 2.0 * 256 * 256 * 256;
-    double sum = 0;
-    int count = 0;
-    for (const Conv& c : all) {
-      const std::string name = fmt::format("conv.{}x{}.{}.k{}s{}", c.in, c.out, c.size, c.kernel, c.stride);
-      if (!report_.wants(name)) continue;
-      const Value x = input("x", tenon::shape(f32, "batch", c.in, "height", "width"));
-      const Value w = input("w", tenon::shape(f32, c.out, c.in, c.kernel, c.kernel));
-      const Value b = input("b", tenon::shape(f32, c.out, 1, 1));
-      const int64_t pad = c.kernel / 2;
-      const Value y = conv(x, w, {.stride = {c.stride, c.stride}, .low = {pad, pad}, .high = {pad, pad}});
-      const Bound bound(
-          graph_of({x, w, b}, relu(y + b)),
-          {numbers({1, c.in, c.size, c.size}), numbers({c.out, c.in, c.kernel, c.kernel}), numbers({c.out, 1, 1})}, 1);
-      const double places = std::ceil(static_cast<double>(c.size) / static_cast<double>(c.stride));
-      const double flops = 2 * places * places * static_cast<double>(c.in * c.out * c.kernel * c.kernel);
-      std::vector<double> time, shares;
-      for (int round = -1; round < kRounds; ++round) {
-        const double p = seconds_of(1, 4, [&] { peak.run(); });
-        const double t = seconds_of(1, 1, [&] { bound.run(); });
-        if (round < 0) continue;
-        time.push_back(t);
-        shares.push_back(flops / t / (peak_flops / p));
-      }
-      sum += median(shares);
-      ++count;
-      report_.add(name, median(shares), "of peak", std::nullopt, bench::Better::higher,
-                  fmt::format("{:.1f} GFLOP/s", 1e-9 * flops / median(time)));
-    }
-    if (count > 0) {
-      report_.add("conv.mean", sum / count, "of peak", 0.7, bench::Better::higher,
-                  "peak: a product of 256 x 256 x 256 in the same rounds");
-    }
-  }
-
   void attention_at(int64_t keys, int threads) {
     const std::string name = fmt::format("attention.{}.{}t", keys, threads);
     if (!report_.wants(name)) return;
@@ -351,7 +300,7 @@ int main(int argc, char** argv) {
   benchmark.mean();
   benchmark.epilogue(3072, 768);
   benchmark.epilogue(768, 3072);
-  benchmark.convolutions();
+  bench::measure_convolutions(report);
   for (const int threads : {1, 2}) {
     benchmark.attention_at(512, threads);
   }

@@ -13,6 +13,7 @@
 #include "codegen/compile_kernels.h"
 #include "codegen/product_library.h"
 #include "support/openblas.h"
+#include "support/peak.h"
 #include "support/report.h"
 
 namespace {
@@ -99,7 +100,7 @@ class Benchmark {
     const double begin = now();
     kernels_ = codegen::make_product_kernels({}, *jit_);
     report_.add("compile", 1e3 * (now() - begin), "ms", std::nullopt, bench::Better::lower, "once a machine");
-    peak_ = measure_peak();
+    peak_ = bench::peak_flops();
     report_.add("peak", 1e-9 * peak_, "GFLOP/s", std::nullopt, bench::Better::higher,
                 codegen::describe(jit_->target()));
   }
@@ -189,23 +190,6 @@ class Benchmark {
   }
 
  private:
-  /// The highest tile over and over the same few elements.
-  double measure_peak() const {
-    constexpr int64_t kDepth = 1000;
-    const Matrix memory(int64_t{2} * ProductKernels::kMostRows * kernels_.panel);
-    const ProductSteps steps{.tile_row = kernels_.panel * int64_t{sizeof(float)}, .depth = kDepth};
-    const auto rows = static_cast<size_t>(kernels_.rows);
-    const auto& tile = kernels_.tiles[rows][static_cast<size_t>(kernels_.widths[rows]) - 1];
-    std::vector<double> times;
-    for (int round = 0; round < 201; ++round) {
-      times.push_back(seconds_of(10, [&] {
-        tile.full(memory.data(), memory.data(), memory.data() + ProductKernels::kMostRows * kernels_.panel,
-                  kernels_.panel, &steps);
-      }));
-    }
-    return 2.0 * kernels_.rows * kernels_.panel * kDepth / median(std::move(times));
-  }
-
   bench::Report& report_;
   const bench::OpenBlas* blas_;
   std::unique_ptr<codegen::Jit> jit_;

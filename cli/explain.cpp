@@ -216,7 +216,7 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const Exe
 
 int run(const Arguments& arguments) {
   check(arguments);
-  const GraphModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train")});
+  const GraphModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train"), .weights = true});
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip"), .report = &report};
   if (const auto step = arguments.find_number("--kernel")) {

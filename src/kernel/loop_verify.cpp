@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/fail.h"
 #include "kernel/loop.h"
@@ -90,7 +91,31 @@ class Verifier {
     check_use(store.value);
     require(compute_dtype(at(kernel_.values, store.value).dtype) == compute_dtype(buffer.dtype),
             "a {} is stored in a buffer of {}", name(at(kernel_.values, store.value).dtype), name(buffer.dtype));
-    note_written(store.buffer, store.at);
+    if (buffer.role != Role::scratch || !updates(store)) {
+      note_written(store.buffer, store.at);
+    }
+  }
+
+  /// Whether a value is made of what lies where it is stored. Then that holds what all iterations around made of it.
+  bool updates(const Store& store) const {
+    std::vector<int> pending{store.value};
+    std::unordered_set<int> seen;
+    while (!pending.empty()) {
+      const int value = pending.back();
+      pending.pop_back();
+      if (!seen.insert(value).second) {
+        continue;
+      }
+      const Value& what = at(kernel_.values, value);
+      if (const auto* load = std::get_if<Load>(&what.what);
+          load && load->buffer == store.buffer && load->at == store.at) {
+        return true;
+      }
+      if (const auto* compute = std::get_if<Compute>(&what.what)) {
+        pending.insert(pending.end(), compute->operands.begin(), compute->operands.end());
+      }
+    }
+    return false;
   }
 
   void check(const Accumulate& accumulate) {
@@ -164,10 +189,18 @@ class Verifier {
         require(has(kernel_.axes, axis) && !at(bound_, axis), "axis {} is bound outside, or there is none", axis);
         const int counter = at(kernel_.axes, axis).tile_of;
         require(counter < 0 || at(bound_, counter), "the axis that counts tiles of axis {} is not bound outside", axis);
+        // Several axes are as one where the last tile of an inner one is not shorter: steps would be left out.
+        const auto size = at(kernel_.axes, axis).extent.constant();
+        const auto total = at(kernel_.axes, axis).total.constant();
+        require(axis == axes->front() || counter < 0 || !size || !total || *size == 0 || *total % *size == 0 ||
+                    runs_once(axes->front()),
+                "the last tile of axis {} of a product is shorter, and another axis runs around it", axis);
       }
     }
     note_written(product.tile.buffer, product.tile.at, product.adds_after);
   }
+
+  bool runs_once(int axis) const { return at(kernel_.axes, axis).extent == Extent(1); }
 
   void note_written(int buffer, const Affine& address, int counts = -1) {
     at(written_, buffer) = true;

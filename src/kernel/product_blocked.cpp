@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kRightScratch = int64_t{384} << 10;
 constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
 constexpr int64_t kDepthBlock = 1024;
+constexpr int64_t kDepthInPlace = 256;
 
 constexpr int64_t kSmall = int64_t{64} << 10;  // less than any second cache
 constexpr int64_t kMatrixRows = 8;             // for fewer, a matrix unit has too little to do to pay for packing
@@ -141,21 +142,28 @@ class Blocked {
     steps_.left_row = call_.left_row * left_bytes_;
     steps_.left_depth = call_.left_depth * left_bytes_;
     steps_.right_depth = call_.right_depth * right_bytes_;
-    steps_.depth = call_.depth;
-    steps_.accumulate = call_.accumulate;
-    const std::byte* const left = at(call_.left, 0);
     const int64_t panel = call_.panel > 0 ? call_.panel : call_.rows <= k_.rows ? columns : k_.panel;
     const int64_t apart = call_.panel > 0 ? call_.right_panel : panel;
-    const std::byte* right = at(call_.right, 0);
-    int64_t column = 0;
+    int64_t first = 0;
+    int64_t skipped = 0;
     if (call_.rows == 1 && call_.panel == k_.panel) {
-      column = across_panels(columns);
-      right = at(right, column / panel * apart * right_bytes_);
+      steps_.depth = call_.depth;
+      steps_.accumulate = call_.accumulate;
+      first = across_panels(columns);
+      skipped = first / panel * apart * right_bytes_;
     }
     const Heights high = heights(call_.rows);
-    for (; column < columns; column += panel) {
-      strip(high, left, right, at(call_.tile, column * tile_bytes_), std::min(panel, columns - column));
-      right = at(right, apart * right_bytes_);
+    // A panel should stay in the first caches from one tile of rows to the next.
+    const int64_t block = call_.rows <= 2 * k_.rows ? call_.depth : balanced(call_.depth, kDepthInPlace, 4);
+    for (int64_t depth = 0; depth < call_.depth; depth += block) {
+      steps_.depth = std::min(block, call_.depth - depth);
+      steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
+      const std::byte* const left = at(call_.left, depth * steps_.left_depth);
+      const std::byte* right = at(call_.right, depth * steps_.right_depth + skipped);
+      for (int64_t column = first; column < columns; column += panel) {
+        strip(high, left, right, at(call_.tile, column * tile_bytes_), std::min(panel, columns - column));
+        right = at(right, apart * right_bytes_);
+      }
     }
   }
 

@@ -38,6 +38,20 @@ Position linear(const std::vector<Axis>& axes, const Point& point) {
   return at;
 }
 
+Position stored_at(const StorageOrders& storage, const Value& value, const Point& point) {
+  const std::vector<int>* order = storage.of(value);
+  if (!order) {
+    return linear(value.shape().axes(), point);
+  }
+  std::vector<Axis> axes;
+  Point ordered;
+  for (const int axis : *order) {
+    axes.push_back(value.shape().axis(axis));
+    ordered.push_back(point[static_cast<size_t>(axis)]);
+  }
+  return linear(axes, ordered);
+}
+
 const ScalarProgram& MapPrograms::of(const Map& map, const std::vector<Value>& operands) {
   std::vector<Dtype> dtypes;
   for (const Value& operand : operands) {
@@ -51,12 +65,14 @@ const ScalarProgram& MapPrograms::of(const Map& map, const std::vector<Value>& o
 }
 
 Point ElementEmitter::iterate(const Value& value) {
-  Point point;
+  Point point(static_cast<size_t>(value.rank()));
+  const std::vector<int>* order = storage_.of(value);
   AxisSet taken = 0;
-  for (int i = 0; i < value.rank(); ++i) {
-    const Cover& cover = axes_.cover(value, i, taken);
+  for (size_t i = 0; i < point.size(); ++i) {
+    const size_t axis = order ? static_cast<size_t>((*order)[i]) : i;
+    const Cover& cover = axes_.cover(value, static_cast<int>(axis), taken);
     taken |= cover.set;
-    point.push_back({.affine = cover.affine, .dynamic = {}});
+    point[axis] = {.affine = cover.affine, .dynamic = {}};
   }
   return point;
 }
@@ -91,7 +107,7 @@ int ElementEmitter::emit(const Value& value, const Point& point, const Mask& mas
     axes_.remember(value, i, point[static_cast<size_t>(i)].affine);
   }
   const int id = is_loaded_(value)
-                     ? load(value, linear(value.shape().axes(), point), mask)
+                     ? load(value, stored_at(storage_, value, point), mask)
                      : std::visit([&](const auto& op) { return element(op, value, point, mask); }, value.node().op);
   asked_[value].push_back({point, mask, id});
   return id;
@@ -134,7 +150,7 @@ int ElementEmitter::element(const Constant& op, const Value& value, const Point&
       return values_.constant(dtype, number);
     }
   }
-  return load(value, linear(value.shape().axes(), point), mask);
+  return load(value, stored_at(storage_, value, point), mask);
 }
 
 int ElementEmitter::element(const Iota& op, const Value& value, const Point& point, const Mask&) {

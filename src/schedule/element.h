@@ -11,6 +11,7 @@
 #include "schedule/covers.h"
 #include "schedule/draft.h"
 #include "schedule/refusal.h"
+#include "schedule/storage.h"
 
 namespace tenon {
 
@@ -52,19 +53,23 @@ class MapPrograms {
   std::map<std::tuple<const ScalarFn*, Dtype, std::vector<Dtype>>, ScalarProgram> programs_;
 };
 
+/// The position in memory of an element of a value.
+Position stored_at(const StorageOrders& storage, const Value& value, const Point& point);
+
 /// Emits elements of values, down to those for which `is_loaded` holds. Throws Refusal and SplitNeeded.
 class ElementEmitter {
  public:
-  ElementEmitter(Draft& draft, std::function<bool(const Value&)> is_loaded, const AxisSplits& splits,
-                 MapPrograms& programs)
+  ElementEmitter(Draft& draft, std::function<bool(const Value&)> is_loaded, const StorageOrders& storage,
+                 const AxisSplits& splits, MapPrograms& programs)
       : draft_(draft),
         kernel_(draft.kernel),
         values_(draft.values),
         axes_(draft.kernel, splits),
         is_loaded_(std::move(is_loaded)),
+        storage_(storage),
         programs_(programs) {}
 
-  /// Loops over all axes of `value`.
+  /// Loops over all axes of `value`, in the order in which they lie in memory.
   Point iterate(const Value& value);
   int emit(const Value& value, const Point& point, const Mask& mask = {});
   /// The buffer that a value is stored to.
@@ -74,7 +79,7 @@ class ElementEmitter {
   const std::vector<Value>& buffers() const { return buffers_; }
 
  private:
-  /// The element of a value in memory at a position in row-major order.
+  /// The element of a value in memory at a position.
   int load(const Value& value, const Position& at, const Mask& mask);
   int add_buffer(const Value& value, loops::Role role);
   /// `op` over `axes` of what `input` (with `position`, for argmax) is.
@@ -127,6 +132,7 @@ class ElementEmitter {
   KernelValues& values_;
   LoopAxes axes_;
   std::function<bool(const Value&)> is_loaded_;
+  const StorageOrders& storage_;
   MapPrograms& programs_;
   std::vector<Value> buffers_;
   std::unordered_map<Value, int> buffer_of_;

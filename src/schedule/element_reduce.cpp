@@ -165,7 +165,12 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
     loops.insert(loops.end(), cover.axes.begin(), cover.axes.end());
     return Position{.affine = cover.affine, .dynamic = {}};
   };
-  weight[1] = loop_over(1);
+  // The sum runs over what lies side by side last.
+  const bool channels_last = storage_.of(x) != nullptr;
+  for (int i = 1; i < w.rank(); ++i) {
+    const int axis = !channels_last ? i : i + 1 < w.rank() ? i + 1 : 1;
+    weight[static_cast<size_t>(axis)] = loop_over(axis);
+  }
   at[1] = weight[1];
   if (op.groups > 1) {
     // The group of an output channel: the outer part of its loop.
@@ -186,7 +191,6 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
   Mask bounds;
   for (size_t i = 0; i < op.stride.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
-    weight[i + 2] = loop_over(axis);
     if (!point[i + 2].dynamic.empty()) {
       throw Refusal{"a convolution is read where data decides", value};
     }

@@ -162,12 +162,12 @@ int ElementEmitter::element(const Reshape&, const Value& value, const Point& poi
   try {
     at = before_reshape(value, point);
   } catch (const Refusal&) {
-    // What is in memory has its elements in one line, whatever its axes.
+    // What lies row by row has its elements in one line, whatever its axes.
     const Value* base = &x;
     while (!is_loaded_(*base) && base->node().as<Reshape>()) {
       base = &base->node().inputs[0];
     }
-    if (!is_loaded_(*base)) {
+    if (!is_loaded_(*base) || storage_.of(*base)) {
       throw;
     }
     return load(*base, linear(value.shape().axes(), point), mask);

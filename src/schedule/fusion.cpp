@@ -82,6 +82,7 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                      .rows = options.rows,
                      .shared_code = options.shared_code,
                      .panel = options_.panel,
+                     .storage = &roles_.storage(),
                      .placement =
                          [&](const Value& value) {
                            const auto found = placements_.find(value);

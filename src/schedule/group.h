@@ -33,6 +33,7 @@ struct GroupedStep {
 
 struct GroupOptions {
   bool fuse = true;                       // off: every operation is a kernel of its own
+  bool layouts = true;                    // StorageOrders, else all lies row by row
   int64_t panel = 0;                      // NestRequest::panel
   int64_t most_row_bytes = kMostScratch;  // Program::most_row_bytes
 };

@@ -105,7 +105,9 @@ size_t compile_cost(const loops::Kernel& kernel) {
 
 Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& programs) {
   Draft draft;
-  ElementEmitter emitter(draft, request.is_loaded, splits, programs);
+  static const StorageOrders rows;
+  const StorageOrders& storage = request.storage ? *request.storage : rows;
+  ElementEmitter emitter(draft, request.is_loaded, storage, splits, programs);
   std::vector<Value> outputs = request.outputs;
   // The largest first: its loops are the ones that the others share.
   std::ranges::stable_sort(outputs, std::ranges::greater{}, [](const Value& v) { return v.rank(); });
@@ -128,7 +130,7 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
       along = moved(along, placement->start);
     }
     const Value& target = placement ? placement->whole : e.value;
-    const loops::Affine at = linear(target.shape().axes(), point).affine;
+    const loops::Affine at = stored_at(storage, target, point).affine;
     const int buffer = emitter.output_buffer(target);
     AxisSet axes = 0;  // all of them: along an empty axis `at` has no terms
     for (const Position& position : e.point) {

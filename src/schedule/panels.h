@@ -2,20 +2,30 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tenon/array.h"
 
 namespace tenon {
 
-/// A matrix of `depth` by `columns` elements that lies in another array: element (k, n) at base + k * row + n * column.
-/// In panels, element (k, n) lies at (n / panel) * depth * panel + k * panel + n % panel; columns beyond the last are
-/// 0.
+/// A matrix that lies in another array, in panels. Column n of it begins at base + n * column. Its k-th element is
+/// found by counting with `depth`, the last digit fastest: each step of a digit moves by its stride. In panels, element
+/// (k, n) lies at (n / panel) * steps() * panel + k * panel + n % panel; columns beyond the last are 0.
 struct PanelLayout {
-  int64_t panel = 0;
-  int64_t depth = 0, columns = 0;
-  int64_t base = 0, row = 0, column = 0;
+  struct Digit {
+    int64_t count = 0, stride = 0;
 
-  int64_t elements() const { return (columns + panel - 1) / panel * panel * depth; }
+    friend auto operator<=>(const Digit&, const Digit&) = default;
+  };
+
+  int64_t panel = 0;
+  int64_t columns = 0;
+  int64_t base = 0, column = 0;
+  std::vector<Digit> depth;
+
+  /// How many steps k has.
+  int64_t steps() const;
+  int64_t elements() const { return (columns + panel - 1) / panel * panel * steps(); }
 
   friend auto operator<=>(const PanelLayout&, const PanelLayout&) = default;
 };

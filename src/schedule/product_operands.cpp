@@ -1,6 +1,9 @@
 #include "schedule/product_operands.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "schedule/own_loops.h"
 
 namespace tenon {
 
@@ -58,6 +61,24 @@ bool is_read_elsewhere(const Draft& draft, int buffer, int by) {
   return false;
 }
 
+/// The least distance in memory between elements that follow each other along one of these axes, of what the value is
+/// made of. Axes too short for vectors do not count, nor do distances that are not known.
+int64_t distance_along(const Draft& draft, int value, const std::vector<int>& axes) {
+  constexpr int64_t kFewLanes = 8;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const int each : ingredients_of(draft, {value})) {
+    const auto* load = std::get_if<loops::Load>(&draft.value(each).what);
+    for (const int axis : load ? axes : std::vector<int>{}) {
+      const auto size = total(draft, axis);
+      const auto apart = scale_along(load->at, axis).constant();
+      if (apart && *apart > 0 && (!size || *size >= kFewLanes)) {
+        least = std::min(least, *apart);
+      }
+    }
+  }
+  return least;
+}
+
 }  // namespace
 
 bool lies_in_rows(const Draft& draft, int value, Dtype dtype, AxisSet side) {
@@ -111,50 +132,85 @@ loops::Matrix stored(Draft& draft, int value, Dtype dtype, const std::vector<int
                      const std::vector<int>& columns, DraftProduct& product) {
   const Extent width = steps_of(draft, columns);
   const int buffer = add_scratch(draft, dtype, steps_of(draft, rows) * width);
+  const DraftStore store{.buffer = buffer,
+                         .at = add(scale(step_number(draft, rows), width), step_number(draft, columns)),
+                         .value = value,
+                         .axes = draft.values.axes(value)};
   product.operands.push_back(draft.stores.size());
-  draft.stores.push_back({.buffer = buffer,
-                          .at = add(scale(step_number(draft, rows), width), step_number(draft, columns)),
-                          .value = value,
-                          .axes = draft.values.axes(value)});
+  draft.stores.push_back(in_own_loops(draft, store, axes_of(store.at)));
   return {.buffer = buffer, .at = {}, .row = width, .column = 1};
 }
 
-void pack_constant(Draft& draft, const ProductMatch& match, const ConstantOperands& constants, DraftProduct& product,
-                   std::map<int, PanelLayout>& panels) {
-  loops::Matrix& right = product.statement.right;
-  if (constants.panel == 0 || match.types != ProductTypes{} || !constants.is_constant(right.buffer) ||
-      product.statement.columns.size() != 1 || is_read_elsewhere(draft, right.buffer, match.right)) {
-    return;
+loops::Matrix stored_left(Draft& draft, int value, Dtype dtype, const std::vector<int>& rows,
+                          const std::vector<int>& depth, DraftProduct& product) {
+  if (distance_along(draft, value, depth) <= distance_along(draft, value, rows)) {
+    return stored(draft, value, dtype, rows, depth, product);
   }
-  const int column = product.statement.columns[0];
+  const loops::Matrix transposed = stored(draft, value, dtype, depth, rows, product);
+  return {.buffer = transposed.buffer, .at = {}, .row = transposed.column, .column = transposed.row};
+}
+
+bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants) {
+  const loops::Load* load = plain_load(draft, match.right, Dtype::f32);
+  return constants.panel != 0 && match.types == ProductTypes{} && load && constants.is_constant(load->buffer) &&
+         !is_read_elsewhere(draft, load->buffer, match.right);
+}
+
+std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
+                                    const DraftProduct& product, std::map<int, PanelLayout>& panels) {
+  const loops::Load* load = plain_load(draft, match.right, Dtype::f32);
+  const loops::Product& statement = product.statement;
+  if (statement.columns.size() != 1) {
+    return std::nullopt;
+  }
+  const int column = statement.columns[0];
+  const int column_tiles = axis_of(draft, column).tile_of;
   const auto columns = total(draft, column);
-  const auto row = right.row.constant();
-  const auto apart = right.column.constant();
-  const auto base = right.at.base.constant();
-  int64_t depth = 1;
-  for (const int axis : product.statement.depth) {
-    depth *= total(draft, axis).value_or(0);
+  const auto base = load->at.base.constant();
+  const auto stride_of = [&](int axis) { return scale_along(load->at, axis).constant(); };
+  const auto apart = stride_of(column);
+  if (!columns || !base || !apart || *columns == 0) {
+    return std::nullopt;
   }
-  if (!columns || !row || !apart || !base || depth == 0 || *columns == 0) {
-    return;
-  }
-  // Tiles of columns begin with a panel, blocks of k anywhere.
-  loops::Affine at;
-  const int64_t panel = constants.panel;
-  for (const loops::Term& term : right.at.terms) {
-    const bool counts_columns = term.axis == draft.axis(column).tile_of;
-    const bool counts_depth = term.axis == product.depth_blocks;
-    const auto step = divide_exactly(term.scale, counts_columns ? *apart : *row);
-    if (!(counts_columns || counts_depth) || !step || !step->constant() ||
-        (counts_columns && *step->constant() % panel != 0)) {
-      return;
+  PanelLayout layout{.panel = constants.panel, .columns = *columns, .base = *base, .column = *apart, .depth = {}};
+  int64_t block = 1;  // steps of k in a block
+  for (const int axis : statement.depth) {
+    const bool is_cut = product.depth_blocks >= 0 && axis_of(draft, axis).tile_of == product.depth_blocks;
+    // Blocks of the outermost digit follow each other; those of another one are a digit of their own.
+    const auto count = is_cut ? axis_of(draft, axis).extent.constant() : total(draft, axis);
+    const auto whole = total(draft, axis);
+    const auto stride = stride_of(axis);
+    if (!count || !whole || !stride || *count == 0) {
+      return std::nullopt;
     }
-    at = add(at, scale(affine_axis(term.axis), *step * (counts_columns ? depth : panel)));
+    const bool is_outermost = axis == statement.depth[0];
+    if (is_cut && !is_outermost) {
+      if (*whole % *count != 0) {
+        return std::nullopt;
+      }
+      layout.depth.insert(layout.depth.begin(), {.count = *whole / *count, .stride = *count * *stride});
+    }
+    layout.depth.push_back({.count = is_cut && is_outermost ? *whole : *count, .stride = *stride});
+    block *= *count;
   }
-  panels[right.buffer] = {
-      .panel = panel, .depth = depth, .columns = *columns, .base = *base, .row = *row, .column = *apart};
-  right = {.buffer = right.buffer, .at = at, .row = panel, .column = depth * panel};
-  product.statement.panel = panel;
+  loops::Affine at;
+  for (const loops::Term& term : load->at.terms) {
+    if (term.axis == column || std::ranges::find(statement.depth, term.axis) != statement.depth.end()) {
+      continue;
+    }
+    if (term.axis == product.depth_blocks) {
+      at = add(at, scale(affine_axis(term.axis), block * layout.panel));
+    } else if (const auto width = axis_of(draft, column).extent.constant();
+               term.axis == column_tiles && width && *width % layout.panel == 0) {
+      at = add(at, scale(affine_axis(term.axis), *width * layout.steps()));
+    } else {
+      return std::nullopt;
+    }
+  }
+  const loops::Matrix matrix{
+      .buffer = load->buffer, .at = at, .row = layout.panel, .column = layout.steps() * layout.panel};
+  panels[load->buffer] = std::move(layout);
+  return matrix;
 }
 
 }  // namespace tenon

@@ -17,6 +17,10 @@ struct DraftProduct {
   loops::Product statement;
   std::vector<size_t> operands;  // Draft::stores, into scratch: operands that are computed, or lie in no matrix
   int depth_blocks = -1;         // the loop around both, where the sum runs block by block; or none
+  int begins = -1;               // a loop around this product and those behind it, up to
+  int ends = -1;                 // the one that ends it
+  std::vector<size_t> first;     // Draft::stores in front of that loop
+  std::vector<size_t> carried;   // Draft::stores from one of its iterations to the next, a row at a time
 };
 
 /// Which operands may be laid out anew.
@@ -50,8 +54,14 @@ std::optional<loops::Matrix> in_place(const Draft& draft, int value, Dtype dtype
 /// The value as a matrix in scratch, with a store that `product` needs first.
 loops::Matrix stored(Draft& draft, int value, Dtype dtype, const std::vector<int>& rows,
                      const std::vector<int>& columns, DraftProduct& product);
-/// Lay a constant right operand out as the product reads it, where nothing else reads it; `panels` remembers.
-void pack_constant(Draft& draft, const ProductMatch& match, const ConstantOperands& constants, DraftProduct& product,
-                   std::map<int, PanelLayout>& panels);
+/// The same for a left operand, whose rows may also lie side by side: as what it is made of does.
+loops::Matrix stored_left(Draft& draft, int value, Dtype dtype, const std::vector<int>& rows,
+                          const std::vector<int>& depth, DraftProduct& product);
+/// Whether the right operand is a constant that nothing else reads, which can be laid out anew.
+bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants);
+/// Such an operand in panels, as the product reads it; `panels` remembers. Nothing where tiles do not begin with
+/// panels, or blocks of k are not equal.
+std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
+                                    const DraftProduct& product, std::map<int, PanelLayout>& panels);
 
 }  // namespace tenon

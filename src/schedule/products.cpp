@@ -5,18 +5,21 @@
 #include <optional>
 #include <thread>
 
+#include "schedule/product_blocks.h"
 #include "schedule/refusal.h"
+#include "schedule/stream_products.h"
 #include "schedule/tree.h"
 
 namespace tenon {
 namespace {
 
 /// Rows and columns of a tile: enough that each element of both operands is used often, few enough that all tiles of a
-/// kernel stay in cache and every thread gets some; more where the output is the tile. kDepth steps of k of an operand
-/// that is stored first. With kProductScratchBytes, all scratch of a kernel is about a megabyte at most.
+/// kernel stay in cache and every thread gets some; more where the output is the tile. With kProductScratchBytes, all
+/// scratch of a kernel is about a megabyte at most.
 constexpr int64_t kRows = 192;
 constexpr int64_t kRowsOfMany = 64;
 constexpr int64_t kRowsOfStored = 256;  // the other side is stored again for each of them
+constexpr int64_t kRowsOfStream = 160;
 constexpr int64_t kRowsOfOutput = 384;
 constexpr int64_t kColumnsOfOutput = 128;
 constexpr int64_t kMostOfOutput = 1024;
@@ -26,7 +29,7 @@ constexpr int64_t kColumnMultiple = 32;
 constexpr size_t kAllLoops = 64;
 constexpr int64_t kFewestRows = 4;
 constexpr int64_t kTileElements = int64_t{1} << 15;
-constexpr int64_t kDepth = 160;
+constexpr int64_t kStoredElements = 80 << 10;  // of a left side
 
 /// How often each side of an output that a product writes directly is cut: twice as many tiles as the machine has
 /// threads, and no more, since each of them packs what it reads.
@@ -34,12 +37,6 @@ int64_t cuts_of_output() {
   static const auto cuts =
       static_cast<int64_t>(std::ceil(std::sqrt(2.0 * std::max(1u, std::thread::hardware_concurrency()))));
   return cuts;
-}
-
-/// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large.
-Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
-  const Extent blocks = max(Extent(1), ceildiv(extent, most));
-  return max(Extent(multiple), multiple * ceildiv(ceildiv(extent, blocks), multiple));
 }
 
 class Tiler {
@@ -62,6 +59,7 @@ class Tiler {
       batch |= product.batch;
     }
     require_no_other_loops();
+    stream_ = ProductStream::find(draft_, found_, stores_);
     result_.stores = stores_;
     result_.grid = common_ & (~free | batch);
     for (const ProductMatch& product : found_) {
@@ -73,10 +71,19 @@ class Tiler {
       }
     }
     work_ = add_scratch(draft_, Dtype::u8, kProductScratchBytes);
+    if (stream_) {
+      stream_->begin(found_.back(), in_order(found_.back().rows & ~result_.grid));
+    }
     for (const ProductMatch& product : found_) {
       write(product);
     }
     result_.around = result_.grid;
+    if (stream_) {
+      result_.around |= axis_bit(stream_->blocks());
+      result_.products.front().begins = result_.products.back().ends = stream_->blocks();
+      result_.products.front().first = stream_->first();
+      result_.products.back().carried = stream_->carried();
+    }
     for (const DraftProduct& product : result_.products) {
       result_.around |= product.depth_blocks >= 0 ? axis_bit(product.depth_blocks) : 0;
     }
@@ -166,7 +173,8 @@ class Tiler {
       tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
       return;
     }
-    tile_side(product.rows, most(most_rows(), whole_columns), 1, loops_of_rows(product));
+    const Extent rows = stream_ ? Extent(kRowsOfStream) : min(most(most_rows(), whole_columns), most_stored(product));
+    tile_side(product.rows, rows, 1, loops_of_rows(product));
     tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
               loops_of_columns(product));
   }
@@ -174,7 +182,9 @@ class Tiler {
   /// How many loops of a side make a tile: one is enough for what can be read in place, and the others go around. But
   /// columns fill vectors, so there two short ones count as one, even if what they read must then be stored.
   size_t loops_of_rows(const ProductMatch& product) const {
-    return lies_in_rows(draft_, product.left, product.types.left, product.rows) ? 1 : kAllLoops;
+    const bool goes_around = lies_in_rows(draft_, product.left, product.types.left, product.rows) &&
+                             !is_packable(draft_, product, constants_);
+    return goes_around ? 1 : kAllLoops;
   }
   size_t loops_of_columns(const ProductMatch& product) const {
     return lies_in_rows(draft_, product.right, product.types.right, product.columns) ? 2 : kAllLoops;
@@ -184,6 +194,15 @@ class Tiler {
   bool is_output(const ProductMatch& product) const {
     return stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
            lies_in_rows(draft_, product.left, product.types.left, product.rows);
+  }
+
+  /// Rows of a left side that must be stored, beside panels: all of a block of k.
+  Extent most_stored(const ProductMatch& product) const {
+    const auto steps = depth_block(draft_, product, is_packable(draft_, product, constants_)).steps.constant();
+    const bool is_stored = is_packable(draft_, product, constants_) &&
+                           !lies_in_rows(draft_, product.left, product.types.left, product.rows);
+    return is_stored && steps && *steps > 0 ? Extent(std::max(kFewestRows, kStoredElements / *steps))
+                                            : Extent(kMostOfOutput);
   }
 
   int64_t most_rows() const {
@@ -210,8 +229,7 @@ class Tiler {
       tiled_ |= axis_bit(axis);
       if (!(extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant())) {
         // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
-        const Extent size = named_size(draft_, i == 0 ? block_size(extent, most, axes.size() == 1 ? multiple : 1)
-                                                      : max(Extent(1), min(extent, most)));
+        const Extent size = named_size(draft_, block_size(extent, most, axes.size() == 1 ? multiple : 1));
         result_.grid |= axis_bit(tile_axis(draft_, axis, size));
       }
       most = max(Extent(1), floordiv(most, max(Extent(1), draft_.axis(axis).extent)));
@@ -226,14 +244,11 @@ class Tiler {
         return -1;
       }
     }
-    const std::vector<int> axes = in_order(found.depth);
-    const Extent inner = steps_of(draft_, {axes.begin() + 1, axes.end()});
-    if (const auto all = steps_of(draft_, axes).constant(); all && *all <= kDepth) {
+    const DepthBlock block = depth_block(draft_, found, is_packable(draft_, found, constants_));
+    if (block.axis < 0) {
       return -1;
     }
-    const Extent most = max(Extent(1), floordiv(kDepth, max(Extent(1), inner)));
-    const Extent size = named_size(draft_, block_size(draft_.axis(axes[0]).extent, most, 1));
-    const int blocks = tile_axis(draft_, axes[0], size);
+    const int blocks = tile_axis(draft_, block.axis, named_size(draft_, block.size));
     Extent& count = draft_.axis(blocks).extent;
     count = max(Extent(1), count);  // a sum over nothing is 0, too
     return blocks;
@@ -262,17 +277,24 @@ class Tiler {
     const std::vector<int> rows = in_order(found.rows & ~result_.grid);
     const std::vector<int> columns = in_order(found.columns & ~result_.grid);
     const std::vector<int> depth = in_order(found.depth);
+    const bool packs = is_packable(draft_, found, constants_);
     auto left = in_place(draft_, found.left, found.types.left, rows, depth);
     auto right = in_place(draft_, found.right, found.types.right, depth, columns);
-    if (!left || !right) {
+    if (!left || !(packs || right)) {
       product.depth_blocks = cut_depth(found);
       left = in_place(draft_, found.left, found.types.left, rows, depth);
       right = in_place(draft_, found.right, found.types.right, depth, columns);
     }
     if (!left) {
-      left = stored(draft_, found.left, found.types.left, rows, depth, product);
+      left = stored_left(draft_, found.left, found.types.left, rows, depth, product);
     }
-    if (!right) {
+    product.statement.columns = columns;
+    product.statement.depth = depth;
+    int64_t panel = 0;
+    if (const auto in_panels = packs ? packed(draft_, found, constants_, product, result_.panels) : std::nullopt) {
+      right = in_panels;
+      panel = constants_.panel;
+    } else if (!right) {
       right = stored(draft_, found.right, found.types.right, depth, columns, product);
     }
     product.statement = {.left = *left,
@@ -281,10 +303,14 @@ class Tiler {
                          .rows = rows,
                          .columns = columns,
                          .depth = depth,
+                         .panel = panel,
                          .adds_after = product.depth_blocks,
                          .work = work_};
-    pack_constant(draft_, found, constants_, product, result_.panels);
-    if (const auto output = stored_as_it_is(found, rows, columns)) {
+    const bool ends_stream = stream_ && &found == &found_.back();
+    if (ends_stream) {
+      product.statement.adds_after = stream_->blocks();
+    }
+    if (const auto output = ends_stream ? std::nullopt : stored_as_it_is(found, rows, columns)) {
       product.statement.tile = *output;
       result_.products.push_back(std::move(product));
       return;
@@ -296,12 +322,16 @@ class Tiler {
             .row = width,
             .column = 1};
     std::unordered_map<int, int> by;
-    by[found.result] =
-        draft_.values.load({.buffer = tile.buffer,
-                            .at = add(scale(step_number(draft_, rows), width), step_number(draft_, columns)),
-                            .inside = {},
-                            .lookups = {}},
-                           draft_.values.axes(found.result));
+    const loops::Load of_tile{.buffer = tile.buffer,
+                              .at = add(scale(step_number(draft_, rows), width), step_number(draft_, columns)),
+                              .inside = {},
+                              .lookups = {}};
+    if (ends_stream) {
+      stream_->finish(found, of_tile);
+      by = stream_->results();
+    } else {
+      by[found.result] = draft_.values.load(of_tile, draft_.values.axes(found.result));
+    }
     for (DraftStore& store : draft_.stores) {
       store.value = replaced(draft_, store.value, by);
     }
@@ -325,6 +355,7 @@ class Tiler {
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
   int work_ = 0;
+  std::optional<ProductStream> stream_;
   TiledProducts result_;
 };
 

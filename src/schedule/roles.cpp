@@ -80,10 +80,13 @@ void Roles::store_operands(const Node& node) {
 /// Every loop alone must be a kernel. Where a view is in the way its operand goes to memory first.
 void Roles::settle(const Node& node, MapPrograms& programs) {
   while (of(node) == NodeRole::loop) {
-    const NestRequest request{.outputs = {Value(&node, 0)}, .is_loaded = [&](const Value& value) {
-                                return &value.node() != &node && of(value.node()) != NodeRole::folded &&
-                                       !value.node().as<Constant>();
-                              }};
+    const NestRequest request{.outputs = {Value(&node, 0)},
+                              .is_loaded =
+                                  [&](const Value& value) {
+                                    return &value.node() != &node && of(value.node()) != NodeRole::folded &&
+                                           !value.node().as<Constant>();
+                                  },
+                              .storage = &storage_};
     const auto built = build_nest(request, programs);
     const auto* refusal = std::get_if<Refusal>(&built);
     if (!refusal) {
@@ -112,7 +115,7 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
   }
 }
 
-Roles::Roles(const Graph& graph, MapPrograms& programs) {
+Roles::Roles(const Graph& graph, MapPrograms& programs, StorageOrders storage) : storage_(std::move(storage)) {
   for (const Node* node : graph.nodes()) {
     roles_[node] = first_guess(*node);
   }

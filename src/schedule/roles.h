@@ -20,7 +20,7 @@ enum class NodeRole : uint8_t {
 class Roles {
  public:
   /// Decides every node of the graph; views that cannot be index maps become copies.
-  Roles(const Graph& graph, MapPrograms& programs);
+  Roles(const Graph& graph, MapPrograms& programs, StorageOrders storage = {});
 
   NodeRole of(const Node& node) const { return roles_.at(&node); }
   /// Why a view is a copy or an operation has no loop form; empty for most.
@@ -28,6 +28,8 @@ class Roles {
 
   /// Values in memory, or to be put there, that a node reads: through what is folded into it.
   const std::vector<Value>& operands(const Node& node) const { return operands_.at(&node); }
+
+  const StorageOrders& storage() const { return storage_; }
 
   /// Folded values that must also be stored, for the caller or for a step that is no loop.
   const std::vector<Value>& stored_folded() const { return stored_folded_; }
@@ -43,6 +45,7 @@ class Roles {
   std::unordered_map<const Node*, std::string> reasons_;
   std::unordered_map<const Node*, std::vector<Value>> operands_;
   std::vector<Value> stored_folded_;
+  StorageOrders storage_;
 };
 
 /// A view of an input or a constant as a buffer with strides: no kernel at all.

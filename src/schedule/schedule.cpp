@@ -13,7 +13,8 @@ namespace {
 
 class Assembler {
  public:
-  Assembler(const Graph& graph, ScheduleBody schedule_body) : graph_(graph), schedule_body_(std::move(schedule_body)) {
+  Assembler(const Graph& graph, const StorageOrders& storage, ScheduleBody schedule_body)
+      : graph_(graph), storage_(storage), schedule_body_(std::move(schedule_body)) {
     program_.name = graph.name();
     for (const Output& output : graph.outputs()) {
       visible_.insert(output.value);
@@ -80,11 +81,18 @@ class Assembler {
     if (const auto known = buffer_of_.find(value); known != buffer_of_.end()) {
       return known->second;
     }
-    if (const auto* constant = value.node().as<Constant>()) {
-      program_.constants.push_back(constant->value);
+    if (value.node().as<Constant>()) {
+      program_.constants.push_back(as_stored(value));
       return add_buffer(value, Memory::constant, static_cast<int>(program_.constants.size()) - 1);
     }
     return add_buffer(value, visible_.contains(value) ? Memory::output : Memory::intermediate, -1);
+  }
+
+  /// A constant as its elements lie in memory.
+  Array as_stored(const Value& value) const {
+    const Array& array = value.node().as<Constant>()->value;
+    const std::vector<int>* order = storage_.of(value);
+    return order ? in_storage_order(array, *order) : array;
   }
 
   /// The buffer of a constant in panels.
@@ -92,7 +100,7 @@ class Assembler {
     const auto [known, is_new] =
         packed_.try_emplace({&value.node(), layout}, static_cast<int>(program_.buffers.size()));
     if (is_new) {
-      program_.constants.push_back(in_panels(value.node().as<Constant>()->value, layout));
+      program_.constants.push_back(in_panels(as_stored(value), layout));
       program_.buffers.push_back({.dtype = value.dtype(),
                                   .elements = layout.elements(),
                                   .memory = Memory::constant,
@@ -171,6 +179,7 @@ class Assembler {
   }
 
   const Graph& graph_;
+  const StorageOrders& storage_;
   ScheduleBody schedule_body_;
   Program program_;
   std::unordered_set<Value> visible_;
@@ -182,9 +191,9 @@ class Assembler {
 
 Program schedule(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
-  const Roles roles(graph, programs);
+  const Roles roles(graph, programs, options.layouts ? StorageOrders(graph) : StorageOrders());
   std::vector<GroupedStep> steps = group(graph, roles, programs, options);
-  Assembler assembler(graph, [&](const Graph& body, bool optimized) {
+  Assembler assembler(graph, roles.storage(), [&](const Graph& body, bool optimized) {
     return schedule(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
   });
   for (GroupedStep& step : steps) {

@@ -55,7 +55,12 @@ const DraftReduction* find_anchor(Draft& draft, const DraftReduction& like, Redu
 
 int binary(Draft& draft, Prim prim, int a, int b) { return draft.values.compute(prim, draft.values.dtype(a), {a, b}); }
 
-/// Of a tile without numbers the nearest number is as good: its elements are infinitely far from that too.
+int mean(Draft& draft, int sum, int elements) {
+  return binary(draft, Prim::div, sum, draft.values.cast(elements, draft.values.dtype(sum)));
+}
+
+}  // namespace
+
 int power_centre(Draft& draft, int largest) {
   const Dtype dtype = draft.values.dtype(largest);
   const double most =
@@ -63,12 +68,6 @@ int power_centre(Draft& draft, int largest) {
   const int below = binary(draft, Prim::min, largest, draft.values.constant(dtype, most));
   return binary(draft, Prim::max, below, draft.values.constant(dtype, -most));
 }
-
-int mean(Draft& draft, int sum, int elements) {
-  return binary(draft, Prim::div, sum, draft.values.cast(elements, draft.values.dtype(sum)));
-}
-
-}  // namespace
 
 std::optional<StreamedForm> streamed_form(Draft& draft, size_t reduction) {
   const DraftReduction& r = draft.reductions[reduction];

@@ -27,6 +27,10 @@ struct StreamedForm {
 /// infinities and NaN: `from` is the anchor over a number, or the anchor where no finite number takes its place.
 std::optional<StreamedForm> streamed_form(Draft& draft, size_t reduction);
 
+/// What powers are taken about where `largest` is the largest x so far: a number. Of elements without numbers the
+/// nearest number is as good: they are infinitely far from that too.
+int power_centre(Draft& draft, int largest);
+
 /// What a tile sums.
 struct TileTerms {
   int value = -1;       // (x - c)^2 or exp(x - c)

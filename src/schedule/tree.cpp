@@ -199,13 +199,21 @@ bool TreeBuilder::reads(int value, std::span<const DraftProduct> products) const
 void TreeBuilder::add_products(AxisSet grid, std::span<const DraftProduct> products, std::vector<size_t>& stores) {
   for (size_t i = 0; i < products.size(); ++i) {
     std::vector<size_t> beside;
-    if (!products[i].operands.empty() && products[i].depth_blocks < 0) {
+    const bool is_in_loop = products[i].depth_blocks >= 0 || products[i].begins >= 0 || products[i].ends >= 0;
+    if (!products[i].operands.empty() && !is_in_loop) {
       const auto waits = [&](size_t store) { return reads(draft_.stores[store].value, products.subspan(i)); };
       const auto ready = std::ranges::stable_partition(stores, waits);
       beside.assign(ready.begin(), ready.end());
       stores.erase(ready.begin(), ready.end());
     }
-    product(grid, products[i], beside);
+    if (products[i].begins >= 0) {
+      block(grid, tasks_of(products[i].first, grid));
+      open(products[i].begins);
+    }
+    product(open_.back().bound | grid, products[i], beside);
+    if (products[i].ends >= 0) {
+      close(products[i].ends, {});
+    }
     forget_rows(grid);
   }
 }
@@ -217,7 +225,18 @@ void TreeBuilder::product(AxisSet bound, const DraftProduct& product, std::vecto
   }
   in_product_ = true;
   stores.insert(stores.begin(), product.operands.begin(), product.operands.end());
-  block(bound, tasks_of(stores, bound));
+  stores.insert(stores.end(), product.carried.begin(), product.carried.end());
+  // What is carried is read and written in the same iteration over rows.
+  const std::vector<int> rows = product.carried.empty() ? std::vector<int>{} : product.statement.rows;
+  AxisSet inside = bound;
+  for (const int axis : rows) {
+    open(axis);
+    inside |= axis_bit(axis);
+  }
+  block(inside, tasks_of(stores, inside));
+  for (size_t i = rows.size(); i-- > 0;) {
+    close(rows[i], {});
+  }
   in_product_ = false;
   open_.back().block.push_back({product.statement});
   if (product.depth_blocks >= 0) {

@@ -48,7 +48,8 @@ bool same(const loops::Value& a, const loops::Value& b) {
 int KernelValues::add(loops::Value value, AxisSet depends) {
   std::vector<int>& candidates = by_hash_[hash_of(value)];
   for (const int candidate : candidates) {
-    if (same(kernel_.values[static_cast<size_t>(candidate)], value)) {
+    const auto at = static_cast<size_t>(candidate);
+    if (depends_[at] == depends && same(kernel_.values[at], value)) {
       return candidate;
     }
   }

@@ -1,4 +1,4 @@
-// The scalar values of a kernel that is being built: equal ones are one.
+// The scalar values of a kernel that is being built: equal ones that change with the same loops are one.
 #pragma once
 
 #include <unordered_map>

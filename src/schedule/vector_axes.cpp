@@ -17,11 +17,21 @@ struct Access {
   AxisSet axes = 0;
 };
 
+/// Those that stores and reductions need: other loads have been replaced.
 std::vector<Access> accesses(const Draft& draft) {
+  std::vector<int> roots;
+  for (const DraftStore& store : draft.stores) {
+    roots.push_back(store.value);
+  }
+  for (const DraftReduction& reduction : draft.reductions) {
+    roots.push_back(reduction.result);
+  }
+  std::vector<int> needed = ingredients_of(draft, roots);
+  std::ranges::sort(needed);
   std::vector<Access> result;
-  for (size_t i = 0; i < draft.kernel.values.size(); ++i) {
-    if (const auto* load = std::get_if<loops::Load>(&draft.kernel.values[i].what)) {
-      result.push_back({load->at, draft.values.axes(static_cast<int>(i))});
+  for (const int value : needed) {
+    if (const auto* load = std::get_if<loops::Load>(&draft.value(value).what)) {
+      result.push_back({load->at, draft.values.axes(value)});
     }
   }
   for (const DraftStore& store : draft.stores) {

@@ -121,6 +121,16 @@ INSTANTIATE_TEST_SUITE_P(
                       [](Doubled&, Product& p) { p.depth = {77}; }},
         BrokenProduct{"counter_not_bound", "the axis that counts tiles of axis",
                       [](Doubled& k, Product& p) { p.columns = {k.k.tile("o", 2, k.c, 4, false)}; }},
+        BrokenProduct{"shorter_tile_inside", "the last tile of axis 6 of a product is shorter",
+                      [](Doubled& k, Product& p) {
+                        const int around = k.k.axis("o", 2);
+                        p.depth = {around, k.k.tile("i", 3, k.blocks, 8, false)};
+                      }},
+        BrokenProduct{"equal_tiles_inside", "no complaint",
+                      [](Doubled& k, Product& p) {
+                        const int around = k.k.axis("o", 2);
+                        p.depth = {around, k.k.tile("i", 3, k.blocks, 9, false)};
+                      }},
         BrokenProduct{"address_not_bound", "is not bound",
                       [](Doubled& k, Product& p) { p.left.at = affine({{k.r, 1}}); }}),
     [](const auto& each) { return std::string(each.param.name); });

@@ -1,0 +1,51 @@
+#include "schedule/product_blocks.h"
+
+#include <algorithm>
+
+#include "schedule/product_operands.h"
+
+namespace tenon {
+namespace {
+
+/// Steps of k of operands that are stored first; more beside panels, where nothing but the left side is stored.
+constexpr int64_t kDepth = 160;
+constexpr int64_t kDepthOfPacked = 576;
+
+}  // namespace
+
+Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
+  if (most == Extent(1) && multiple == 1) {
+    return 1;
+  }
+  const Extent blocks = max(Extent(1), ceildiv(extent, most));
+  return max(Extent(multiple), multiple * ceildiv(ceildiv(extent, blocks), multiple));
+}
+
+DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs) {
+  const std::vector<int> axes = in_order(product.depth);
+  const auto all = steps_of(draft, axes).constant();
+  const auto axis_of = [&](int axis) -> const loops::Axis& { return draft.kernel.axes[static_cast<size_t>(axis)]; };
+  const int64_t most_steps = packs ? kDepthOfPacked : kDepth;
+  if (all && *all <= most_steps) {
+    return {.axis = -1, .size = 0, .steps = *all};
+  }
+  // Blocks of the outermost loop may differ. Where what is inside of it is too much already, or panels are made of
+  // them, equal blocks of the longest loop will do.
+  const auto inside = steps_of(draft, {axes.begin() + 1, axes.end()}).constant();
+  if (all && (packs || *inside > most_steps)) {
+    const int longest = *std::ranges::max_element(axes, {}, [&](int axis) { return *axis_of(axis).extent.constant(); });
+    const int64_t extent = *axis_of(longest).extent.constant();
+    const int64_t others = *all / extent;
+    for (int64_t size = std::max<int64_t>(1, most_steps / others); size * others * 2 > most_steps; --size) {
+      if (extent % size == 0) {
+        return {.axis = longest, .size = size, .steps = size * others};
+      }
+    }
+  }
+  const Extent inner = steps_of(draft, {axes.begin() + 1, axes.end()});
+  const Extent most = max(Extent(1), floordiv(kDepth, max(Extent(1), inner)));
+  const Extent size = block_size(axis_of(axes[0]).extent, most, 1);
+  return {.axis = axes[0], .size = size, .steps = size * inner};
+}
+
+}  // namespace tenon

@@ -1,0 +1,22 @@
+// How large the blocks are that products run in.
+#pragma once
+
+#include "schedule/draft.h"
+#include "schedule/product_match.h"
+
+namespace tenon {
+
+/// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large and multiples of `multiple`.
+Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
+
+/// A cut of the sum over k.
+struct DepthBlock {
+  int axis = -1;  // the loop to cut; or none
+  Extent size;
+  Extent steps;  // of k, in a block
+};
+
+/// The blocks of k in which an operand is stored first. `packs`: the right side is a constant in panels.
+DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs);
+
+}  // namespace tenon

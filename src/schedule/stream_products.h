@@ -1,0 +1,66 @@
+// Two products with a softmax between them, as attention has them, in blocks of the softmax's rows.
+//
+// The second product is a sum over a whole row of powers exp(x - a), each times or over what the row shares; a, the
+// largest of the row, is known only at its end. Block by block, powers are taken about the largest so far, and what was
+// summed before is moved to a new largest by a factor: stream.h says why. So the tile of the first product is a block
+// of a row, however long the row is.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "schedule/product_operands.h"
+#include "schedule/stream.h"
+
+namespace tenon {
+
+class ProductStream {
+ public:
+  /// The form, with rows cut into blocks, where the products (the first one's columns are what the second sums over)
+  /// and all else that runs over these rows have it. `stores` are those of the kernel.
+  static std::optional<ProductStream> find(Draft& draft, const std::vector<ProductMatch>& products,
+                                           const std::vector<size_t>& stores);
+
+  /// The loop over blocks, around both products.
+  int blocks() const { return blocks_; }
+
+  /// With all loops cut: what is kept from block to block, by the row of the tile. The second product now sums powers
+  /// about the largest element so far.
+  void begin(ProductMatch& second, const std::vector<int>& rows);
+  /// What takes the place of the second product's result, which lies at `tile`: results() has it.
+  void finish(const ProductMatch& second, const loops::Load& tile);
+
+  /// What is known of the whole row after the loop, in the place of results that are of a block now.
+  const std::unordered_map<int, int>& results() const { return results_; }
+
+  /// Stores before the loop, and stores of each block beside the operands of the second product.
+  const std::vector<size_t>& first() const { return first_; }
+  const std::vector<size_t>& carried() const { return carried_; }
+
+ private:
+  ProductStream(Draft& draft, StreamedForm form, size_t sum) : draft_(&draft), form_(form), sum_(sum) {}
+
+  int compute(Prim prim, std::vector<int> operands) const;
+  int exp_of_difference(int a, int b) const;
+  void restart(size_t reduction, int input);
+  int carry(int buffer, const loops::Affine& at, AxisSet axes) const;
+  void store(std::vector<size_t>& where, int buffer, const loops::Affine& at, int value, AxisSet axes);
+  int unless_empty(int value) const;
+
+  Draft* draft_;
+  StreamedForm form_;
+  size_t sum_;                // the reduction of powers
+  Prim applied_ = Prim::div;  // to a power and `factor_` before it is multiplied
+  int factor_ = -1;           // or none
+  int blocks_ = -1;
+  int keys_ = -1;
+  Extent length_;      // of a row
+  int scale_ = -1;     // from the largest so far to the new one
+  AxisSet level_ = 0;  // the loops around a row, without blocks
+  std::vector<size_t> first_, carried_;
+  std::unordered_map<int, int> results_;  // of the whole row, by what took their place
+  int moved_ = -1;                        // from the largest element's centre to what powers are about
+};
+
+}  // namespace tenon

@@ -1,0 +1,117 @@
+// Two products with a softmax between them whose rows are taken in blocks, against the interpreter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "passes/inline_calls.h"
+#include "schedule/schedule.h"
+#include "support/arrays.h"
+#include "support/compiled.h"
+#include "support/small_graph.h"
+
+namespace tenon {
+namespace {
+
+constexpr const char* kInputs = "q: f32[b, s, 8], k: f32[b, t, 8], v: f32[b, t, 5]";
+
+/// All are streamed where `blocks` says so: two products in one loop over blocks of keys.
+struct StreamCase {
+  SmallGraph graph;
+  bool blocks = true;
+};
+void PrintTo(const StreamCase& each, std::ostream* out) { *out << each.graph.name; }
+
+std::vector<Bindings> lengths() {
+  std::vector<Bindings> at;
+  for (const int64_t keys : {0, 1, 31, 255, 256, 257, 512, 513, 1100}) {
+    at.push_back({{"b", 2}, {"s", 3}, {"t", keys}});
+  }
+  for (const int64_t queries : {0, 1, 159, 160, 161, 333}) {
+    at.push_back({{"b", 1}, {"s", queries}, {"t", 300}});
+  }
+  return at;
+}
+
+class StreamedProducts : public testing::TestWithParam<StreamCase> {};
+
+TEST_P(StreamedProducts, EqualTheInterpreter) {
+  EXPECT_TRUE(matches_every_way(make(GetParam().graph), {.relative = 1e-4, .of_largest = 1e-5, .at = lengths()}));
+}
+
+/// Elements that are no numbers, alone in a block, in several, and as all of a block or of a row.
+TEST_P(StreamedProducts, PassOnNanAndInfinity) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float specials[] = {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::max(), -std::numeric_limits<float>::max()};
+  for (const float special : specials) {
+    const auto inputs = [&](const Graph& graph, const Bindings& bindings) {
+      std::mt19937_64 rng(7);
+      std::vector<Array> arrays;
+      for (const Value& in : graph.inputs()) {
+        Array x = random_array(in.dtype(), resolve(in.shape(), bindings).dims(), rng, 0.25, 2);
+        if (arrays.size() == 1) {  // keys: a whole block of some batches, and one here and there
+          const auto values = x.mutable_values<float>();
+          for (size_t i = 0; i < values.size(); ++i) {
+            const bool in_block = i / (8 * 256) % 3 == 1 && i / (8 * 513) % 2 == 0;
+            values[i] = in_block || i % 1931 == 77 ? special : values[i];
+          }
+        }
+        arrays.push_back(std::move(x));
+      }
+      return arrays;
+    };
+    const CompiledCheck check{
+        .relative = 1e-4, .of_largest = 1e-5, .at = {{{"b", 3}, {"s", 4}, {"t", 513}}}, .inputs = inputs};
+    EXPECT_TRUE(matches_every_way(make(GetParam().graph), check)) << special;
+  }
+}
+
+bool streams(const loops::Block& block) {
+  return std::ranges::any_of(block, [](const loops::Statement& statement) {
+    const auto* loop = std::get_if<loops::Loop>(&statement.what);
+    return loop && std::ranges::count_if(loop->body, [](const loops::Statement& inner) {
+                     return std::holds_alternative<loops::Product>(inner.what);
+                   }) == 2;
+  });
+}
+
+TEST_P(StreamedProducts, AreInALoopOverBlocks) {
+  const Program program = schedule(inline_calls(make(GetParam().graph)));
+  const bool found = std::ranges::any_of(program.kernels, [](const loops::Kernel& kernel) {
+    return std::ranges::any_of(kernel.phases, [](const loops::Phase& phase) { return streams(phase.body); });
+  });
+  EXPECT_EQ(found, GetParam().blocks);
+  if (GetParam().blocks) {
+    ASSERT_EQ(program.steps.size(), 1);
+    const loops::Kernel& kernel = program.kernels.at(0);
+    const Extent scratch = scratch_bytes(kernel).substitute(kernel.arguments);
+    for (const int64_t keys : {1000, 1'000'000'000}) {
+      EXPECT_LE(evaluate(scratch, {{"b", 2}, {"s", 4096}, {"t", keys}}), kMostScratch);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, StreamedProducts,
+    testing::Values(
+        StreamCase{{"softmax", kInputs, "y = matmul(softmax(matmul(q, transpose(k, axes=[0, 2, 1]))), v)"}},
+        StreamCase{{"attention", kInputs, "y = attention(q, k, v)"}},
+        StreamCase{{"with_epilogue", kInputs, "y = tanh(attention(q, k, v))"}},
+        StreamCase{{"scores_changed", kInputs,
+                    "s = tanh(matmul(q, transpose(k, axes=[0, 2, 1]))); y = matmul(softmax(s), v)"}},
+        // More is asked of a row than its softmax.
+        StreamCase{{"with_logsumexp", kInputs,
+                    "s = matmul(q, transpose(k, axes=[0, 2, 1])); y = matmul(softmax(s), v); y2 = logsumexp(s)"},
+                   false},
+        StreamCase{
+            {"scores_kept", kInputs, "s = softmax(matmul(q, transpose(k, axes=[0, 2, 1]))); y = matmul(s, v); y2 = s"},
+            false},
+        StreamCase{{"few_keys", "q: f32[b, s, 8], k: f32[b, 64, 8], v: f32[b, 64, 5], z: f32[t]",
+                    "y = attention(q, k, v); y2 = neg(z)"},
+                   false},
+        StreamCase{{"of_sigmoids", kInputs, "y = matmul(sigmoid(matmul(q, transpose(k, axes=[0, 2, 1]))), v)"}, false}),
+    [](const auto& each) { return each.param.graph.name; });
+
+}  // namespace
+}  // namespace tenon
