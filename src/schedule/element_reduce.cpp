@@ -1,4 +1,6 @@
 // Reductions, sliding windows, products and convolutions: loops with an accumulator.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -115,7 +117,19 @@ int ElementEmitter::element(const Window& op, const Value& value, const Point& p
   return values_.cast(result, value.dtype());
 }
 
+namespace {
+
+/// Padding around a product would be computed like the rest of it, only to be thrown away.
+void require_everywhere(const Value& product, const Mask& mask) {
+  if (!mask.empty()) {
+    throw Refusal{fmt::format("{} is needed in some places only", op_name(product.node().op)), {}};
+  }
+}
+
+}  // namespace
+
 int ElementEmitter::element(const Contract& op, const Value& value, const Point& point, const Mask& mask) {
+  require_everywhere(value, mask);
   const Value& lhs = value.node().inputs[0];
   const Value& rhs = value.node().inputs[1];
   Point left(static_cast<size_t>(lhs.rank()));
@@ -148,6 +162,7 @@ int ElementEmitter::element(const Contract& op, const Value& value, const Point&
 }
 
 int ElementEmitter::element(const Conv& op, const Value& value, const Point& point, const Mask& mask) {
+  require_everywhere(value, mask);
   const Value& x = value.node().inputs[0];
   const Value& w = value.node().inputs[1];
   if (std::ranges::any_of(op.x_dilation, [](int64_t d) { return d != 1; })) {

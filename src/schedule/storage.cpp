@@ -17,9 +17,21 @@ bool is_image(const Value& value) {
   return channels && *channels >= kFewestChannels;
 }
 
-/// Operations that take elements where they lie and leave every axis in its place.
+/// Batch and channels of the result are those of the operand, and its positions are made of the operand's alone.
+bool keeps_channels(const Node& node) {
+  const Value& x = node.inputs[0];
+  const Value result(&node, 0);
+  if (x.rank() < 2 || result.rank() < 2 || x.extent(0) != result.extent(0) || x.extent(1) != result.extent(1)) {
+    return false;
+  }
+  const auto* broadcast = node.as<Broadcast>();
+  return node.as<Reshape>() || (broadcast && broadcast->axes[0] == 0 && broadcast->axes[1] == 1);
+}
+
+/// Operations that leave batch and channels in their places.
 bool keeps_axes(const Node& node) {
-  return node.as<Map>() || node.as<Window>() || node.as<Concat>() || node.as<Pad>() || node.as<Slice>();
+  return node.as<Map>() || node.as<Window>() || node.as<Concat>() || node.as<Pad>() || node.as<Slice>() ||
+         ((node.as<Reshape>() || node.as<Broadcast>()) && keeps_channels(node));
 }
 
 /// Weights that are given with each run would have to be turned in each.

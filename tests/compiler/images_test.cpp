@@ -92,7 +92,7 @@ class NetworkMaker {
     const std::vector<int64_t> window(static_cast<size_t>(x.rank()) - 2, 3);
     const std::vector<int64_t> ones(window.size(), 1);
     const std::vector<Extent> edge(window.size(), 1);
-    switch (pick(9)) {
+    switch (pick(11)) {
       case 0: return relu(convolved(x) + 0.5);
       case 1: {
         const Value y = convolved(x);
@@ -115,6 +115,13 @@ class NetworkMaker {
         return resize_by(x, positions, twice, {});
       }
       case 7: return channels_of(x) % 2 == 0 ? group_norm(x, per_group(x), per_group(x), 2) : exp(x * -0.1);
+      case 8: {
+        std::vector<Axis> axes{channels_of(x), channels()};
+        axes.insert(axes.end(), window.size(), 2);
+        const std::vector<int64_t> twice(window.size(), 2);
+        return conv_transpose(x, weight(x, axes), {.stride = twice}) * 0.1;
+      }
+      case 9: return flip(x, {x.rank() - 1}) + x;
       default: return convolved(convolved(x, 1));
     }
   }

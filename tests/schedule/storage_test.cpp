@@ -59,6 +59,13 @@ INSTANTIATE_TEST_SUITE_P(
         OrderCase{{"summed", "x: f32[b, 3, h, v], w: f32[16, 3, 3, 3]", "y = reduce(conv(x, w), op=sum, axes=[2, 3])"},
                   "conv",
                   kChannelsLast},
+        OrderCase{{"with_more_positions", "x: f32[b, 3, h, 8], w: f32[16, 3, 1, 1], w2: f32[4, 16, 1, 2, 2]",
+                   "a = conv(x, w); r = reshape(a, to=[b, 16, h, 2, 4]); y = conv(r, w2)"},
+                  "reshape",
+                  {0, 2, 3, 4, 1}},
+        OrderCase{{"other_channels", "x: f32[b, 3, h, 8], w: f32[16, 3, 1, 1], w2: f32[4, 8, 2, 1, 2]",
+                   "a = conv(x, w); r = reshape(a, to=[b, 8, 2, h, 8]); y = conv(r, w2)"},
+                  "reshape"},
         // Callers, and steps that are no kernels, read rows.
         OrderCase{{"output", "x: f32[b, 3, h, v], w: f32[16, 3, 3, 3]", "y = conv(x, w)"}, "conv"},
         OrderCase{{"sorted", "x: f32[b, 3, h, v], w: f32[16, 3, 3, 3]", "a = conv(x, w); y = sort(a, axis=1)"}, "conv"},
