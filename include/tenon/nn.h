@@ -89,10 +89,12 @@ struct AttentionOptions {
   bool causal = false;
   /// Of the scores; 1 / sqrt(depth) when not given.
   std::optional<double> scale = {};
+  /// What a query that sees no key gives (masked, or -inf, or no keys at all): zeros, or what a softmax of nothing but
+  /// -inf makes of it, NaN.
+  bool zeros = true;
 };
 /// softmax(scale * q k^T + mask) v for q[..., heads, query, depth], k[..., kv_heads, key, depth] and v[..., kv_heads,
-/// key, value_depth]; kv_heads divides heads, and neighbouring query heads share one. A query that sees no key
-/// (masked, or -inf, or no keys at all) gives zeros.
+/// key, value_depth]; kv_heads divides heads, and neighbouring query heads share one.
 Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options = {});
 
 struct HeadWeights {

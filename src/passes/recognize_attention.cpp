@@ -277,7 +277,8 @@ std::optional<Recognized> find_attention(const Value& result) {
                           arranged(in[0], plan.q_order), arranged(in[1], plan.k_order), arranged(in[2], plan.v_order),
                           {.mask = masks.empty() ? Value() : combined_mask(plan.masks, masks, in[0].dtype()),
                            .causal = plan.causal,
-                           .scale = plan.scale});
+                           .scale = plan.scale,
+                           .zeros = false});
                     }};
 }
 

@@ -20,6 +20,7 @@ constexpr int64_t kRows = 192;
 constexpr int64_t kRowsOfMany = 64;
 constexpr int64_t kRowsOfStored = 256;  // the other side is stored again for each of them
 constexpr int64_t kRowsOfStream = 160;
+constexpr int64_t kStreamElements = kRowsOfStream * 256;  // of the second tile
 constexpr int64_t kRowsOfOutput = 384;
 constexpr int64_t kColumnsOfOutput = 128;
 constexpr int64_t kMostOfOutput = 1024;
@@ -173,7 +174,7 @@ class Tiler {
       tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
       return;
     }
-    const Extent rows = stream_ ? Extent(kRowsOfStream) : min(most(most_rows(), whole_columns), most_stored(product));
+    const Extent rows = stream_ ? rows_of_stream() : min(most(most_rows(), whole_columns), most_stored(product));
     tile_side(product.rows, rows, 1, loops_of_rows(product));
     tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
               loops_of_columns(product));
@@ -194,6 +195,12 @@ class Tiler {
   bool is_output(const ProductMatch& product) const {
     return stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
            lies_in_rows(draft_, product.left, product.types.left, product.rows);
+  }
+
+  /// The second product's columns are whole in each tile.
+  Extent rows_of_stream() const {
+    const Extent width = steps_of(draft_, in_order(found_.back().columns & ~common_));
+    return min(Extent(kRowsOfStream), max(Extent(1), floordiv(kStreamElements, max(Extent(1), width))));
   }
 
   /// Rows of a left side that must be stored, beside panels: all of a block of k.

@@ -77,6 +77,17 @@ void Roles::store_operands(const Node& node) {
   }
 }
 
+/// What lies in one line can be seen under any other axes: an operand that a reshape cannot see goes to rows, with all
+/// that it is a view of. Whether something did not lie so.
+bool Roles::lay_in_rows(Value operand) {
+  bool moved = storage_.lay_in_rows(operand);
+  while (is_view(operand.node())) {
+    operand = operand.node().inputs[0];
+    moved = storage_.lay_in_rows(operand) || moved;
+  }
+  return moved;
+}
+
 /// Every loop alone must be a kernel. Where a view is in the way its operand goes to memory first.
 void Roles::settle(const Node& node, MapPrograms& programs) {
   while (of(node) == NodeRole::loop) {
@@ -93,6 +104,9 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
       break;
     }
     const Node* culprit = refusal->culprit ? &refusal->culprit.node() : nullptr;
+    if (culprit && lay_in_rows(refusal->culprit)) {
+      continue;
+    }
     if (culprit && culprit != &node && of(*culprit) == NodeRole::folded) {
       roles_[culprit] = NodeRole::loop;
       reasons_[culprit] = refusal->why;

@@ -40,6 +40,7 @@ class Roles {
   void store(const Value& value);
   void store_operands(const Node& node);
   void settle(const Node& node, MapPrograms& programs);
+  bool lay_in_rows(Value operand);
 
   std::unordered_map<const Node*, NodeRole> roles_;
   std::unordered_map<const Node*, std::string> reasons_;

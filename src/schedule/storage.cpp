@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <unordered_set>
 
 namespace tenon {
@@ -11,27 +12,47 @@ namespace {
 /// Fewer channels do not fill vectors.
 constexpr int64_t kFewestChannels = 16;
 
-/// [batch, channel, position...] with enough channels.
-bool is_image(const Value& value) {
-  const auto channels = value.rank() >= 3 ? value.extent(1).constant() : std::nullopt;
+/// Whether there are enough channels to lie side by side, along an axis of the value.
+bool is_image(const Value& value, int channel) {
+  const auto channels = value.rank() >= 3 ? value.extent(channel).constant() : std::nullopt;
   return channels && *channels >= kFewestChannels;
 }
 
-/// Batch and channels of the result are those of the operand, and its positions are made of the operand's alone.
-bool keeps_channels(const Node& node) {
+/// Axes up to the channels of the operand are those of the result, and what comes behind is made of the operand's.
+bool keeps_channels(const Node& node, int channel) {
   const Value& x = node.inputs[0];
   const Value result(&node, 0);
-  if (x.rank() < 2 || result.rank() < 2 || x.extent(0) != result.extent(0) || x.extent(1) != result.extent(1)) {
-    return false;
-  }
   const auto* broadcast = node.as<Broadcast>();
-  return node.as<Reshape>() || (broadcast && broadcast->axes[0] == 0 && broadcast->axes[1] == 1);
+  for (int axis = 0; axis <= channel; ++axis) {
+    if (axis >= result.rank() || x.extent(axis) != result.extent(axis) ||
+        (broadcast && broadcast->axes[static_cast<size_t>(axis)] != axis)) {
+      return false;
+    }
+  }
+  return true;
 }
 
-/// Operations that leave batch and channels in their places.
-bool keeps_axes(const Node& node) {
-  return node.as<Map>() || node.as<Window>() || node.as<Concat>() || node.as<Pad>() || node.as<Slice>() ||
-         ((node.as<Reshape>() || node.as<Broadcast>()) && keeps_channels(node));
+/// Where the channels of an image are after an operation that takes elements as they are; nothing where they are lost.
+std::optional<int> channel_after(const Node& node, int channel) {
+  if (node.as<Map>() || node.as<Window>() || node.as<Concat>() || node.as<Pad>() || node.as<Slice>() ||
+      node.as<Flip>()) {
+    return channel;
+  }
+  if (node.as<Reshape>() || node.as<Broadcast>()) {
+    return keeps_channels(node, channel) ? std::optional(channel) : std::nullopt;
+  }
+  if (const auto* transpose = node.as<Transpose>()) {
+    return static_cast<int>(std::ranges::find(transpose->axes, channel) - transpose->axes.begin());
+  }
+  if (const auto* gather = node.as<Gather>(); gather && gather->x_batch.empty()) {
+    // The axes of the positions come first.
+    if (std::ranges::find(gather->axes, channel) != gather->axes.end()) {
+      return std::nullopt;
+    }
+    const auto before = std::ranges::count_if(gather->axes, [&](int axis) { return axis < channel; });
+    return node.inputs[1].rank() + channel - static_cast<int>(before);
+  }
+  return std::nullopt;
 }
 
 /// Weights that are given with each run would have to be turned in each.
@@ -39,17 +60,17 @@ bool has_constant_weights(const Node& node) { return node.as<Conv>() && node.inp
 
 /// Kernels read what they need at any place in memory; other operations want rows.
 bool reads_any_order(const Node& node) {
-  return keeps_axes(node) || as_view(node.op) || has_constant_weights(node) || node.as<Contract>() ||
-         node.as<Reduce>() || node.as<Gather>();
+  return as_view(node.op) || has_constant_weights(node) || node.as<Map>() || node.as<Window>() || node.as<Concat>() ||
+         node.as<Contract>() || node.as<Reduce>() || node.as<Gather>();
 }
 
 /// Other constant weights are laid out by the products that read them.
 bool is_grouped(const Node& node) { return node.as<Conv>() && node.as<Conv>()->groups > 1; }
 
-std::vector<int> channels_last(int rank) {
+std::vector<int> channels_last(int rank, int channel) {
   std::vector<int> order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  std::rotate(order.begin() + channel, order.begin() + channel + 1, order.end());
   return order;
 }
 
@@ -115,7 +136,7 @@ StorageOrders::StorageOrders(const Graph& graph) {
   for (const Output& output : graph.outputs()) {
     in_rows.insert(output.value);
   }
-  std::unordered_set<Value> images;
+  std::unordered_map<Value, int> images;  // by value: the axis of its channels
   std::unordered_set<Value> weights;
   for (const Node* node : graph.nodes()) {
     for (size_t i = 0; i < node->inputs.size(); ++i) {
@@ -128,16 +149,18 @@ StorageOrders::StorageOrders(const Graph& graph) {
       }
     }
     const Value result(node, 0);
-    const bool is_made =
-        has_constant_weights(*node) ||
-        (keeps_axes(*node) && std::ranges::any_of(node->inputs, [&](const Value& v) { return images.contains(v); }));
-    if (is_made && is_image(result)) {
-      images.insert(result);
+    std::optional<int> channel = has_constant_weights(*node) ? std::optional(1) : std::nullopt;
+    for (size_t i = 0; i < node->inputs.size() && !channel; ++i) {
+      const auto image = images.find(node->inputs[i]);
+      channel = image == images.end() ? std::nullopt : channel_after(*node, image->second);
+    }
+    if (channel && is_image(result, *channel)) {
+      images.emplace(result, *channel);
     }
   }
-  for (const Value& image : images) {
-    if (!in_rows.contains(image)) {
-      orders_.emplace(image, channels_last(image.rank()));
+  for (const auto& [image, channel] : images) {
+    if (channel + 1 < image.rank() && !in_rows.contains(image)) {
+      orders_.emplace(image, channels_last(image.rank(), channel));
     }
   }
   for (const Value& weight : weights) {

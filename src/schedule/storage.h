@@ -20,6 +20,8 @@ class StorageOrders {
 
   /// The axes of a value, outermost first; null where they lie as they are numbered.
   const std::vector<int>* of(const Value& value) const;
+  /// From now on the value lies row by row. Whether it did not before.
+  bool lay_in_rows(const Value& value) { return orders_.erase(value) > 0; }
 
  private:
   std::unordered_map<Value, std::vector<int>> orders_;

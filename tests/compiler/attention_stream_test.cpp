@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-constexpr const char* kInputs = "q: f32[b, s, 8], k: f32[b, t, 8], v: f32[b, t, 5]";
+constexpr const char* kInputs = "q: f32[b, s, 8], k: f32[b, t, 8], v: f32[b, t, e]";
 
 /// All are streamed where `blocks` says so: two products in one loop over blocks of keys.
 struct StreamCase {
@@ -25,10 +25,10 @@ void PrintTo(const StreamCase& each, std::ostream* out) { *out << each.graph.nam
 std::vector<Bindings> lengths() {
   std::vector<Bindings> at;
   for (const int64_t keys : {0, 1, 31, 255, 256, 257, 512, 513, 1100}) {
-    at.push_back({{"b", 2}, {"s", 3}, {"t", keys}});
+    at.push_back({{"b", 2}, {"s", 3}, {"t", keys}, {"e", keys % 7}});
   }
   for (const int64_t queries : {0, 1, 159, 160, 161, 333}) {
-    at.push_back({{"b", 1}, {"s", queries}, {"t", 300}});
+    at.push_back({{"b", 1}, {"s", queries}, {"t", 300}, {"e", 400}});
   }
   return at;
 }
@@ -62,7 +62,7 @@ TEST_P(StreamedProducts, PassOnNanAndInfinity) {
       return arrays;
     };
     const CompiledCheck check{
-        .relative = 1e-4, .of_largest = 1e-5, .at = {{{"b", 3}, {"s", 4}, {"t", 513}}}, .inputs = inputs};
+        .relative = 1e-4, .of_largest = 1e-5, .at = {{{"b", 3}, {"s", 4}, {"t", 513}, {"e", 3}}}, .inputs = inputs};
     EXPECT_TRUE(matches_every_way(make(GetParam().graph), check)) << special;
   }
 }
@@ -87,7 +87,9 @@ TEST_P(StreamedProducts, AreInALoopOverBlocks) {
     const loops::Kernel& kernel = program.kernels.at(0);
     const Extent scratch = scratch_bytes(kernel).substitute(kernel.arguments);
     for (const int64_t keys : {1000, 1'000'000'000}) {
-      EXPECT_LE(evaluate(scratch, {{"b", 2}, {"s", 4096}, {"t", keys}}), kMostScratch);
+      for (const int64_t width : {8, 300, 1000, 50'000}) {
+        EXPECT_LE(evaluate(scratch, {{"b", 2}, {"s", 4096}, {"t", keys}, {"e", width}}), kMostScratch) << width;
+      }
     }
   }
 }
@@ -97,6 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         StreamCase{{"softmax", kInputs, "y = matmul(softmax(matmul(q, transpose(k, axes=[0, 2, 1]))), v)"}},
         StreamCase{{"attention", kInputs, "y = attention(q, k, v)"}},
+        StreamCase{{"attention_with_nan", kInputs, "y = attention(q, k, v, zeros=false)"}},
         StreamCase{{"with_epilogue", kInputs, "y = tanh(attention(q, k, v))"}},
         StreamCase{{"scores_changed", kInputs,
                     "s = tanh(matmul(q, transpose(k, axes=[0, 2, 1]))); y = matmul(softmax(s), v)"}},
@@ -107,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         StreamCase{
             {"scores_kept", kInputs, "s = softmax(matmul(q, transpose(k, axes=[0, 2, 1]))); y = matmul(s, v); y2 = s"},
             false},
-        StreamCase{{"few_keys", "q: f32[b, s, 8], k: f32[b, 64, 8], v: f32[b, 64, 5], z: f32[t]",
+        StreamCase{{"few_keys", "q: f32[b, s, 8], k: f32[b, 64, 8], v: f32[b, 64, e], z: f32[t]",
                     "y = attention(q, k, v); y2 = neg(z)"},
                    false},
         StreamCase{{"of_sigmoids", kInputs, "y = matmul(sigmoid(matmul(q, transpose(k, axes=[0, 2, 1]))), v)"}, false}),

@@ -129,7 +129,12 @@ class NetworkMaker {
   Value per_group(const Value& x) { return weight(x, {channels_of(x)}); }
 
   Value last(const Value& y) {
-    switch (pick(5)) {
+    switch (pick(6)) {
+      case 5: {  // axes that the image does not have
+        std::vector<Axis> axes = y.shape().axes();
+        std::swap(axes[1], axes.back());
+        return reshape(y, axes);
+      }
       case 0: return y;
       case 1: return global_average_pool(y);
       case 2: return softmax(y, 1);

@@ -93,7 +93,7 @@ TEST(Recognize, ThreeProjectionsOfOneValueAreQkvDense) {
     const Graph written = block.attention_of(block.x, biased);
     const Graph found = recognize_composites(written);
     const Qkv qkv = qkv_dense(block.x, block.w, biased ? block.b : std::vector<Value>{}, 2);
-    const Graph expected(block.inputs, {{"y", attention(qkv.q, qkv.k, qkv.v, {.mask = block.mask})}});
+    const Graph expected(block.inputs, {{"y", attention(qkv.q, qkv.k, qkv.v, {.mask = block.mask, .zeros = false})}});
     EXPECT_EQ(text(found), text(expected));
     EXPECT_TRUE(equivalent(written, found));
   }

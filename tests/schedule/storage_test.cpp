@@ -1,6 +1,7 @@
 // Which values lie with their channels side by side, and what that makes of their kernels.
 #include "schedule/storage.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,6 +67,16 @@ INSTANTIATE_TEST_SUITE_P(
         OrderCase{{"other_channels", "x: f32[b, 3, h, 8], w: f32[16, 3, 1, 1], w2: f32[4, 8, 2, 1, 2]",
                    "a = conv(x, w); r = reshape(a, to=[b, 8, 2, h, 8]); y = conv(r, w2)"},
                   "reshape"},
+        OrderCase{{"turned", "x: f32[b, 3, h, v], w: f32[16, 3, 1, 1], w2: f32[4, 16]",
+                   "a = conv(x, w); t = transpose(a, axes=[0, 2, 3, 1]); y = reduce(t, op=sum, axes=[1])"},
+                  "transpose"},  // there they are last already
+        OrderCase{{"picked", "x: f32[b, 3, h, v], i: i64[n], w: f32[16, 3, 1, 1], w2: f32[4, 16, 1, 1]",
+                   "g = gather(conv(x, w), i, axes=[2]); t = transpose(g, axes=[1, 2, 0, 3]); y = conv(t, w2)"},
+                  "gather",
+                  {0, 1, 3, 2}},
+        OrderCase{{"picked_channels", "x: f32[b, 3, h, v], i: i64[n], w: f32[16, 3, 1, 1]",
+                   "g = gather(conv(x, w), i, axes=[1]); y = reduce(g, op=sum, axes=[1])"},
+                  "gather"},
         // Callers, and steps that are no kernels, read rows.
         OrderCase{{"output", "x: f32[b, 3, h, v], w: f32[16, 3, 3, 3]", "y = conv(x, w)"}, "conv"},
         OrderCase{{"sorted", "x: f32[b, 3, h, v], w: f32[16, 3, 3, 3]", "a = conv(x, w); y = sort(a, axis=1)"}, "conv"},
@@ -82,6 +93,16 @@ INSTANTIATE_TEST_SUITE_P(
                   "constant",
                   {2, 3, 1, 0}}),
     [](const auto& each) { return each.param.graph.name; });
+
+/// What no loops tell apart is one line: the image lies in rows, and nothing is copied for it.
+TEST(StorageOrders, GiveWayToReshapes) {
+  for (const char* to : {"[b, 9, 7, 16]", "[b, 7, 48, 3]", "[b, 63, 16]"}) {
+    const Graph graph = make({"reshaped", "x: f32[b, 3, 7, 9], w: f32[16, 3, 1, 1]",
+                              fmt::format("a = relu(conv(x, w)); y = exp(reshape(a, to={}))", to)});
+    const Program program = schedule(graph);
+    EXPECT_LE(program.steps.size(), 2) << to;
+  }
+}
 
 TEST(StorageOrders, OfConstantsAreTransposes) {
   Array x = Array::uninitialized(i32, {3, 4, 2, 5});

@@ -58,8 +58,8 @@ std::vector<Value> qkv_dense_text(const Value& x, const Value& w, const Maybe& b
 }
 
 Value attention_text(const Value& q, const Value& k, const Value& v, const Maybe& mask, bool causal,
-                     std::optional<double> scale) {
-  return attention(q, k, v, {.mask = or_none(mask), .causal = causal, .scale = scale});
+                     std::optional<double> scale, bool zeros) {
+  return attention(q, k, v, {.mask = or_none(mask), .causal = causal, .scale = scale, .zeros = zeros});
 }
 
 Value rotary_text(const Value& x, const Maybe& positions, const Extent& offset, double base, bool interleaved,
@@ -179,8 +179,8 @@ std::vector<CatalogEntry> nn_builders() {
       builder<&swiglu>("swiglu", "x, w_gate, w_up, w_down", "(silu(x w_gate) * (x w_up)) w_down"),
       builder<&geglu>("geglu", "x, w_gate, w_up, w_down", "(gelu(x w_gate) * (x w_up)) w_down"),
       builder<&qkv_dense_text>("qkv_dense", "x, w, bias=none, heads, kv_heads=0", "queries, keys and values in heads"),
-      builder<&attention_text>("attention", "q, k, v, mask=none, causal=false, scale=none",
-                               "softmax(scale * q k^T + mask) v"),
+      builder<&attention_text>("attention", "q, k, v, mask=none, causal=false, scale=none, zeros=true",
+                               "softmax(scale * q k^T + mask) v; zeros where nothing is seen, or NaN"),
       builder<&rotary_text>("rotary", "x, positions=none, offset=0, base=10000, interleaved=false, depth=0",
                             "pairs turned by their position"),
       // Losses

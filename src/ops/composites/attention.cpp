@@ -88,10 +88,14 @@ Value causal_mask(const Axis& query, const Axis& key) {
   return le(iota(shape, 1), iota(shape, 0, key.extent() - query.extent()));
 }
 
-/// Softmax along the last axis, zeros where every score is -inf.
-Value weights_of(const Value& scores) {
+/// Softmax along the last axis, zeros where every score is -inf if so asked.
+Value weights_of(const Value& scores, bool zeros) {
   const Axes last{scores.rank() - 1};
   const Value largest = reduce_max(scores, last, true);
+  if (!zeros) {
+    const Value powers = exp(scores - largest);
+    return powers / reduce_sum(powers, last, true);
+  }
   const Value powers = exp(scores - select(eq(largest, -kInfinity), 0.0, largest));
   const Value sum = reduce_sum(powers, last, true);
   // The largest score of a row that sees a key gives 1, so a sum of 0 is a row that sees none.
@@ -116,7 +120,7 @@ Value attention(const Value& q, const Value& k, const Value& v, const AttentionO
     if (options.causal) {
       scores = apply_mask(scores, causal_mask(q.shape().axis(-2), k.shape().axis(-2)));
     }
-    const Value result = grouped_product(group_heads(weights_of(scores), kv_heads), widen(in[2]), -2);
+    const Value result = grouped_product(group_heads(weights_of(scores, options.zeros), kv_heads), widen(in[2]), -2);
 
     axes.back() = v.shape().axis(-1);
     return cast(reshape(result, axes), q.dtype());
