@@ -18,6 +18,9 @@ constexpr size_t kMostJoined = size_t{1} << 15;
 /// their bytes count so many times.
 constexpr int64_t kOnePass = 32;
 
+/// Rows between products are taken in blocks as soon as they are longer than one.
+constexpr int64_t kRowOfProducts = 256;
+
 class StepSet {
  public:
   explicit StepSet(size_t count) : words_((count + 63) / 64, 0) {}
@@ -152,13 +155,19 @@ std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
     const auto known = bytes.constant();
     return known && *known <= options_.most_row_bytes;
   };
-  if (is_short(row_bytes * kOnePass)) {
+  const bool stays = is_short(row_bytes * kOnePass);
+  if (stays && !cluster.nest.has_products) {
     return std::nullopt;
   }
   const std::vector<Value> outputs = outputs_of(cluster.owned, {});
-  auto streamed = cluster.nest.has_products
-                      ? Refusal{"its products run over tiles", {}}
-                      : build(cluster.members, outputs, {.rows = RowForm::stream, .shared_code = false});
+  auto streamed = build(cluster.members, outputs, {.rows = RowForm::stream, .shared_code = false});
+  if (auto* nest = std::get_if<Nest>(&streamed); nest && nest->has_products) {
+    const Extent weighted = nest->streamed_row * std::max<int64_t>(1, options_.most_row_bytes / kRowOfProducts);
+    return is_short(weighted) ? std::nullopt : std::optional(LongRows{std::move(*nest), weighted});
+  }
+  if (stays) {
+    return std::nullopt;
+  }
   const Extent scratch = loops::scratch_bytes(kernel).substitute(kernel.arguments);
   const bool fits = is_short(scratch);
   if (auto* nest = std::get_if<Nest>(&streamed); nest && (!fits || nest->streamed > cluster.nest.streamed)) {

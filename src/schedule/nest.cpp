@@ -59,7 +59,8 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   if (grid == 0 && !has_root && (has_loops || !draft.reductions.empty())) {
     throw Refusal{"its parts have no loop in common", {}};
   }
-  if (has_root || request.rows == RowForm::stream) {
+  const bool streams_products = request.rows == RowForm::stream && !find_products(draft).empty();
+  if (has_root || (request.rows == RowForm::stream && !streams_products)) {
     require_chain(draft);
     choose_vector_axes(draft, grid);
     TreeBuilder tree(draft, keeps_rows(draft, request.rows));
@@ -73,12 +74,17 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
     nest.repeats = tree.repeats();
     return;
   }
-  const TiledProducts tiled = tile_products(
-      draft, stores, {.panel = request.panel, .is_constant = [&](int buffer) {
-                        const auto i = static_cast<size_t>(buffer);  // scratch comes after them
-                        return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
-                      }});
+  const TiledProducts tiled =
+      tile_products(draft, stores,
+                    {.panel = request.panel,
+                     .is_constant =
+                         [&](int buffer) {
+                           const auto i = static_cast<size_t>(buffer);  // scratch comes after them
+                           return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
+                         }},
+                    streams_products);
   nest.panels = tiled.panels;
+  nest.streamed_row = tiled.streamed;
   nest.has_products = !tiled.products.empty();
   require_chain(draft);
   choose_vector_axes(draft, nest.has_products ? tiled.around : grid, nest.has_products);

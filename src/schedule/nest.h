@@ -46,6 +46,7 @@ struct Nest {
   size_t cost = 0;             // of compiling it: values, with functions counted several times
   bool reduces = false;
   size_t streamed = 0;                // reductions that share the pass of the one they need
+  Extent streamed_row = 0;            // elements of a row that products are run over in blocks
   std::map<int, PanelLayout> panels;  // buffers that hold constants in panels
   bool has_products = false;
   size_t product_loops = 0;  // that the grid of a kernel with products runs over

@@ -42,8 +42,8 @@ int64_t cuts_of_output() {
 
 class Tiler {
  public:
-  Tiler(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants)
-      : draft_(draft), stores_(stores), constants_(constants) {}
+  Tiler(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants, bool streams)
+      : draft_(draft), stores_(stores), constants_(constants), streams_(streams) {}
 
   TiledProducts run() {
     found_ = find_products(draft_);
@@ -60,7 +60,13 @@ class Tiler {
       batch |= product.batch;
     }
     require_no_other_loops();
-    stream_ = ProductStream::find(draft_, found_, stores_);
+    if (streams_) {
+      stream_ = ProductStream::find(draft_, found_, stores_);
+      if (!stream_) {
+        throw Refusal{"its products run over tiles", {}};
+      }
+      result_.streamed = stream_->length();
+    }
     result_.stores = stores_;
     result_.grid = common_ & (~free | batch);
     for (const ProductMatch& product : found_) {
@@ -359,6 +365,7 @@ class Tiler {
   const std::vector<size_t>& stores_;
   const ConstantOperands& constants_;
   std::vector<ProductMatch> found_;
+  const bool streams_;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
   int work_ = 0;
@@ -368,8 +375,9 @@ class Tiler {
 
 }  // namespace
 
-TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants) {
-  return Tiler(draft, stores, constants).run();
+TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
+                            bool streams) {
+  return Tiler(draft, stores, constants, streams).run();
 }
 
 }  // namespace tenon

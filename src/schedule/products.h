@@ -15,12 +15,15 @@ struct TiledProducts {
   std::vector<DraftProduct> products;  // each after those whose results it reads
   std::vector<size_t> stores;          // that are left to do after them
   std::map<int, PanelLayout> panels;   // buffers that hold constants in panels now
+  Extent streamed = 0;                 // elements of a row that is taken in blocks
 };
 
 /// Turn every reduction that is a sum over k of a[.., m, k] * b[.., k, n] into a product over a tile of m and n, and
 /// what reads it into loads of the tile. Axes that all of the kernel has around it are cut into tiles; the others are
 /// whole in each. `stores` are those of the kernel. No products: the draft stays as it is. Throws Refusal where
-/// something in the kernel cannot stand beside a product.
-TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants);
+/// something in the kernel cannot stand beside a product; where `streams`, also where the rows between two products
+/// cannot be taken in blocks (stream_products.h).
+TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
+                            bool streams = false);
 
 }  // namespace tenon

@@ -10,8 +10,7 @@
 namespace tenon {
 namespace {
 
-constexpr int64_t kBlock = 256;     // elements of a row
-constexpr int64_t kShortRow = 512;  // that is not cut
+constexpr int64_t kBlock = 256;  // elements of a row
 constexpr int64_t kBlockMultiple = 32;
 
 bool needs_axis(const Draft& draft, int value, int axis) { return contains(draft.values.axes(value), axis); }
@@ -38,7 +37,7 @@ std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector
   }
   const int keys = in_order(second.depth)[0];
   const auto length = draft.axis(keys).extent.constant();
-  if ((length && *length <= kShortRow) || draft.axis(keys).tile_of >= 0 ||
+  if ((length && *length <= kBlock) || draft.axis(keys).tile_of >= 0 ||
       std::ranges::any_of(stores, [&](size_t store) { return contains(draft.stores[store].axes, keys); })) {
     return std::nullopt;
   }

@@ -24,6 +24,8 @@ class ProductStream {
 
   /// The loop over blocks, around both products.
   int blocks() const { return blocks_; }
+  /// How many elements a row has.
+  const Extent& length() const { return length_; }
 
   /// With all loops cut: what is kept from block to block, by the row of the tile. The second product now sums powers
   /// about the largest element so far.
