@@ -13,31 +13,19 @@
 #include "support/convolutions.h"
 #include "support/openblas.h"
 #include "support/report.h"
+#include "support/timing.h"
 #include "tenon/compile.h"
 #include "tenon/tenon.h"
 
 namespace {
 
+using bench::median;
+using bench::read_clock;
+using bench::seconds_of;
 using namespace tenon;  // NOLINT: the graphs read like the documentation
 
 constexpr int kRounds = 11;
 constexpr double kFlopsOfARound = 2e7;
-
-double read_clock(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double now(int threads) { return read_clock(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC); }
-
-double seconds_of(int threads, int times, const auto& run) {
-  const double begin = now(threads);
-  for (int i = 0; i < times; ++i) {
-    run();
-  }
-  return (now(threads) - begin) / times;
-}
 
 /// Threads that have nothing more to do spin for a while, OpenBLAS's for a tenth of a second, on a core that belongs to
 /// whoever comes next: wait until none does.
@@ -60,11 +48,6 @@ double settled_seconds_of(int threads, int times, const auto& run) {
   settle(threads);
   if (threads > 1) run();
   return seconds_of(threads, times, run);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
 }
 
 /// Numbers in [-2, 2), the same in every run.
@@ -212,7 +195,6 @@ class Benchmark {
     const std::string note =
         fmt::format("{:.1f} GFLOP/s, {:.2f} us", 1e-9 * shape.flops() / median(time), 1e6 * median(time)) +
         (shape.chain > 1 ? fmt::format(" for a chain of {}", shape.chain) : "");
-    best_ = std::max(best_, shape.flops() / median(time) / threads);
     if (blas_ == nullptr) {
       report_.add_pending(name, "x OpenBLAS", shape.target, bench::Better::higher, note);
       return;
@@ -281,7 +263,6 @@ class Benchmark {
   const bench::OpenBlas* blas_;
   double log_sum_ = 0;
   int count_ = 0;
-  double best_ = 1;
 };
 
 }  // namespace

@@ -13,11 +13,13 @@
 
 #include "base/pool.h"
 #include "support/report.h"
+#include "support/timing.h"
 #include "tenon/compile.h"
 #include "tenon/tenon.h"
 
 namespace {
 
+using bench::seconds_of;
 using namespace tenon;  // NOLINT: the graphs read like the documentation
 
 constexpr int64_t kElements = int64_t{1} << 24;
@@ -28,19 +30,6 @@ constexpr int64_t kSmall = 1024;
 constexpr int64_t kLessSmall = 3072;
 constexpr int kSmallRepeats = 1000;
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-/// Of one thread, the time that it had a processor, so that others at work on the machine count for little; of
-/// several, time as it passes.
-double seconds_of(int threads, const auto& run) {
-  const auto now = [&] {
-    timespec time{};
-    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  const double begin = now();
-  run();
-  return now() - begin;
-}
 
 /// Numbers in [-2, 2), the same in every run.
 Array numbers(std::vector<int64_t> dims) {
@@ -178,7 +167,7 @@ class Benchmark {
     const size_t bytes = read + written + (columns == kLongRow && written > read / 2 ? read : 0);
     for (const int threads : {1, 2}) {
       const auto run = [&](const Executable& which, const std::vector<Array>& inputs, int times, int among) {
-        return seconds_of(among, [&] {
+        return seconds_of(among, 1, [&] {
           for (int i = 0; i < times; ++i) {
             (void)which.run(inputs, {.threads = among});
           }
@@ -196,7 +185,7 @@ class Benchmark {
           }
         };
         take(time, run(executable, large, 1, threads));
-        take(copy, seconds_of(threads, [&] { copy_.run(bytes, threads); }));
+        take(copy, seconds_of(threads, 1, [&] { copy_.run(bytes, threads); }));
         take(few, run(executable, small, kSmallRepeats, 1));
         take(more, run(executable, less_small, kSmallRepeats, 1));
         if (other.executable != nullptr) {

@@ -15,32 +15,16 @@
 #include "support/openblas.h"
 #include "support/peak.h"
 #include "support/report.h"
+#include "support/timing.h"
 
 namespace {
 
+using bench::median;
+using bench::seconds_of;
 using namespace tenon;
 
 constexpr int kRounds = 11;
 constexpr double kFlopsOfARound = 2e7;
-
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double seconds_of(int times, const auto& run) {
-  const double begin = now();
-  for (int i = 0; i < times; ++i) {
-    run();
-  }
-  return (now() - begin) / times;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
 
 struct Free {
   void operator()(std::byte* block) const { free_aligned(block); }
@@ -97,15 +81,15 @@ class Benchmark {
     codegen::JitOptions options = codegen::kernel_jit_options();
     options.cache.enabled = false;
     jit_ = std::make_unique<codegen::Jit>(std::move(options));
-    const double begin = now();
-    kernels_ = codegen::make_product_kernels({}, *jit_);
-    report_.add("compile", 1e3 * (now() - begin), "ms", std::nullopt, bench::Better::lower, "once a machine");
+    const double seconds = seconds_of(1, 1, [&] { kernels_ = codegen::make_product_kernels({}, *jit_); });
+    report_.add("compile", 1e3 * seconds, "ms", std::nullopt, bench::Better::lower, "once a machine");
     peak_ = bench::peak_flops();
     report_.add("peak", 1e-9 * peak_, "GFLOP/s", std::nullopt, bench::Better::higher,
                 codegen::describe(jit_->target()));
   }
 
   void measure(const Shape& shape) {
+    if (!report_.wants(shape.name)) return;
     const Matrix left(shape.rows * shape.depth);
     const Matrix right(shape.depth * shape.columns);
     const Matrix ours(shape.rows * shape.columns);
@@ -127,8 +111,8 @@ class Benchmark {
     std::vector<double> their_time;
     std::vector<double> ratio;
     for (int round = -1; round < kRounds; ++round) {
-      const double t = seconds_of(times, [&] { blocked_product(kernels_, {}, call, scratch_.data()); });
-      const double o = blas_ == nullptr ? t : seconds_of(times, [&] { blas_->multiply(their_call); });
+      const double t = seconds_of(1, times, [&] { blocked_product(kernels_, {}, call, scratch_.data()); });
+      const double o = blas_ == nullptr ? t : seconds_of(1, times, [&] { blas_->multiply(their_call); });
       if (round < 0) continue;  // memory and caches are new
       time.push_back(t);
       their_time.push_back(o);
@@ -168,8 +152,8 @@ class Benchmark {
       std::vector<double> ratio;
       std::vector<double> time;
       for (int round = -1; round < kRounds; ++round) {
-        const double f32_time = seconds_of(1, [&] { blocked_product(kernels_, {}, call, scratch_.data()); });
-        const double t = seconds_of(1, [&] { blocked_product(kernels, kind.types, call, scratch_.data()); });
+        const double f32_time = seconds_of(1, 1, [&] { blocked_product(kernels_, {}, call, scratch_.data()); });
+        const double t = seconds_of(1, 1, [&] { blocked_product(kernels, kind.types, call, scratch_.data()); });
         if (round < 0) continue;
         ratio.push_back(f32_time / t);
         time.push_back(t);

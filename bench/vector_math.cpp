@@ -12,6 +12,7 @@
 #include "codegen/symbols.h"
 #include "support/report.h"
 #include "support/sleef.h"
+#include "support/timing.h"
 
 namespace {
 
@@ -41,11 +42,6 @@ double seconds(const std::function<void()>& run) {
     run();
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> times) {
-  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
-  return times[times.size() / 2];
 }
 
 std::vector<float> random_values(float low, float high, std::mt19937& rng) {
@@ -93,10 +89,10 @@ int main(int argc, char** argv) {
       }
     }
     const auto rate = [](double time) { return kCount * kRepeats / time * 1e-9; };
-    const double our_rate = rate(median(our_times));
+    const double our_rate = rate(bench::median(our_times));
     const std::string title(name(row.prim));
     if (sleef != nullptr) {
-      const double their_rate = rate(median(their_times));
+      const double their_rate = rate(bench::median(their_times));
       report.add(title + "_f32", our_rate, "G/s", their_rate, bench::Better::higher,
                  fmt::format("{:.2f} of SLEEF", our_rate / their_rate));
     } else {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/peak.h"
+#include "support/timing.h"
 #include "tenon/compile.h"
 #include "tenon/models.h"
 #include "tenon/trace.h"
@@ -18,11 +19,6 @@ namespace {
 
 constexpr int kRounds = 11;
 constexpr double kMeanTarget = 0.7;
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
 
 /// Equal ones do the same work on other numbers.
 using Kind = std::tuple<std::string, double, double>;  // operators, operations, bytes

@@ -1,11 +1,10 @@
 #include "support/peak.h"
 
-#include <algorithm>
-#include <ctime>
 #include <vector>
 
 #include "codegen/compile_kernels.h"
 #include "codegen/product_library.h"
+#include "support/timing.h"
 
 namespace bench {
 namespace {
@@ -14,12 +13,6 @@ using namespace tenon;  // NOLINT: all of this is about their kernels
 
 constexpr int64_t kDepth = 1000;
 constexpr int kTimes = 40;
-
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 const ProductKernels& kernels() {
   static codegen::Jit jit(codegen::kernel_jit_options());
@@ -39,12 +32,9 @@ double peak_flops() {
   const auto& tile = all.tiles[rows][static_cast<size_t>(all.widths[rows]) - 1];
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
-    const double begin = now();
-    tile.full(operands, operands, result, all.panel, &steps);
-    times.push_back(now() - begin);
+    times.push_back(seconds_of(1, 1, [&] { tile.full(operands, operands, result, all.panel, &steps); }));
   }
-  std::ranges::nth_element(times, times.begin() + kTimes / 2);
-  return 2.0 * all.rows * all.panel * kDepth / times[kTimes / 2];
+  return 2.0 * all.rows * all.panel * kDepth / median(std::move(times));
 }
 
 }  // namespace bench

@@ -226,8 +226,9 @@ std::string to_string(const Kernel& kernel, bool canonical = false);
 /// TENON_CHECKs that the kernel is well-formed: values are defined before use in a block that is still open, by loops
 /// that bind all the axes they need (blocks side by side may each define a value, which then is computed in both);
 /// accumulators begin and are fed inside their loop; buffers are used by role; rows in scratch are read in the
-/// iteration that wrote them; tiles name axes bound outside; vectorised loops do not nest; products stand in no
-/// vectorised loop; addresses hold no division.
+/// iteration that wrote them, but for what each iteration updates; tiles name axes bound outside, and are whole inside
+/// of other loops of a product; vectorised loops do not nest; products stand in no vectorised loop; addresses hold no
+/// division.
 void verify(const Kernel& kernel);
 
 }  // namespace tenon::loops
