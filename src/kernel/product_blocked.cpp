@@ -14,6 +14,11 @@ constexpr int64_t kRightScratch = int64_t{384} << 10;
 constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
 constexpr int64_t kDepthBlock = 1024;
 constexpr int64_t kDepthInPlace = 256;
+// Rows of the left operand whose places in a cache collide are copied, as many as a tile has, beside a right operand
+// that is packed in blocks of this depth: they stay in the first cache while all panels pass by.
+constexpr int64_t kDepthOfStrip = 256;
+constexpr size_t kStripBytes = ProductKernels::kMostRows * (kDepthOfStrip * sizeof(double) + 128);
+constexpr int64_t kRowsAtOnce = 16;  // that are packed into all panels of a block, so that each is read in one run
 
 constexpr int64_t kSmall = int64_t{64} << 10;  // less than any second cache
 constexpr int64_t kMatrixRows = 8;             // for fewer, a matrix unit has too little to do to pay for packing
@@ -208,7 +213,7 @@ class Blocked {
   /// The sizes of blocks, and what is copied into scratch.
   struct Plan {
     bool packs_left = false;
-    bool packs_right = false;
+    bool strips = false;  // what is packed of the left operand is the rows of one tile
     int64_t depth = 0;
     int64_t rows = 0;
     int64_t columns = 0;
@@ -216,17 +221,21 @@ class Blocked {
   };
 
   Plan plan(int64_t columns, bool packs_right) const {
-    Plan plan{.packs_right = packs_right, .depth = call_.depth, .rows = call_.rows, .columns = columns};
+    Plan plan{.depth = call_.depth, .rows = call_.rows, .columns = columns};
     plan.packs_left = k_.pack_left != nullptr ||
                       (packs_right && call_.left_depth != 1 && call_.rows > k_.rows && columns > 2 * k_.panel);
-    // Long blocks of depth load and store the tile less often. A left operand whose depth is not contiguous is read
-    // badly over long ones.
+    plan.strips = packs_right && !plan.packs_left && call_.left_depth == 1 && call_.rows > k_.rows &&
+                  columns >= 4 * k_.panel && collides(call_.left_row * left_bytes_);
+    // Long blocks of depth load and store the tile less often, wide ones read the left operand less often. A left
+    // operand whose depth is not contiguous is read badly over long ones.
     if (plan.packs_left && call_.left_depth != 1) {
       plan.depth = balanced(call_.depth, cache_sizes().first * 2 / 3 / (k_.panel * k_.right_bytes), 4);
     } else if (plan.packs_left || packs_right) {
-      plan.depth = balanced(call_.depth, kDepthBlock, 4);
+      plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : kDepthBlock, 4);
     }
-    if (plan.packs_left) {
+    if (plan.strips) {
+      plan.rows = k_.rows;
+    } else if (plan.packs_left) {
       plan.rows = balanced(call_.rows, (kLeftScratch - 64 * plan.depth) / (plan.depth * k_.left_bytes + 64), k_.rows);
     } else if (packs_right) {
       plan.rows = k_.rows;  // which stay in the first caches while all panels pass by
@@ -247,27 +256,25 @@ class Blocked {
   void nest(int64_t first, int64_t columns, bool packs_right) {
     if (columns == 0) return;
     const Plan blocks = plan(columns, packs_right);
-    for (int64_t depth = 0; depth < call_.depth; depth += blocks.depth) {
-      depth_ = std::min(blocks.depth, call_.depth - depth);
-      steps_.depth = (depth_ + k_.step - 1) / k_.step;
-      steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
-      steps_.right_depth =
-          packs_right ? int64_t{k_.panel} * k_.step * k_.right_bytes : call_.right_depth * right_bytes_;
-      for (int64_t column = 0; column < columns; column += blocks.columns) {
-        const int64_t width = std::min(blocks.columns, columns - column);
+    alignas(64) std::byte of_strip[kStripBytes];
+    std::byte* const packed_left =
+        blocks.strips ? static_cast<std::byte*>(of_strip) : scratch_ + (packs_right ? kRightScratch : 0);
+    steps_.right_depth = packs_right ? int64_t{k_.panel} * k_.step * k_.right_bytes : call_.right_depth * right_bytes_;
+    for (int64_t column = 0; column < columns; column += blocks.columns) {
+      const int64_t width = std::min(blocks.columns, columns - column);
+      for (int64_t depth = 0; depth < call_.depth; depth += blocks.depth) {
+        depth_ = std::min(blocks.depth, call_.depth - depth);
+        steps_.depth = (depth_ + k_.step - 1) / k_.step;
+        steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
+        if (packs_right) pack_block(depth, first + column, width);
         for (int64_t row = 0; row < call_.rows; row += blocks.rows) {
           const int64_t rows = std::min(blocks.rows, call_.rows - row);
           const Heights high = heights(rows);
-          const std::byte* const left = left_of(blocks, row, rows, depth);
+          const std::byte* const left = left_of(blocks, row, rows, depth, packed_left);
           for (int64_t panel = 0; panel < width; panel += blocks.panel) {
             const int64_t begin = first + column + panel;
             const int64_t size = std::min(blocks.panel, width - panel);
-            const std::byte* right = right_at(depth, begin);
-            if (packs_right) {
-              std::byte* const packed = scratch_ + panel * steps_.depth * k_.step * k_.right_bytes;
-              if (row == 0) pack_panel(depth, begin, size, packed);
-              right = packed;
-            }
+            const std::byte* const right = packs_right ? packed_panel(panel) : right_at(depth, begin);
             strip(high, left, right, at(call_.tile, row * steps_.tile_row + begin * tile_bytes_), size);
           }
         }
@@ -281,21 +288,36 @@ class Blocked {
     return at(call_.right, (depth * call_.right_depth + offset) * right_bytes_);
   }
 
-  void pack_panel(int64_t depth, int64_t first, int64_t columns, std::byte* to) {
+  std::byte* packed_panel(int64_t first) const { return scratch_ + first * steps_.depth * k_.step * k_.right_bytes; }
+
+  /// Columns [first, first + width) of the present block of depth.
+  void pack_block(int64_t depth, int64_t first, int64_t width) {
+    const bool in_runs = call_.panel == 0 && call_.right_column == 1;
+    const int64_t rows = in_runs ? kRowsAtOnce : depth_;
+    for (int64_t k = 0; k < depth_; k += rows) {
+      for (int64_t panel = 0; panel < width; panel += k_.panel) {
+        pack_panel(depth + k, std::min(rows, depth_ - k), first + panel, std::min<int64_t>(k_.panel, width - panel),
+                   packed_panel(panel) + k * k_.panel * k_.right_bytes);
+      }
+    }
+  }
+
+  /// `rows` steps of depth of one panel, filled up to whole steps of tiles.
+  void pack_panel(int64_t depth, int64_t rows, int64_t first, int64_t columns, std::byte* to) {
     const std::byte* const from = right_at(depth, first);
     int64_t done = 0;
     if (call_.panel == 0 && call_.right_column == 1 && (k_.masks || columns == k_.panel)) {
-      done = depth_ / k_.step * k_.step;
+      done = rows / k_.step * k_.step;
       k_.pack_rows(from, call_.right_depth * right_bytes_, to, columns, done);
     } else if (call_.panel == 0 && call_.right_depth == 1) {
       const int64_t square = int64_t{k_.lanes} * k_.step;
-      done = depth_ / square * square;
+      done = rows / square * square;
       k_.pack_columns(from, call_.right_column * right_bytes_, to, columns, done);
     }
-    for (int64_t k = done; k < steps_.depth * k_.step; ++k) {
+    for (int64_t k = done; k < blocks(rows, k_.step) * k_.step; ++k) {
       for (int64_t c = 0; c < columns; ++c) {
         std::byte* const place = to + ((k / k_.step * k_.panel + c) * k_.step + k % k_.step) * k_.right_bytes;
-        if (k < depth_) {
+        if (k < rows) {
           copy_element(right_at(depth + k, first + c), place);
         } else {
           std::memset(place, 0, static_cast<size_t>(k_.right_bytes));
@@ -316,14 +338,13 @@ class Blocked {
   }
 
   /// Rows of the left operand as tiles read them, and their strides.
-  const std::byte* left_of(const Plan& blocks, int64_t row, int64_t rows, int64_t depth) {
+  const std::byte* left_of(const Plan& blocks, int64_t row, int64_t rows, int64_t depth, std::byte* to) {
     const std::byte* const from = at(call_.left, (row * call_.left_row + depth * call_.left_depth) * left_bytes_);
-    if (!blocks.packs_left) {
+    if (!blocks.packs_left && !blocks.strips) {
       steps_.left_row = call_.left_row * left_bytes_;
       steps_.left_depth = call_.left_depth * left_bytes_;
       return from;
     }
-    std::byte* const to = scratch_ + (blocks.packs_right ? kRightScratch : 0);
     if (k_.pack_left == nullptr && call_.left_row == 1) {  // what is contiguous stays so
       steps_.left_row = left_bytes_;
       steps_.left_depth = rows * left_bytes_ + (collides(rows * left_bytes_) ? 64 : 0);

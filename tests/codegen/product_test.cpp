@@ -95,6 +95,7 @@ TEST_P(Products, AreRightOverSeveralBlocks) {
   expect_right({.rows = 9 * kernels().rows + 1, .columns = 257, .depth = 1031, .right_transposed = true});
   expect_right({.rows = 131, .columns = 259, .depth = 521, .left_transposed = true, .accumulate = true});
   expect_right({.rows = 61, .columns = 512, .depth = 512, .gap = 512});
+  expect_right({.rows = 9 * kernels().rows + 2, .columns = 519, .depth = 1024, .accumulate = true});
   expect_right({.rows = 3, .columns = 40, .depth = 4099});
   expect_right({.rows = 2, .columns = 21, .depth = 4099, .right_transposed = true});
 }

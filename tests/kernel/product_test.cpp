@@ -195,6 +195,15 @@ TEST_P(BlockedProduct, IsRightOverSeveralBlocks) {
   }
 }
 
+TEST_P(BlockedProduct, IsRightWhereRowsCollideInCaches) {
+  for (const int64_t rows : {25, 27, 70}) {
+    for (const int64_t columns : {31, 32, 301, 700}) {
+      expect_right({.rows = rows, .columns = columns, .depth = 512, .accumulate = columns == 301});
+    }
+  }
+  expect_right({.rows = 29, .columns = 64, .depth = 509, .gap = 3});
+}
+
 TEST_P(BlockedProduct, ReadsPanels) {
   for (const int64_t panel : {4, 5, 8, 24}) {
     for (const int64_t rows : {1, 8}) {
