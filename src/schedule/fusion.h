@@ -36,6 +36,9 @@ class Fusion {
 
   /// Join every operation with the kernels that make its operands.
   void fuse_producers();
+  /// Reduce what products leave tile by tile, instead of reading it again: the rest of a kernel that does more with it
+  /// reads the results.
+  void reduce_in_tiles();
   /// Join kernels that read the same arrays.
   void fuse_siblings();
   /// Compute cheap values again where that moves fewer bytes than to store and load them.
@@ -67,6 +70,9 @@ class Fusion {
   bool try_merge(int producer, int consumer, bool must_save_loads);
   bool has_path(int from, int to, bool direct_counts, size_t newest = std::numeric_limits<size_t>::max()) const;
   bool try_recompute(const Value& value);
+  bool try_reduce_in_tiles(int producer, int consumer);
+  bool pays_to_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const;
+  bool try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow);
   /// Clusters that load the value.
   std::set<int> clusters_reading(const Value& value) const;
   bool try_place(const Node& concat);
@@ -84,6 +90,7 @@ class Fusion {
   std::unordered_map<const Node*, int> owner_;                   // the cluster that stores a node's value
   std::unordered_map<const Node*, std::vector<int>> homes_;      // the clusters that compute it
   std::unordered_map<Value, Placement> placements_;              // values that are parts of a concat
+  bool late_ = false;                                            // products may have reductions of their tiles
   int next_ = 0;
 };
 

@@ -311,6 +311,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
   Fusion fusion(graph, roles, programs, options);
   if (options.fuse) {
     fusion.fuse_producers();
+    fusion.reduce_in_tiles();
     fusion.recompute_cheap();
     fusion.fuse_siblings();
     fusion.place_concats();

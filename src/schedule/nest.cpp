@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/fail.h"
 #include "schedule/reduction_phases.h"
@@ -26,6 +27,12 @@ void require_chain(const Draft& draft) {
   }
 }
 
+std::vector<size_t> all_stores(const Draft& draft) {
+  std::vector<size_t> stores(draft.stores.size());
+  std::iota(stores.begin(), stores.end(), 0);
+  return stores;
+}
+
 /// The level of the reductions inside of rows, of which there must be one.
 AxisSet row_level(const Draft& draft) {
   AxisSet level = 0;
@@ -48,23 +55,31 @@ bool keeps_rows(const Draft& draft, RowForm form) {
           std::ranges::all_of(draft.reductions, [](const DraftReduction& r) { return std::popcount(r.axes) == 1; }));
 }
 
+ConstantOperands constant_operands(const NestRequest& request, const Nest& nest) {
+  return {.panel = request.panel, .is_constant = [&nest](int buffer) {
+            const auto i = static_cast<size_t>(buffer);  // scratch comes after them
+            return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
+          }};
+}
+
 void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
-  std::vector<size_t> stores;
-  for (size_t i = 0; i < draft.stores.size(); ++i) {
-    stores.push_back(i);
-  }
+  const std::vector<size_t> stores = all_stores(draft);
   const AxisSet grid = common_axes(draft, stores);
   const bool has_root = std::ranges::any_of(draft.reductions, [](const DraftReduction& r) { return r.level == 0; });
   const bool has_loops = std::ranges::any_of(draft.stores, [](const DraftStore& s) { return s.axes != 0; });
   if (grid == 0 && !has_root && (has_loops || !draft.reductions.empty())) {
     throw Refusal{"its parts have no loop in common", {}};
   }
-  const bool streams_products = request.rows == RowForm::stream && !find_products(draft).empty();
+  const bool has_products = !find_products(draft).empty();
+  if (has_root && has_products) {
+    throw Refusal{"a reduction over the results of many products", {}};
+  }
+  const bool streams_products = request.rows == RowForm::stream && has_products;
   if (has_root || (request.rows == RowForm::stream && !streams_products)) {
     require_chain(draft);
     choose_vector_axes(draft, grid);
     TreeBuilder tree(draft, keeps_rows(draft, request.rows));
-    ReductionPhases phases(draft, tree);
+    ReductionPhases phases(draft, tree, stores);
     phases.tile(0);
     nest.streamed = request.rows == RowForm::stream ? phases.reduce(row_level(draft)) : 0;
     if (has_root) {
@@ -75,14 +90,7 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
     return;
   }
   const TiledProducts tiled =
-      tile_products(draft, stores,
-                    {.panel = request.panel,
-                     .is_constant =
-                         [&](int buffer) {
-                           const auto i = static_cast<size_t>(buffer);  // scratch comes after them
-                           return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
-                         }},
-                    streams_products);
+      tile_products(draft, stores, constant_operands(request, nest), {.streams = streams_products, .late = nullptr});
   nest.panels = tiled.panels;
   nest.streamed_row = tiled.streamed;
   nest.has_products = !tiled.products.empty();
@@ -99,6 +107,27 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   nest.repeats = tree.repeats();
 }
 
+/// The phases of a draft whose products' results are reduced over tiles.
+void write_late_phases(Draft& draft, const NestRequest& request, Nest& nest) {
+  const std::vector<size_t> stores = all_stores(draft);
+  const std::vector<ProductMatch> products = find_products(draft);
+  const LateReductions late = find_late(draft, products, stores);
+  const int result = draft.reductions[late.reductions[0]].result;
+  TiledProducts tiled =
+      tile_products(draft, late.stores, constant_operands(request, nest), {.streams = false, .late = &late});
+  nest.panels = tiled.panels;
+  nest.has_products = true;
+  choose_vector_axes(draft, tiled.around, true);
+  TreeBuilder tree(draft, request.rows == RowForm::keep);
+  if (const DraftReduction& first = *draft.reduction_of(result); (first.axes & tiled.grid) != 0) {
+    ReductionPhases(draft, tree, stores).reduce_tiles(first.level, tiled);
+  } else {  // a tile holds all of its loops
+    tree.add_phase(tiled.grid, stores, tiled.products);
+  }
+  nest.product_loops = draft.kernel.phases.front().grid.size();
+  nest.repeats = tree.repeats();
+}
+
 /// Instructions that the compiler will see, about.
 size_t compile_cost(const loops::Kernel& kernel) {
   size_t sum = 0;
@@ -109,7 +138,7 @@ size_t compile_cost(const loops::Kernel& kernel) {
   return sum;
 }
 
-Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& programs) {
+Nest build(const NestRequest& request, const AxisSplits& splits, bool late, MapPrograms& programs) {
   Draft draft;
   static const StorageOrders rows;
   const StorageOrders& storage = request.storage ? *request.storage : rows;
@@ -154,21 +183,19 @@ Nest build(const NestRequest& request, const AxisSplits& splits, MapPrograms& pr
   if (request.shared_code) {
     name_sizes(draft);
   }
-  write_phases(draft, request, nest);
+  late ? write_late_phases(draft, request, nest) : write_phases(draft, request, nest);
   share_scratch(draft.kernel);
   nest.buffers.resize(draft.kernel.buffers.size());
   nest.kernel = std::move(draft.kernel);
   return nest;
 }
 
-}  // namespace
-
-std::variant<Nest, Refusal> build_nest(const NestRequest& request, MapPrograms& programs) {
+std::variant<Nest, Refusal> build_nest(const NestRequest& request, bool late, MapPrograms& programs) {
   AxisSplits splits;
   try {
     for (int round = 0; round < kMostSplits; ++round) {
       try {
-        return build(request, splits, programs);
+        return build(request, splits, late, programs);
       } catch (SplitNeeded& needed) {
         splits = std::move(needed.splits);
       }
@@ -177,6 +204,17 @@ std::variant<Nest, Refusal> build_nest(const NestRequest& request, MapPrograms& 
     return std::move(refusal);
   }
   return Refusal{"its reshapes need too many loops", {}};
+}
+
+}  // namespace
+
+std::variant<Nest, Refusal> build_nest(const NestRequest& request, MapPrograms& programs) {
+  auto built = build_nest(request, false, programs);
+  if (request.late && std::holds_alternative<Refusal>(built)) {
+    auto late = build_nest(request, true, programs);
+    return std::holds_alternative<Nest>(late) ? std::move(late) : std::move(built);
+  }
+  return built;
 }
 
 }  // namespace tenon

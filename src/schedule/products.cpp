@@ -42,15 +42,15 @@ int64_t cuts_of_output() {
 
 class Tiler {
  public:
-  Tiler(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants, bool streams)
-      : draft_(draft), stores_(stores), constants_(constants), streams_(streams) {}
+  Tiler(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants, const ProductForm& form)
+      : draft_(draft), stores_(stores), constants_(constants), form_(form) {}
 
   TiledProducts run() {
     found_ = find_products(draft_);
     if (found_.empty()) {
       return {};
     }
-    common_ = common_axes(draft_, stores_);
+    common_ = form_.late ? form_.late->common : common_axes(draft_, stores_);
     AxisSet free = 0;
     AxisSet batch = 0;
     for (ProductMatch& product : found_) {
@@ -60,7 +60,7 @@ class Tiler {
       batch |= product.batch;
     }
     require_no_other_loops();
-    if (streams_) {
+    if (form_.streams) {
       stream_ = ProductStream::find(draft_, found_, stores_);
       if (!stream_) {
         throw Refusal{"its products run over tiles", {}};
@@ -199,7 +199,7 @@ class Tiler {
 
   /// All that the kernel does is to store the product, and the left side is read where it lies.
   bool is_output(const ProductMatch& product) const {
-    return stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
+    return !form_.late && stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
            lies_in_rows(draft_, product.left, product.types.left, product.rows);
   }
 
@@ -365,7 +365,7 @@ class Tiler {
   const std::vector<size_t>& stores_;
   const ConstantOperands& constants_;
   std::vector<ProductMatch> found_;
-  const bool streams_;
+  const ProductForm& form_;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
   int work_ = 0;
@@ -376,8 +376,8 @@ class Tiler {
 }  // namespace
 
 TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
-                            bool streams) {
-  return Tiler(draft, stores, constants, streams).run();
+                            const ProductForm& form) {
+  return Tiler(draft, stores, constants, form).run();
 }
 
 }  // namespace tenon

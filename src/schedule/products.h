@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedule/draft.h"
+#include "schedule/late_reductions.h"
 #include "schedule/product_operands.h"
 
 namespace tenon {
@@ -18,12 +19,17 @@ struct TiledProducts {
   Extent streamed = 0;                 // elements of a row that is taken in blocks
 };
 
+/// How the stores of a kernel go with its products.
+struct ProductForm {
+  bool streams = false;                  // rows between two products are taken in blocks: stream_products.h
+  const LateReductions* late = nullptr;  // or these are taken tile by tile
+};
+
 /// Turn every reduction that is a sum over k of a[.., m, k] * b[.., k, n] into a product over a tile of m and n, and
 /// what reads it into loads of the tile. Axes that all of the kernel has around it are cut into tiles; the others are
-/// whole in each. `stores` are those of the kernel. No products: the draft stays as it is. Throws Refusal where
-/// something in the kernel cannot stand beside a product; where `streams`, also where the rows between two products
-/// cannot be taken in blocks (stream_products.h).
+/// whole in each. `stores` are those of the kernel, or of its tiles. No products: the draft stays as it is. Throws
+/// Refusal where something in the kernel cannot stand beside a product, or not in this form.
 TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
-                            bool streams = false);
+                            const ProductForm& form = {});
 
 }  // namespace tenon

@@ -16,12 +16,8 @@ constexpr int64_t kStreamedChunk = 4096;
 
 }  // namespace
 
-ReductionPhases::ReductionPhases(Draft& draft, TreeBuilder& tree)
-    : draft_(draft), tree_(tree), done_(draft.reductions.size(), false) {
-  for (size_t i = 0; i < draft_.stores.size(); ++i) {
-    pending_.push_back(i);
-  }
-}
+ReductionPhases::ReductionPhases(Draft& draft, TreeBuilder& tree, std::vector<size_t> stores)
+    : draft_(draft), tree_(tree), pending_(std::move(stores)), done_(draft.reductions.size(), false) {}
 
 size_t ReductionPhases::reduce(AxisSet level) {
   tile(level);
@@ -216,38 +212,41 @@ int ReductionPhases::add_reduction(const loops::Accumulator& accumulator, AxisSe
   return result;
 }
 
-/// How many elements of `axes` a tile of `counter` has: an i64.
-int ReductionPhases::tile_elements(int counter, AxisSet axes) {
-  AxisSet whole = axes & ~axis_bit(counter);
+/// How many elements of `axes` a tile has, where `counters` count tiles: an i64.
+int ReductionPhases::tile_elements(AxisSet counters, AxisSet axes) {
+  AxisSet whole = axes & ~counters;
   int elements = -1;
+  const auto times = [&](int factor) {
+    elements = elements < 0 ? factor : draft_.values.compute(Prim::mul, Dtype::i64, {elements, factor});
+  };
   for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
     const loops::Axis& a = draft_.axis(axis);
-    if (!contains(axes, axis) || a.tile_of != counter) {
+    if (!contains(axes, axis) || a.tile_of < 0 || !contains(counters, a.tile_of)) {
       continue;
     }
     whole &= ~axis_bit(axis);
-    loops::Affine left = scale(affine_axis(counter), -a.extent);
+    loops::Affine left = scale(affine_axis(a.tile_of), -a.extent);
     left.base = a.total;
-    elements = draft_.values.compute(Prim::min, Dtype::i64,
-                                     {draft_.values.position(left), draft_.values.position(affine_constant(a.extent))});
+    times(draft_.values.compute(Prim::min, Dtype::i64,
+                                {draft_.values.position(left), draft_.values.position(affine_constant(a.extent))}));
   }
-  TENON_CHECK(elements >= 0, "axis {} counts no tiles", counter);
-  const Extent others = elements_of(whole);
-  return others == Extent(1) ? elements
-                             : draft_.values.compute(Prim::mul, Dtype::i64,
-                                                     {elements, draft_.values.position(affine_constant(others))});
+  if (const Extent others = elements_of(whole); elements < 0 || others != Extent(1)) {
+    times(draft_.values.position(affine_constant(others)));
+  }
+  return elements;
 }
 
-/// A phase that reduces every tile on its own, and runs the stores that fit into its loops.
-void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, AxisSet axes, int counter) {
-  const AxisSet tile = level_ | axis_bit(counter);
-  const AxisSet inside = axes & ~axis_bit(counter);
+/// Reductions of every tile on its own: the stores of what they leave.
+std::vector<size_t> ReductionPhases::add_partials(const std::vector<size_t>& reductions, AxisSet axes,
+                                                  AxisSet counters) {
+  const AxisSet tile = level_ | counters;
+  const AxisSet inside = axes & ~counters;
   const DensePlace place = tree_.dense(tile);
   std::vector<size_t> stores;
   std::unordered_map<size_t, int> parts;  // of each reduction, in a tile
   for (const size_t r : reductions) {
     const loops::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
-    Partial partial{.counter = counter, .axes = axes};
+    Partial partial{.counters = counters, .axes = axes};
     const auto keep = [&](loops::Accumulator part) {
       const int result = add_reduction(part, inside, tile);
       parts.try_emplace(r, result);
@@ -257,7 +256,7 @@ void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, Ax
     };
     if (const auto form = streamed_.find(r); form != streamed_.end()) {
       const TileTerms terms =
-          tile_terms(draft_, form->second, parts.at(form->second.anchor), tile_elements(counter, axes));
+          tile_terms(draft_, form->second, parts.at(form->second.anchor), tile_elements(counters, axes));
       const auto sum_of = [&](int input) {
         return keep({.op = ReduceOp::sum, .dtype = accumulator.dtype, .input = input, .position = -1});
       };
@@ -274,6 +273,12 @@ void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, Ax
     }
     partials_[r] = partial;
   }
+  return stores;
+}
+
+/// A phase that reduces every tile on its own, and runs the stores that fit into its loops.
+void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, AxisSet axes, int counter) {
+  std::vector<size_t> stores = add_partials(reductions, axes, axis_bit(counter));
   std::erase_if(pending_, [&](size_t s) {
     const bool fits = draft_.stores[s].axes == (axes | level_) && !waits(draft_.stores[s].value);
     if (fits) {
@@ -281,7 +286,7 @@ void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, Ax
     }
     return fits;
   });
-  tree_.add_phase(tile, stores);
+  tree_.add_phase(level_ | axis_bit(counter), stores);
   tree_.forget_rows();
 }
 
@@ -293,7 +298,7 @@ void ReductionPhases::combine(const std::vector<size_t>& reductions) {
   const DensePlace row = tree_.dense(level_);
   for (const size_t r : reductions) {
     const Partial& partial = partials_.at(r);
-    const loops::Affine at = tree_.dense(level_ | axis_bit(partial.counter)).at;
+    const loops::Affine at = tree_.dense(level_ | partial.counters).at;
     loops::Accumulator accumulator = draft_.accumulator(draft_.reductions[r]);
     const auto load = [&](int buffer) {
       return draft_.values.load({.buffer = buffer, .at = at, .inside = {}, .lookups = {}});
@@ -309,14 +314,14 @@ void ReductionPhases::combine(const std::vector<size_t>& reductions) {
                                         {.anchor = load(partials_.at(form->second.anchor).values),
                                          .value = load(partial.values),
                                          .difference = partial.differences < 0 ? -1 : load(partial.differences),
-                                         .elements = tile_elements(partial.counter, partial.axes),
+                                         .elements = tile_elements(partial.counters, partial.axes),
                                          .from = replaced(draft_, form->second.from, by)});
     } else {
       accumulator.input = draft_.values.cast(load(partial.values), accumulator.dtype);
     }
     accumulator.position = partial.positions < 0 ? -1 : load(partial.positions);
     const int original = draft_.reductions[r].result;
-    const int result = draft_.values.cast(add_reduction(accumulator, axis_bit(partial.counter), level_),
+    const int result = draft_.values.cast(add_reduction(accumulator, partial.counters, level_),
                                           is_arg(accumulator.op) ? Dtype::i64 : dtype);
     const int buffer = new_buffer(draft_.values.dtype(result), row.elements);
     combined[original] = result;
@@ -351,6 +356,22 @@ void ReductionPhases::combine(const std::vector<size_t>& reductions) {
   }
   tree_.add_phase(level_, stores);
   tree_.forget_rows();
+}
+
+void ReductionPhases::reduce_tiles(AxisSet level, const TiledProducts& products) {
+  level_ = level;
+  std::vector<size_t> reductions = ready_reductions();
+  add_streamed(reductions);
+  const AxisSet axes = draft_.reductions[reductions.front()].axes;
+  std::vector<size_t> stores = add_partials(reductions, axes, axes & products.grid);
+  std::erase_if(pending_, [&](size_t s) { return std::ranges::find(products.stores, s) != products.stores.end(); });
+  stores.insert(stores.begin(), products.stores.begin(), products.stores.end());
+  tree_.add_phase(products.grid, stores, products.products);
+  tree_.forget_rows();
+  combine(reductions);
+  if (!pending_.empty()) {
+    throw Refusal{"it needs what is known after the last tile of a product", {}};
+  }
 }
 
 void ReductionPhases::store_rest() {

@@ -104,6 +104,23 @@ Choice best_between(const Draft& draft, const std::vector<Access>& all, const st
   return choice;
 }
 
+/// Lanes along the loops around a reduction of a product's tile, such as channels that lie side by side: where its own
+/// loops and what is stored beside them would have lanes apart.
+Choice best_around_tile(const Draft& draft, const std::vector<Access>& all, AxisSet grid) {
+  for (const DraftReduction& reduction : draft.reductions) {
+    if ((reduction.axes & grid) == 0) {
+      continue;  // of a whole row
+    }
+    const AxisSet reduced = reduction.axes & ~grid;
+    const Choice around = best(draft, all, reduction.level & ~grid, reduced);
+    const Choice inside = best(draft, all, reduced, reduced);
+    if (around.axis >= 0 && (inside.axis < 0 || around.gain > inside.gain)) {
+      return around;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
@@ -131,6 +148,13 @@ void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
   std::vector<Choice> inner;
   int inner_gain = 0;
   AxisSet chosen = 0;
+  if (const Choice lanes = inside_only ? best_around_tile(draft, all, grid) : Choice{}; lanes.axis >= 0) {
+    draft.axis(lanes.axis).vectorized = true;
+    chosen |= axis_bit(lanes.axis);
+    for (const DraftReduction& reduction : draft.reductions) {
+      around |= contains(reduction.level, lanes.axis) ? reduction.axes : 0;
+    }
+  }
   for (const AxisSet nest : nests) {
     AxisSet taken = around;
     for (const AxisSet other : nests) {
