@@ -39,7 +39,8 @@ int32_t await_change(const std::atomic<int32_t>& value, int32_t old) {
 
 Pool::Pool(int threads)
     : size_(std::clamp(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()), 1,
-                       static_cast<int>(kCountMask))) {}
+                       static_cast<int>(kCountMask))),
+      shares_(std::make_unique<Share[]>(static_cast<size_t>(size_))) {}
 
 Pool::~Pool() {
   stopping_.store(true, std::memory_order_relaxed);
@@ -61,11 +62,18 @@ void Pool::run(const Job& job, int threads) {
     return;
   }
   job_ = job;
-  chunks_ = (job.count - 1) / job.grain + 1;
+  const int64_t chunks = (job.count - 1) / job.grain + 1;
   const auto seats =
-      static_cast<int32_t>(std::min<int64_t>(threads > 0 ? std::min(threads, size_) : size_, chunks_) - 1);
+      static_cast<int32_t>(std::min<int64_t>(threads > 0 ? std::min(threads, size_) : size_, chunks) - 1);
+  threads_of_job_ = seats + 1;
+  int64_t first = 0;
+  for (int i = 0; i < threads_of_job_; ++i) {
+    Share& share = shares_[static_cast<size_t>(i)];
+    share.next.store(first, std::memory_order_relaxed);
+    first += chunks / threads_of_job_ + (i < chunks % threads_of_job_ ? 1 : 0);
+    share.end = first;
+  }
   failed_.store(false, std::memory_order_relaxed);
-  next_chunk_.store(0, std::memory_order_relaxed);
   start(seats);
 
   inside_.store(seats << kSeatShift, std::memory_order_release);
@@ -137,18 +145,25 @@ void Pool::close() {
 
 void Pool::claim(int worker) {
   try {
-    while (!failed_.load(std::memory_order_relaxed)) {
-      const int64_t chunk = next_chunk_.fetch_add(1, std::memory_order_relaxed);
-      if (chunk >= chunks_) {
-        return;
-      }
-      const int64_t begin = chunk * job_.grain;
-      job_.body(job_.context, begin, std::min(job_.grain, job_.count - begin) + begin, worker);
+    for (int i = 0; i < threads_of_job_; ++i) {
+      claim_from((worker + i) % threads_of_job_, worker);
     }
   } catch (...) {
     if (!failed_.exchange(true, std::memory_order_relaxed)) {
       error_ = std::current_exception();
     }
+  }
+}
+
+void Pool::claim_from(int share, int worker) {
+  Share& from = shares_[static_cast<size_t>(share)];
+  while (!failed_.load(std::memory_order_relaxed)) {
+    const int64_t chunk = from.next.fetch_add(1, std::memory_order_relaxed);
+    if (chunk >= from.end) {
+      return;
+    }
+    const int64_t begin = chunk * job_.grain;
+    job_.body(job_.context, begin, std::min(job_.grain, job_.count - begin) + begin, worker);
   }
 }
 

@@ -65,14 +65,23 @@ class Pool {
   void leave();
   void close();
   void claim(int worker);
+  void claim_from(int share, int worker);
+
+  /// The chunks that one thread begins with; others help when they have done theirs. The same part of a loop falls to
+  /// the same thread time after time, so it finds in its caches what it wrote there one loop before.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next = 0;
+    int64_t end = 0;
+  };
 
   const int size_;
-  std::vector<std::thread> threads_;  // belongs to whoever holds busy_
+  const std::unique_ptr<Share[]> shares_;  // by thread
+  std::vector<std::thread> threads_;       // belongs to whoever holds busy_
   std::atomic<bool> stopping_ = false;
 
   // The job is written by the holder of busy_ while nobody is inside, and read by those who entered.
   Job job_;
-  int64_t chunks_ = 0;
+  int threads_of_job_ = 1;
   std::exception_ptr error_;
   std::atomic<bool> failed_ = false;
 
@@ -80,7 +89,6 @@ class Pool {
   alignas(64) std::atomic<bool> busy_ = false;
   alignas(64) std::atomic<int32_t> generation_ = 0;  // grows with each job
   alignas(64) std::atomic<int32_t> inside_ = 0;      // workers inside; above them, while the job is open, its seats
-  alignas(64) std::atomic<int64_t> next_chunk_ = 0;
 };
 
 }  // namespace tenon

@@ -6,7 +6,7 @@ namespace tenon::runtime {
 namespace {
 
 /// From here on a step has enough for all threads, and better caches without company.
-constexpr double kFullWork = 8 * kInlineWork;
+constexpr double kFullWork = 2 * kInlineWork;
 /// How far ahead a step is looked for that may join: far enough for the branches of a block, and soon done.
 constexpr size_t kWindow = 16;
 

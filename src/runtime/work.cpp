@@ -7,9 +7,27 @@
 namespace tenon::runtime {
 namespace {
 
-int64_t cost_of(const loops::Value& value) {
+constexpr int64_t kScattered = 16;
+
+/// Elements that the lanes of a vector find apart from one another come one by one, and each with a line of its own.
+bool is_scattered(const loops::Kernel& kernel, const loops::Load& load) {
+  return !load.lookups.empty() || std::ranges::any_of(load.at.terms, [&](const loops::Term& term) {
+    return kernel.axes.at(static_cast<size_t>(term.axis)).vectorized && term.scale != Extent(1);
+  });
+}
+
+int64_t cost_of(const loops::Kernel& kernel, const loops::Value& value) {
+  if (const auto* load = std::get_if<loops::Load>(&value.what)) {
+    return is_scattered(kernel, *load) ? kScattered : 1;
+  }
   const auto* compute = std::get_if<loops::Compute>(&value.what);
   return compute == nullptr ? 1 : cost(compute->prim, compute->operand_dtype);
+}
+
+/// How often an axis runs; of tiles, the longest one.
+Extent trips(const loops::Kernel& kernel, int axis) {
+  const loops::Axis& found = kernel.axes.at(static_cast<size_t>(axis));
+  return found.tile_of < 0 ? found.extent : min(found.extent, found.total);
 }
 
 /// Multiply-adds of registers full of elements, two at once.
@@ -17,7 +35,7 @@ Extent work_of(const loops::Kernel& kernel, const loops::Product& product) {
   Extent steps = 1;
   for (const std::vector<int>* axes : {&product.rows, &product.columns, &product.depth}) {
     for (const int axis : *axes) {
-      steps *= kernel.axes.at(static_cast<size_t>(axis)).extent;
+      steps *= trips(kernel, axis);
     }
   }
   return steps;
@@ -28,9 +46,9 @@ Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
   Extent inside = 0;
   for (const loops::Statement& statement : block) {
     if (const auto* loop = std::get_if<loops::Loop>(&statement.what)) {
-      inside += kernel.axes.at(static_cast<size_t>(loop->axis)).extent * work_of(kernel, loop->body);
+      inside += trips(kernel, loop->axis) * work_of(kernel, loop->body);
     } else if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
-      here += cost_of(kernel.values.at(static_cast<size_t>(define->value)));
+      here += cost_of(kernel, kernel.values.at(static_cast<size_t>(define->value)));
     } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
       inside += work_of(kernel, *product);
     } else {

@@ -99,6 +99,22 @@ TEST(Pool, OthersTakePart) {
   expect_two_meet(pool);
 }
 
+TEST(Pool, EachBeginsWithAPartOfItsOwn) {
+  Pool pool(2);
+  for (int round = 0; round < 20; ++round) {
+    std::array<std::atomic<int64_t>, 2> first = {-1, -1};
+    pool.parallel_for(100, 1, [&](int64_t begin, int64_t, int worker) {
+      int64_t none = -1;
+      first[static_cast<size_t>(worker)].compare_exchange_strong(none, begin);
+      while (first[static_cast<size_t>(1 - worker)] < 0) {
+        std::this_thread::yield();  // or the first to come would take all
+      }
+    });
+    EXPECT_EQ(first[0], 0);
+    EXPECT_EQ(first[1], 50);
+  }
+}
+
 TEST(Pool, SleepersWakeUp) {
   Pool pool(2);
   for (int round = 0; round < 5; ++round) {

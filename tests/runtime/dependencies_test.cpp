@@ -134,13 +134,13 @@ TEST(Waves, RandomStepsGiveWhatTheyGiveInOrder) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const RandomProgram random(seed);
     const Program& program = random.builder().program();
-    const Specialization s = specialize(program, make_plan(program), {{"n", 3000}}, 4);
+    const Specialization s = specialize(program, make_plan(program), {{"n", 30000}}, 4);
     check_races(program, make_plan(program), s);
     joined += static_cast<int>(std::ranges::count(s.stages, -1, &Stage::step));
 
     const Executable executable = random.builder().executable({}, {.pool = &pool});
     std::mt19937_64 rng(seed);
-    const Array x = random_array(f32, {3000}, rng);
+    const Array x = random_array(f32, {30000}, rng);
     const std::vector<Array> expected = random.expected(x);
     for (const int threads : {1, 2, 4}) {
       const std::vector<Array> results = executable.run({x}, {.threads = threads});
@@ -163,7 +163,7 @@ TEST(Waves, RacesAreFound) {
   builder.step(scale_kernel(kN, 1, 0), {b, z});
   const Program& program = builder.program();
   const Plan plan = make_plan(program);
-  Specialization s = specialize(program, plan, {{"n", 10000}}, 4);
+  Specialization s = specialize(program, plan, {{"n", 80000}}, 4);
   ASSERT_EQ(s.stages.size(), 2u);
   check_races(program, plan, s);
   EXPECT_NE(s.offsets[static_cast<size_t>(a)], s.offsets[static_cast<size_t>(b)]);

@@ -12,7 +12,7 @@ namespace {
 
 const Extent kN = Extent::name("n");
 constexpr int kSteps = 6;
-constexpr int64_t kLarge = 50000;  // worth several threads
+constexpr int64_t kLarge = 400000;  // worth several threads
 
 /// Four scalings in a row, of which the second goes two ways, and a routine, which leaves equal numbers as they are.
 ProgramBuilder branches() {
