@@ -95,7 +95,8 @@ class Tiler {
       result_.around |= product.depth_blocks >= 0 ? axis_bit(product.depth_blocks) : 0;
     }
     std::erase_if(draft_.reductions, [&](const DraftReduction& reduction) {
-      return std::ranges::find(found_, reduction.accumulator, &ProductMatch::accumulator) != found_.end();
+      return std::ranges::find(found_, reduction.accumulator, &ProductMatch::accumulator) != found_.end() ||
+             (stream_ && stream_->is_known(reduction));
     });
     return std::move(result_);
   }
@@ -141,10 +142,16 @@ class Tiler {
 
   /// The elements of a row of the tile lie side by side: so should those of what is stored, or read next as rows.
   void orient(ProductMatch& product) const {
+    // What is stored of whole rows says nothing about tiles.
+    const auto has_tiles = [&](size_t store) {
+      const AxisSet axes = draft_.stores[store].axes;
+      return std::ranges::any_of(
+          found_, [&](const ProductMatch& each) { return (each.rows & axes) != 0 && (each.columns & axes) != 0; });
+    };
     const auto score = [&](AxisSet side) {
       int sum = (side & ~common_) != 0 ? 1 : 0;
       for (const size_t store : stores_) {
-        for (const int axis : in_order(side)) {
+        for (const int axis : has_tiles(store) ? in_order(side) : std::vector<int>{}) {
           sum += scale_along(draft_.stores[store].at, axis) == Extent(1) ? 2 : 0;
         }
       }

@@ -12,6 +12,9 @@ namespace {
 
 constexpr int64_t kBlock = 256;  // elements of a row
 constexpr int64_t kBlockMultiple = 32;
+/// Of two tiles, and of a right operand that must be stored beside them, however many rows a block has.
+constexpr int64_t kTileRows = 320;
+constexpr int64_t kBlockElements = 80'000;
 
 bool needs_axis(const Draft& draft, int value, int axis) { return contains(draft.values.axes(value), axis); }
 
@@ -41,40 +44,58 @@ std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector
       std::ranges::any_of(stores, [&](size_t store) { return contains(draft.stores[store].axes, keys); })) {
     return std::nullopt;
   }
-  // One maximum of the row and one sum of powers about it, and nothing else.
-  std::optional<ProductStream> stream;
-  size_t reductions = 0;
+  // What the second product sums: powers, each times or over what the row shares.
+  ProductStream stream(draft);
+  int power = second.left;
+  if (const auto* compute = std::get_if<loops::Compute>(&draft.value(power).what);
+      compute && (compute->prim == Prim::div || compute->prim == Prim::mul) &&
+      !needs_axis(draft, compute->operands[1], keys)) {
+    stream.applied_ = compute->prim;
+    stream.factor_ = compute->operands[1];
+    power = compute->operands[0];
+  }
+  const auto is_product = [&](const DraftReduction& reduction) {
+    return reduction.accumulator == scores.accumulator || reduction.accumulator == second.accumulator;
+  };
+  const auto sum = std::ranges::find_if(draft.reductions, [&](const DraftReduction& reduction) {
+    return !is_product(reduction) && draft.accumulator(reduction).op == ReduceOp::sum &&
+           draft.accumulator(reduction).input == power;
+  });
+  if (sum == draft.reductions.end() || sum->axes != second.depth) {
+    return std::nullopt;
+  }
+  stream.sum_ = static_cast<size_t>(sum - draft.reductions.begin());
+  const auto form = streamed_form(draft, stream.sum_);
+  if (!form || form->kind != StreamedForm::Kind::powers) {
+    return std::nullopt;
+  }
+  stream.form_ = *form;
+  // The largest element of the row, and sums of its powers about that: nothing else.
   for (size_t i = 0; i < draft.reductions.size(); ++i) {
     const DraftReduction& reduction = draft.reductions[i];
-    if (reduction.accumulator == scores.accumulator || reduction.accumulator == second.accumulator) {
+    if (is_product(reduction) || i == stream.sum_ || i == form->anchor) {
       continue;
     }
-    ++reductions;
-    if (const auto form = streamed_form(draft, i); form && form->kind == StreamedForm::Kind::powers) {
-      stream = ProductStream(draft, *form, i);
-    }
-  }
-  if (!stream || reductions != 2 || draft.reductions[stream->sum_].axes != second.depth) {
-    return std::nullopt;
-  }
-  const int power = draft.accumulator(draft.reductions[stream->sum_]).input;
-  if (second.left != power) {
-    const auto* compute = std::get_if<loops::Compute>(&draft.value(second.left).what);
-    if (!compute || (compute->prim != Prim::div && compute->prim != Prim::mul) || compute->operands[0] != power ||
-        needs_axis(draft, compute->operands[1], keys)) {
+    const auto other = streamed_form(draft, i);
+    if (!other || other->kind != StreamedForm::Kind::powers || other->anchor != form->anchor || other->x != form->x ||
+        needs_axis(draft, other->from, keys)) {
       return std::nullopt;
     }
-    stream->applied_ = compute->prim;
-    stream->factor_ = compute->operands[1];
+    stream.others_.push_back({.accumulator = reduction.accumulator, .result = reduction.result, .from = other->from});
   }
-  if (needs_axis(draft, stream->form_.from, keys) || needs_axis(draft, second.result, keys)) {
+  if (needs_axis(draft, stream.form_.from, keys) || needs_axis(draft, second.result, keys)) {
     return std::nullopt;
   }
-  stream->keys_ = keys;
-  stream->length_ = draft.axis(keys).extent;
-  stream->level_ = draft.reductions[stream->sum_].level;
-  const Extent size = named_size(draft, block_size(stream->length_, kBlock, kBlockMultiple));
-  stream->blocks_ = tile_axis(draft, keys, size);
+  stream.keys_ = keys;
+  stream.length_ = draft.axis(keys).extent;
+  stream.level_ = draft.reductions[stream.sum_].level;
+  const std::vector<int> columns = in_order(second.columns);
+  const Extent most =
+      in_place(draft, second.right, second.types.right, {keys}, columns)
+          ? Extent(kBlock)
+          : min(kBlock, max(1, floordiv(kBlockElements, kTileRows + steps_of(draft, columns)) - kBlockMultiple));
+  const Extent size = named_size(draft, block_size(stream.length_, most, kBlockMultiple));
+  stream.blocks_ = tile_axis(draft, keys, size);
   return stream;
 }
 
@@ -139,7 +160,17 @@ void ProductStream::begin(ProductMatch& second, const std::vector<int>& rows) {
   results_[largest_before] = row_largest;
   const int from = replaced(*draft_, form_.from, results_);
   moved_ = exp_of_difference(power_centre(*draft_, row_largest), from);
-  results_[sum_before] = unless_empty(compute(Prim::mul, {moved_, carry(sum_buffer, at, level_)}));
+  const int row_sum = carry(sum_buffer, at, level_);
+  results_[sum_before] = unless_empty(compute(Prim::mul, {moved_, row_sum}));
+  for (const OtherSum& other : others_) {
+    const int about = replaced(*draft_, other.from, results_);
+    const int moved = exp_of_difference(power_centre(*draft_, row_largest), about);
+    results_[other.result] = unless_empty(compute(Prim::mul, {moved, row_sum}));
+  }
+}
+
+bool ProductStream::is_known(const DraftReduction& reduction) const {
+  return std::ranges::find(others_, reduction.accumulator, &OtherSum::accumulator) != others_.end();
 }
 
 void ProductStream::finish(const ProductMatch& second, const loops::Load& tile) {

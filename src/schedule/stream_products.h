@@ -3,7 +3,8 @@
 // The second product is a sum over a whole row of powers exp(x - a), each times or over what the row shares; a, the
 // largest of the row, is known only at its end. Block by block, powers are taken about the largest so far, and what was
 // summed before is moved to a new largest by a factor: stream.h says why. So the tile of the first product is a block
-// of a row, however long the row is.
+// of a row, however long the row is. What is known at the end of a row, its largest element and sums of powers about
+// it, may be stored or used there: a log-sum-exp beside the result of attention.
 #pragma once
 
 #include <optional>
@@ -36,12 +37,22 @@ class ProductStream {
   /// What is known of the whole row after the loop, in the place of results that are of a block now.
   const std::unordered_map<int, int>& results() const { return results_; }
 
+  /// Whether what a reduction gives is made of what another one leaves: it need not run.
+  bool is_known(const DraftReduction& reduction) const;
+
   /// Stores before the loop, and stores of each block beside the operands of the second product.
   const std::vector<size_t>& first() const { return first_; }
   const std::vector<size_t>& carried() const { return carried_; }
 
  private:
-  ProductStream(Draft& draft, StreamedForm form, size_t sum) : draft_(&draft), form_(form), sum_(sum) {}
+  explicit ProductStream(Draft& draft) : draft_(&draft) {}
+
+  /// A sum of powers of the same row that is taken about something else.
+  struct OtherSum {
+    int accumulator = 0;
+    int result = 0;
+    int from = 0;
+  };
 
   int compute(Prim prim, std::vector<int> operands) const;
   int exp_of_difference(int a, int b) const;
@@ -52,7 +63,7 @@ class ProductStream {
 
   Draft* draft_;
   StreamedForm form_;
-  size_t sum_;                // the reduction of powers
+  size_t sum_ = 0;            // the reduction of powers that the second product sums too
   Prim applied_ = Prim::div;  // to a power and `factor_` before it is multiplied
   int factor_ = -1;           // or none
   int blocks_ = -1;
@@ -63,6 +74,7 @@ class ProductStream {
   std::vector<size_t> first_, carried_;
   std::unordered_map<int, int> results_;  // of the whole row, by what took their place
   int moved_ = -1;                        // from the largest element's centre to what powers are about
+  std::vector<OtherSum> others_;
 };
 
 }  // namespace tenon

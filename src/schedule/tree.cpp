@@ -228,6 +228,14 @@ void TreeBuilder::product(AxisSet bound, const DraftProduct& product, std::vecto
   stores.insert(stores.end(), product.carried.begin(), product.carried.end());
   // What is carried is read and written in the same iteration over rows.
   const std::vector<int> rows = product.carried.empty() ? std::vector<int>{} : product.statement.rows;
+  if (!rows.empty()) {  // and the other operand, which all rows share, before
+    const auto of_rows = std::ranges::stable_partition(stores, [&](size_t store) {
+      return std::ranges::none_of(rows, [&](int axis) { return contains(draft_.stores[store].axes, axis); });
+    });
+    const std::vector<size_t> shared(stores.begin(), of_rows.begin());
+    stores.erase(stores.begin(), of_rows.begin());
+    block(bound, tasks_of(shared, bound));
+  }
   AxisSet inside = bound;
   for (const int axis : rows) {
     open(axis);

@@ -67,6 +67,38 @@ TEST_P(StreamedProducts, PassOnNanAndInfinity) {
   }
 }
 
+TEST_P(StreamedProducts, AreTheSameBitsForAnyNumberOfThreads) {
+  const Graph graph = make(GetParam().graph);
+  const Executable executable = compile(graph, {.disk_cache = false});
+  std::mt19937_64 rng(3);
+  std::vector<Array> inputs;
+  for (const Value& in : graph.inputs()) {
+    const Bindings at{{"b", 2}, {"s", 350}, {"t", 700}, {"e", 9}};
+    inputs.push_back(random_array(in.dtype(), resolve(in.shape(), at).dims(), rng, -2, 2));
+  }
+  const std::vector<Array> expected = executable.run(inputs, {.threads = 1});
+  for (const int threads : {2, 7}) {
+    const std::vector<Array> actual = executable.run(inputs, {.threads = threads});
+    for (size_t i = 0; i < actual.size(); ++i) {
+      EXPECT_TRUE(same(actual[i], expected[i])) << threads << " threads";
+    }
+  }
+}
+
+/// Where they are not streamed, too: all dtypes give what the interpreter gives.
+TEST_P(StreamedProducts, MatchInOtherDtypes) {
+  for (const auto& [dtype, error] : {std::pair("f64", 1e-10), {"f16", 2e-2}, {"bf16", 1e-1}}) {
+    SmallGraph text = GetParam().graph;
+    for (size_t at = 0; (at = text.inputs.find("f32", at)) != std::string::npos;) {
+      text.inputs.replace(at, 3, dtype);
+    }
+    const std::vector<Bindings> at{{{"b", 2}, {"s", 5}, {"t", 300}, {"e", 3}},
+                                   {{"b", 1}, {"s", 3}, {"t", 0}, {"e", 2}}};
+    EXPECT_TRUE(compiled_matches(make(text), {.relative = error, .absolute = error, .of_largest = error, .at = at}))
+        << dtype;
+  }
+}
+
 bool streams(const loops::Block& block) {
   return std::ranges::any_of(block, [](const loops::Statement& statement) {
     const auto* loop = std::get_if<loops::Loop>(&statement.what);
@@ -94,6 +126,20 @@ TEST_P(StreamedProducts, AreInALoopOverBlocks) {
   }
 }
 
+/// Values that must be widened first are, a block at a time.
+TEST(StreamedHalfPrecision, StaysInBoundedScratch) {
+  const Program program = schedule(
+      inline_calls(make({"half", "q: f16[b, s, 8], k: f16[b, t, 8], v: f16[b, t, e]", "y = attention(q, k, v)"})));
+  const auto found = std::ranges::find_if(program.kernels, [](const loops::Kernel& kernel) {
+    return std::ranges::any_of(kernel.phases, [](const loops::Phase& phase) { return streams(phase.body); });
+  });
+  ASSERT_NE(found, program.kernels.end());
+  const Extent scratch = scratch_bytes(*found).substitute(found->arguments);
+  for (const int64_t width : {1, 8, 64, 128, 300, 1000}) {
+    EXPECT_LE(evaluate(scratch, {{"b", 2}, {"s", 4096}, {"t", 100'000}, {"e", width}}), kMostScratch) << width;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, StreamedProducts,
     testing::Values(
@@ -103,9 +149,22 @@ INSTANTIATE_TEST_SUITE_P(
         StreamCase{{"with_epilogue", kInputs, "y = tanh(attention(q, k, v))"}},
         StreamCase{{"scores_changed", kInputs,
                     "s = tanh(matmul(q, transpose(k, axes=[0, 2, 1]))); y = matmul(softmax(s), v)"}},
-        // More is asked of a row than its softmax.
-        StreamCase{{"with_logsumexp", kInputs,
-                    "s = matmul(q, transpose(k, axes=[0, 2, 1])); y = matmul(softmax(s), v); y2 = logsumexp(s)"},
+        // What is known at the end of a row is stored beside it.
+        StreamCase{
+            {"with_logsumexp", kInputs,
+             "s = matmul(q, transpose(k, axes=[0, 2, 1])); y = matmul(softmax(s), v); y2 = logsumexp(s, axes=[2])"}},
+        StreamCase{
+            {"with_largest_and_sum", kInputs,
+             "s = matmul(q, transpose(k, axes=[0, 2, 1])); m = reduce_max(s, axes=[2], keep=true); "
+             "e = exp(sub(s, m)); y1 = reduce_sum(e, axes=[2]); y = matmul(div(e, reshape(y1, to=[b, s, 1])), v); "
+             "y2 = mul(m, 2)"}},
+        StreamCase{{"with_scaled_logsumexp", kInputs,
+                    "s = mul(matmul(q, transpose(k, axes=[0, 2, 1])), 0.25); y = tanh(matmul(softmax(s), v)); "
+                    "y2 = exp(neg(logsumexp(s, axes=[2])))"}},
+        // More is asked of a row than what a softmax knows.
+        StreamCase{{"with_mean", kInputs,
+                    "s = matmul(q, transpose(k, axes=[0, 2, 1])); y = matmul(softmax(s), v); "
+                    "y2 = reduce_mean(s, axes=[2])"},
                    false},
         StreamCase{
             {"scores_kept", kInputs, "s = softmax(matmul(q, transpose(k, axes=[0, 2, 1]))); y = matmul(s, v); y2 = s"},
