@@ -209,12 +209,13 @@ class TileEmitter {
     llvm::Value* const ahead = advance(right, b_.CreateMul(step(2), b_.getInt64(kRightAhead)));
     // The widest tile of one row is for operands in cache, and has nothing else to hide the prefetches behind. Panels
     // are read in order, which the machine foresees.
-    const bool fetches = panels_ == 1 && (rows_ > 1 || vectors_ <= 2 * e_.shape.vectors);
+    const bool fetches = rows_ > 1 || (panels_ == 1 && vectors_ <= 2 * e_.shape.vectors);
     const int in_panel = vectors_ / panels_;
     const auto load_right = [&](int v) {
       llvm::Value* const panel = row_start(right, v / in_panel, step(6));
       const int64_t offset = int64_t{v % in_panel} * e_.shape.lanes * e_.shape.right_unit();
-      if (fetches && offset % 64 == 0) prefetch(advance(ahead, offset), false);  // once a line
+      if (fetches && offset % 64 == 0)  // once a line
+        prefetch(advance(row_start(ahead, v / in_panel, step(6)), offset), false);
       return load_columns(advance(panel, offset), e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
     };
     const auto load_left = [&](int row) {
@@ -270,8 +271,8 @@ llvm::Function* emit_product_tile(const ProductEmission& e, int rows, int vector
   return TileEmitter(e, rows, vectors, part).emit();
 }
 
-llvm::Function* emit_product_panels(const ProductEmission& e, int panels) {
-  return TileEmitter(e, 1, panels * e.shape.vectors, /*part=*/false, panels).emit();
+llvm::Function* emit_product_panels(const ProductEmission& e, int rows, int panels) {
+  return TileEmitter(e, rows, panels * e.shape.vectors, /*part=*/false, panels).emit();
 }
 
 }  // namespace tenon::codegen

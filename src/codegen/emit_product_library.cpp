@@ -31,7 +31,10 @@ class Library {
       add([&] { return emit_product_dot(e_, rows, 1); });
     }
     for (const int panels : kPanels) {
-      add([&] { return e_.types == ProductTypes{} ? emit_product_panels(e_, panels) : nullptr; });
+      add([&] { return e_.types == ProductTypes{} ? emit_product_panels(e_, 1, panels) : nullptr; });
+    }
+    for (int rows = 1; rows <= e.shape.pair_rows; ++rows) {
+      add([&] { return emit_product_panels(e_, rows, 2); });
     }
   }
 
@@ -107,8 +110,9 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
                          .masks = shape.masks,
                          .step = shape.step,
                          .left_bytes = bytes(shape.left),
-                         .right_bytes = bytes(shape.right)};
-  size_t count = 9 + std::size(kPanels) + 2 * shape.dot_columns.size();
+                         .right_bytes = bytes(shape.right),
+                         .pair_rows = shape.pair_rows};
+  size_t count = 9 + std::size(kPanels) + 2 * shape.dot_columns.size() + static_cast<size_t>(shape.pair_rows);
   for (const std::vector<int>& widths : shape.widths) {
     count += 2 * widths.size();
   }
@@ -136,6 +140,9 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
   }
   for (const int panels : kPanels) {
     kernels.panels[static_cast<size_t>(panels)] = reinterpret_cast<ProductMicro>(*next++);
+  }
+  for (int rows = 1; rows <= shape.pair_rows; ++rows) {
+    kernels.pairs[static_cast<size_t>(rows)] = reinterpret_cast<ProductMicro>(*next++);
   }
   if (has_matrix_unit(types, jit.target())) {
     kernels.matrix.begin = reinterpret_cast<void (*)()>(*next++);

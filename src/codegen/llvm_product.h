@@ -30,8 +30,8 @@ llvm::Value* product_step(const ProductStep& context, llvm::Value* left, llvm::V
 /// A ProductMicro of `rows` by `vectors`; with `part`, the last vector may have fewer columns.
 llvm::Function* emit_product_tile(const ProductEmission& e, int rows, int vectors, bool part);
 
-/// A ProductMicro of one row by the columns of several panels.
-llvm::Function* emit_product_panels(const ProductEmission& e, int panels);
+/// A ProductMicro of `rows` by the columns of several panels.
+llvm::Function* emit_product_panels(const ProductEmission& e, int rows, int panels);
 
 /// A ProductMicro for ProductKernels::Dot.
 llvm::Function* emit_product_dot(const ProductEmission& e, int rows, int columns);

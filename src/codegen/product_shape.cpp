@@ -54,6 +54,7 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
       if (width > widths.back()) widths.push_back(width);
     }
   }
+  if (types.left == types.tile && shape.masks) shape.pair_rows = sums / (2 * shape.vectors);
   if (types.left == types.tile) {
     shape.dot_columns = many ? std::vector{0, 8, 8, 4, 4} : std::vector{0, 8, 4, 4, 2};
     for (int& columns : shape.dot_columns) {

@@ -26,6 +26,7 @@ struct ProductShape {
   int vectors = 0;                       // of its columns; a panel has as many
   bool masks = false;                    // loads of part of a vector are instructions
   std::vector<std::vector<int>> widths;  // by rows, in vectors; up to the highest tile, which may have one alone
+  int pair_rows = 0;                     // of the highest tile of two panels; 0: there are none
   std::vector<int> dot_columns;          // by rows: of a dot product; empty: there are none
 
   /// Bytes of what a lane reads of the right operand in one step.

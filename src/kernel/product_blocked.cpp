@@ -101,8 +101,9 @@ class Blocked {
     int64_t higher = 0;  // so many, the last ones, have one more
   };
 
-  Heights heights(int64_t rows) const {
-    const int64_t most = call_.columns <= k_.lanes ? k_.tall_rows : k_.rows;
+  Heights heights(int64_t rows) const { return heights(rows, call_.columns <= k_.lanes ? k_.tall_rows : k_.rows); }
+
+  static Heights heights(int64_t rows, int64_t most) {
     if (rows <= most) return {.rows = rows};
     const int64_t tiles = blocks(rows, most);
     const int64_t each = rows / tiles;
@@ -142,6 +143,51 @@ class Blocked {
     }
   }
 
+  /// Whether there are enough rows and columns for tiles of two panels.
+  bool suits_pairs(int64_t columns) const {
+    return k_.pair_rows > 0 && call_.rows >= 2 * k_.rows && columns >= 2 * k_.panel;
+  }
+
+  /// As many rows as a tile of two panels may have, by columns in panels.
+  void by_pairs(int64_t rows, const std::byte* left, const std::byte* right, std::byte* tile, int64_t columns) {
+    const ProductMicro pair = k_.pairs[static_cast<size_t>(rows)];
+    const int64_t panel = k_.panel;
+    for (; columns >= 2 * panel; columns -= 2 * panel) {
+      pair(left, right, tile, 2 * panel, &steps_);
+      right = at(right, 2 * steps_.right_panel);
+      tile = at(tile, 2 * panel * tile_bytes_);
+    }
+    for (; columns > 0; columns -= panel) {
+      span(rows, left, right, tile, std::min(panel, columns));
+      right = at(right, steps_.right_panel);
+      tile = at(tile, panel * tile_bytes_);
+    }
+  }
+
+  /// The first `columns` in such tiles, with nothing copied: rows of a tile stay in the first cache while panels pass
+  /// by that stay in the second.
+  void pairs_directly(int64_t columns) {
+    const int64_t depths = balanced(call_.depth, kDepthInPlace, 4);
+    const int64_t width = balanced(columns, cache_sizes().second / 2 / (depths * right_bytes_), 2 * k_.panel);
+    const Heights high = heights(call_.rows, k_.pair_rows);
+    for (int64_t first = 0; first < columns; first += width) {
+      for (int64_t depth = 0; depth < call_.depth; depth += depths) {
+        steps_.depth = std::min(depths, call_.depth - depth);
+        steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
+        const std::byte* left = at(call_.left, depth * steps_.left_depth);
+        const std::byte* const right =
+            at(call_.right, depth * steps_.right_depth + first / k_.panel * steps_.right_panel);
+        std::byte* tile = at(call_.tile, first * tile_bytes_);
+        for (int64_t i = high.tiles; i > 0; --i) {
+          const int64_t rows = high.rows + (i <= high.higher ? 1 : 0);
+          by_pairs(rows, left, right, tile, std::min(width, columns - first));
+          left = at(left, rows * steps_.left_row);
+          tile = at(tile, rows * steps_.tile_row);
+        }
+      }
+    }
+  }
+
   /// The first `columns`, with nothing copied: small products spend no time on plans.
   void directly(int64_t columns) {
     steps_.left_row = call_.left_row * left_bytes_;
@@ -149,6 +195,12 @@ class Blocked {
     steps_.right_depth = call_.right_depth * right_bytes_;
     const int64_t panel = call_.panel > 0 ? call_.panel : call_.rows <= k_.rows ? columns : k_.panel;
     const int64_t apart = call_.panel > 0 ? call_.right_panel : panel;
+    // Panels that begin within a line are better read again from the first cache.
+    if (suits_pairs(columns) && steps_.right_depth % 64 == 0 && (call_.panel == 0 || call_.panel == k_.panel)) {
+      steps_.right_panel = apart * right_bytes_;
+      pairs_directly(columns);
+      return;
+    }
     int64_t first = 0;
     int64_t skipped = 0;
     if (call_.rows == 1 && call_.panel == k_.panel) {
@@ -214,6 +266,7 @@ class Blocked {
   struct Plan {
     bool packs_left = false;
     bool strips = false;  // what is packed of the left operand is the rows of one tile
+    bool pairs = false;   // tiles of two panels
     int64_t depth = 0;
     int64_t rows = 0;
     int64_t columns = 0;
@@ -226,19 +279,18 @@ class Blocked {
                       (packs_right && call_.left_depth != 1 && call_.rows > k_.rows && columns > 2 * k_.panel);
     plan.strips = packs_right && !plan.packs_left && call_.left_depth == 1 && call_.rows > k_.rows &&
                   columns >= 4 * k_.panel && collides(call_.left_row * left_bytes_);
+    plan.pairs = packs_right && !plan.packs_left && suits_pairs(columns);
     // Long blocks of depth load and store the tile less often, wide ones read the left operand less often. A left
     // operand whose depth is not contiguous is read badly over long ones.
     if (plan.packs_left && call_.left_depth != 1) {
       plan.depth = balanced(call_.depth, cache_sizes().first * 2 / 3 / (k_.panel * k_.right_bytes), 4);
     } else if (plan.packs_left || packs_right) {
-      plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : kDepthBlock, 4);
+      plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock, 4);
     }
-    if (plan.strips) {
-      plan.rows = k_.rows;
-    } else if (plan.packs_left) {
+    if (plan.packs_left) {
       plan.rows = balanced(call_.rows, (kLeftScratch - 64 * plan.depth) / (plan.depth * k_.left_bytes + 64), k_.rows);
     } else if (packs_right) {
-      plan.rows = k_.rows;  // which stay in the first caches while all panels pass by
+      plan.rows = plan.pairs ? k_.pair_rows : k_.rows;  // which stay in the first caches while all panels pass by
     }
     if (packs_right) {
       plan.columns = balanced(
@@ -271,6 +323,12 @@ class Blocked {
           const int64_t rows = std::min(blocks.rows, call_.rows - row);
           const Heights high = heights(rows);
           const std::byte* const left = left_of(blocks, row, rows, depth, packed_left);
+          if (blocks.pairs) {
+            steps_.right_panel = packed_panel(k_.panel) - scratch_;
+            by_pairs(rows, left, scratch_, at(call_.tile, row * steps_.tile_row + (first + column) * tile_bytes_),
+                     width);
+            continue;
+          }
           for (int64_t panel = 0; panel < width; panel += blocks.panel) {
             const int64_t begin = first + column + panel;
             const int64_t size = std::min(blocks.panel, width - panel);

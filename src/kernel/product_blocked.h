@@ -17,6 +17,7 @@ struct ProductKernels {
   static constexpr int kMostWidths = 6;
   static constexpr int kDotRows = 4;
   static constexpr int kMostPanels = 4;
+  static constexpr int kMostPairRows = 8;
 
   struct Tile {
     int vectors = 0;
@@ -50,6 +51,10 @@ struct ProductKernels {
   /// By how many: one row by so many whole panels side by side; null where there is none. Several streams of memory
   /// are faster than one, and more sums are under way.
   std::array<ProductMicro, kMostPanels + 1> panels = {};
+  /// By rows up to `pair_rows`: two whole panels at once. Lower and wider than the highest tile: fewer loads for as
+  /// many sums, which shows where a core is shared. 0: there are none.
+  int pair_rows = 0;
+  std::array<ProductMicro, kMostPairRows + 1> pairs = {};
   MatrixKernels matrix = {};  // for more than a few rows
 };
 

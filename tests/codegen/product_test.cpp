@@ -104,7 +104,7 @@ TEST_P(Products, ReadPanels) {
   const ProductKernels& k = kernels();
   for (const int64_t panel : {int64_t{k.panel}, int64_t{2} * k.panel, int64_t{k.lanes}, int64_t{5}}) {
     for (const int64_t columns : {panel - 1, panel, 2 * panel + 3, 4 * panel, 7 * panel + 1}) {
-      for (const int64_t rows : {int64_t{1}, int64_t{k.rows} + 1}) {
+      for (const int64_t rows : {int64_t{1}, int64_t{k.rows} + 1, int64_t{2} * k.rows + 3}) {
         expect_right({.rows = rows,
                       .columns = columns,
                       .depth = 19,

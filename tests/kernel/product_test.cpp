@@ -115,6 +115,15 @@ void across(const void* left, const void* right, void* result, int64_t columns, 
   }
 }
 
+template <int Rows, bool Masks>
+void pair(const void* left, const void* right, void* result, int64_t columns, const ProductSteps* steps) {
+  EXPECT_EQ(columns, 2 * kPanel);
+  for (int64_t i = 0; i < 2; ++i) {
+    tile<Rows, Masks>(left, static_cast<const std::byte*>(right) + i * steps->right_panel,
+                      static_cast<float*>(result) + i * kPanel, kPanel, steps);
+  }
+}
+
 template <bool ByRows>
 void pack(const void* from, int64_t step, void* to, int64_t columns, int64_t depth) {
   for (int64_t k = 0; k < depth; ++k) {
@@ -152,6 +161,11 @@ ProductKernels small_machine() {
   }
   kernels.panels[2] = across<2, Masks>;
   kernels.panels[4] = across<4, Masks>;
+  if (Masks) {
+    kernels.pair_rows = 2;
+    kernels.pairs[1] = pair<1, Masks>;
+    kernels.pairs[2] = pair<2, Masks>;
+  }
   return kernels;
 }
 
