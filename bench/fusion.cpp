@@ -158,6 +158,7 @@ class Benchmark {
   /// Time over bound for rows of `columns`, with the time of the other way over the time beside it.
   void measure(const Case& c, const std::string& name, const Executable& executable, int64_t columns,
                const Other& other = {}) {
+    if (!report_.wants(name)) return;
     const std::vector<Array> large = c.inputs(x_.reshaped({kElements / columns, columns}));
     const std::vector<Array> small = c.inputs(small_matrix(kSmall, columns));
     const std::vector<Array> less_small = c.inputs(small_matrix(kLessSmall, columns));
