@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kLine = 64;  // bytes; where lines are longer some are asked for twice
 /// Bytes ahead: far enough for the latency of memory, near enough that a row, the next one and what they become share
 /// the second cache.
-constexpr uint64_t kNearest = 4096;
+constexpr uint64_t kNearest = 8192;
 constexpr uint64_t kFarthest = 131072;
 
 }  // namespace
