@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "base/fail.h"
 #include "compiler/inspect.h"
@@ -64,6 +67,9 @@ void check(const Arguments& arguments) {
   }
 }
 
+/// Kernels to name by the time that their code took.
+constexpr size_t kSlowest = 3;
+
 void print_passes(const CompileReport& report, const Executable& executable, bool as_json) {
   double total = report.schedule_ms + report.codegen_ms;
   Json passes = Json::array();
@@ -71,10 +77,16 @@ void print_passes(const CompileReport& report, const Executable& executable, boo
     total += run.milliseconds;
     passes.push(Json::object().set("name", run.name).set("milliseconds", run.milliseconds).set("changed", run.changed));
   }
+  std::vector<KernelReport> slowest = report.code_of;
+  std::ranges::stable_sort(slowest, std::ranges::greater(), &KernelReport::milliseconds);
   if (as_json) {
+    Json code = Json::array();
+    for (const KernelReport& each : slowest) {
+      code.push(Json::object().set("name", each.name).set("milliseconds", each.milliseconds));
+    }
     Json json = Json::object().set("passes", passes).set("schedule_ms", report.schedule_ms);
     json.set("code_ms", report.codegen_ms).set("all_ms", total).set("kernels", executable.kernel_count());
-    json.set("functions", report.kernels).set("code", report.code).print();
+    json.set("functions", report.kernels).set("code", report.code).set("code_of", code).print();
     return;
   }
   fmt::print("  {:<22} {:>9}  {}\n", "pass", "ms", "changed the graph");
@@ -85,6 +97,10 @@ void print_passes(const CompileReport& report, const Executable& executable, boo
       fmt::format("{} kernels, {} functions: {}", executable.kernel_count(), report.kernels, report.code);
   fmt::print("  {:<22} {:>9.2f}\n  {:<22} {:>9.2f}  {}\n", "schedule", report.schedule_ms, "code", report.codegen_ms,
              code);
+  // LLVM runs on several threads: these may add up to more.
+  for (const KernelReport& each : std::span(slowest).first(std::min(slowest.size(), kSlowest))) {
+    if (each.milliseconds > 0) fmt::print("    {:<20} {:>9.2f}  {}\n", "of a kernel", each.milliseconds, each.name);
+  }
   fmt::print("  {:<22} {:>9.2f}\n", "all", total);
 }
 

@@ -19,13 +19,21 @@ struct PassRun {
   Graph after;
 };
 
+/// One kernel's way to callable code.
+struct KernelReport {
+  std::string name;  ///< its operations
+  bool has_products = false;
+  double milliseconds = 0;  ///< of one processor; 0 where an equal kernel was there
+};
+
 /// What a compile spent its time on.
 struct CompileReport {
   std::vector<PassRun> passes;
   double schedule_ms = 0;
   double codegen_ms = 0;
-  int kernels = 0;   ///< different kernels of the program
-  std::string code;  ///< "x86-64-v4, 512-bit vectors, fma", or "loop interpreter"
+  int kernels = 0;                    ///< different kernels of the program
+  std::vector<KernelReport> code_of;  ///< ... and each of them
+  std::string code;                   ///< "x86-64-v4, 512-bit vectors, fma", or "loop interpreter"
 };
 
 struct CompileOptions {

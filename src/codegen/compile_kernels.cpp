@@ -66,14 +66,14 @@ void prepare_products_of(const loops::Kernel& kernel) {
 }  // namespace
 
 std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
-                                            const EmitOptions& options) {
+                                            const EmitOptions& options, std::vector<double>* milliseconds) {
   std::vector<Jit::Request> requests;
   for (const loops::Kernel* kernel : kernels)
     requests.push_back(kernel_request(*kernel, jit.target(), options));
   for (const loops::Kernel* kernel : kernels)
     prepare_products_of(*kernel);
   std::vector<KernelFunction> functions;
-  for (void* address : jit.compile(requests))
+  for (void* address : jit.compile(requests, milliseconds))
     functions.push_back(reinterpret_cast<KernelFunction>(address));
   return functions;
 }

@@ -18,8 +18,9 @@ JitOptions kernel_jit_options();
 Jit::Request kernel_request(const loops::Kernel& kernel, const Target& target, const EmitOptions& options = {});
 
 /// The functions of `kernels`, in order. Kernels of equal canonical text are compiled once. The code lives as long as
-/// `jit`.
+/// `jit`. `milliseconds`, where given, has what each took: Jit::compile().
 std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
-                                            const EmitOptions& options = {});
+                                            const EmitOptions& options = {},
+                                            std::vector<double>* milliseconds = nullptr);
 
 }  // namespace tenon::codegen

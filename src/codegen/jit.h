@@ -76,8 +76,9 @@ class Jit {
   Jit& operator=(const Jit&) = delete;
 
   /// The addresses of the functions, in order. The first error of any of them is thrown when all are done; an external
-  /// function that is not among JitOptions::symbols is one, and is named.
-  std::vector<void*> compile(std::span<const Request> requests);
+  /// function that is not among JitOptions::symbols is one, and is named. `milliseconds`, where given, has what each
+  /// took of a processor: 0 where the code was there, or was under way.
+  std::vector<void*> compile(std::span<const Request> requests, std::vector<double>* milliseconds = nullptr);
 
   const Target& target() const;
   JitCounters counters() const;

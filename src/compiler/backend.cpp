@@ -11,7 +11,10 @@ namespace tenon {
 namespace {
 
 KernelCode interpret_kernels(std::span<const loops::Kernel* const> kernels) {
-  KernelCode code{.entries = {}, .keep_alive = nullptr, .description = "loop interpreter"};
+  KernelCode code{.entries = {},
+                  .milliseconds = std::vector<double>(kernels.size()),
+                  .keep_alive = nullptr,
+                  .description = "loop interpreter"};
   for (const loops::Kernel* kernel : kernels) {
     code.entries.push_back(loops::interpreted(*kernel));
   }
@@ -34,8 +37,9 @@ std::shared_ptr<codegen::Jit> shared_jit(bool disk_cache) {
 
 KernelCode compile_natively(std::span<const loops::Kernel* const> kernels, bool disk_cache) {
   const std::shared_ptr<codegen::Jit> jit = shared_jit(disk_cache);
-  KernelCode code{.entries = {}, .keep_alive = jit, .description = codegen::describe(jit->target())};
-  for (const KernelFunction function : codegen::compile_kernels(kernels, *jit)) {
+  KernelCode code{
+      .entries = {}, .milliseconds = {}, .keep_alive = jit, .description = codegen::describe(jit->target())};
+  for (const KernelFunction function : codegen::compile_kernels(kernels, *jit, {}, &code.milliseconds)) {
     code.entries.emplace_back(function);
   }
   return code;

@@ -18,6 +18,7 @@ struct BackendOptions {
 
 struct KernelCode {
   std::vector<KernelEntry> entries;  // one for each kernel
+  std::vector<double> milliseconds;  // what each took
   std::shared_ptr<void> keep_alive;  // what the entries need to stay callable
   std::string description;
 };

@@ -12,6 +12,7 @@
 #include "compiler/segments.h"
 #include "ir/data_axes.h"
 #include "ir/walk.h"
+#include "kernel/loop_walk.h"
 #include "runtime/make_executable.h"
 #include "schedule/schedule.h"
 
@@ -92,6 +93,29 @@ Program whole_program(const Graph& graph, const CompileOptions& options) {
   return whole;
 }
 
+bool has_products(const loops::Kernel& kernel) {
+  bool found = false;
+  for (const loops::Phase& phase : kernel.phases) {
+    loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
+      found = found || std::holds_alternative<loops::Product>(statement.what);
+    });
+  }
+  return found;
+}
+
+KernelCode make_code(const std::vector<const loops::Kernel*>& kernels, const BackendOptions& backend,
+                     CompileReport& report) {
+  const Stopwatch watch;
+  KernelCode code = make_code(kernels, backend);
+  report.codegen_ms = watch.milliseconds();
+  report.kernels = static_cast<int>(kernels.size());
+  report.code = code.description;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    report.code_of.push_back({kernels[i]->name, has_products(*kernels[i]), code.milliseconds[i]});
+  }
+  return code;
+}
+
 Executable compile_segments(const Graph& graph, const Graph& optimized, const GroupOptions& grouping,
                             const BackendOptions& backend, const CompileOptions& options, const Stopwatch& watch,
                             CompileReport& report) {
@@ -117,11 +141,7 @@ Executable compile_segments(const Graph& graph, const Graph& optimized, const Gr
   for (const Segment& segment : result.segments) {
     std::ranges::copy(all_kernels(segment.program), std::back_inserter(kernels));
   }
-  report.kernels = static_cast<int>(kernels.size());
-  const Stopwatch codegen_watch;
-  KernelCode code = make_code(kernels, backend);  // of all at once: equal ones are made once
-  report.codegen_ms = codegen_watch.milliseconds();
-  report.code = code.description;
+  KernelCode code = make_code(kernels, backend, report);  // of all at once: equal ones are made once
   auto entry = code.entries.begin();
   for (Segment& segment : result.segments) {
     const auto end = entry + std::ssize(all_kernels(segment.program));
@@ -151,11 +171,7 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   Program program = schedule(optimized, grouping, body_optimizer(options));
   report.schedule_ms = schedule_watch.milliseconds();
   const std::vector<const loops::Kernel*> kernels = all_kernels(program);
-  report.kernels = static_cast<int>(kernels.size());
-  const Stopwatch codegen_watch;
-  KernelCode code = make_code(kernels, backend);
-  report.codegen_ms = codegen_watch.milliseconds();
-  report.code = code.description;
+  KernelCode code = make_code(kernels, backend, report);
   speak_of(program, graph, options);
   return make_executable(std::move(program), std::move(code.entries), early_constraints(graph),
                          std::move(code.keep_alive),

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <numeric>
@@ -126,6 +127,18 @@ TEST(Jit, OneErrorLeavesTheOthersWhole) {
   EXPECT_EQ(jit.counters().compiled, 5);
   expect_answers(jit.compile(answers(6)), 6);
   EXPECT_EQ(jit.counters().compiled, 6);
+}
+
+TEST(Jit, TellsWhatEachTook) {
+  Jit jit(without_disk());
+  std::vector<Jit::Request> requests = answers(3);
+  requests.push_back(requests[1]);
+  std::vector<double> taken;
+  expect_answers(jit.compile(std::span(requests).first(3), &taken), 3);
+  ASSERT_EQ(taken.size(), 3U);
+  EXPECT_GT(std::ranges::min(taken), 0);
+  jit.compile(requests, &taken);
+  EXPECT_EQ(taken, std::vector<double>(4));
 }
 
 TEST(Jit, EqualKeysCompileOnce) {

@@ -89,5 +89,22 @@ TEST(RowsOfAll, AMatrixIsCutAlongItsRowsWhateverAVectorBesideItIsCutAlong) {
   EXPECT_EQ(grids, (std::vector<std::string>{"i1_tile", "i0_tile"})) << to_string(kernel);
 }
 
+/// A mean over rows takes them in tiles: each row is as short as it was.
+TEST(LongRowForms, AreForLongRowsAndNotForMany) {
+  for (const char* const y : {"y = cross_entropy(x, labels)", "y = cross_entropy(x, labels, reduction=none)"}) {
+    const Program program = program_of({"losses", "x: f32[row, col], labels: i64[row]", y});
+    ASSERT_EQ(program.steps[0].parts.size(), 2u) << y;
+    const Extent& bytes = program.steps[0].parts[1].row_bytes;
+    Bindings short_rows;
+    short_rows.set("row", 100000);
+    short_rows.set("col", 1024);
+    EXPECT_LE(evaluate(bytes, short_rows), program.most_row_bytes) << y << ": " << bytes.to_string();
+    Bindings long_rows;
+    long_rows.set("row", 1);
+    long_rows.set("col", 1 << 20);
+    EXPECT_GT(evaluate(bytes, long_rows), program.most_row_bytes) << y << ": " << bytes.to_string();
+  }
+}
+
 }  // namespace
 }  // namespace tenon
