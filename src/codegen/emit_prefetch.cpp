@@ -19,6 +19,7 @@ void prefetch(Emission& e, const Prefetch& what) {
   const uint64_t size = byte_size(e.buffer(what.buffer).dtype);
   llvm::Value* const ahead = e.in_block(e.entry, [&] {
     llvm::Value* const bytes = e.b.CreateNSWMul(extent(e, what.ahead), e.b.getInt64(size));
+    if (what.apart) return bytes;
     llvm::Value* const enough = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bytes, e.b.getInt64(kNearest));
     return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, enough, e.b.getInt64(kFarthest));
   });
