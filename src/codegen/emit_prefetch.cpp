@@ -12,6 +12,7 @@ constexpr uint64_t kLine = 64;  // bytes; where lines are longer some are asked 
 /// the second cache.
 constexpr uint64_t kNearest = 8192;
 constexpr uint64_t kFarthest = 131072;
+constexpr uint64_t kNearestApart = 4096;
 
 }  // namespace
 
@@ -19,7 +20,12 @@ void prefetch(Emission& e, const Prefetch& what) {
   const uint64_t size = byte_size(e.buffer(what.buffer).dtype);
   llvm::Value* const ahead = e.in_block(e.entry, [&] {
     llvm::Value* const bytes = e.b.CreateNSWMul(extent(e, what.ahead), e.b.getInt64(size));
-    if (what.apart) return bytes;
+    if (what.apart) {
+      llvm::Value* const one = e.b.getInt64(1);
+      llvm::Value* const length = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent(e, *what.apart), one);
+      llvm::Value* const rows = e.b.CreateUDiv(e.b.getInt64(kNearestApart / size), length);
+      return e.b.CreateNSWMul(bytes, e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows, one));
+    }
     llvm::Value* const enough = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bytes, e.b.getInt64(kNearest));
     return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, enough, e.b.getInt64(kFarthest));
   });

@@ -15,8 +15,6 @@ constexpr size_t kStreams = 4;
 /// Of a row, to be shared among loops: a step of four vectors fetches a line of each.
 constexpr int kParts = 4;
 constexpr int kStepCost = 3;
-/// Elements ahead in tiles, in whole rows of them.
-constexpr int64_t kAheadInTiles = 1024;
 
 /// What the loop reads and writes side by side and anew in every iteration of the loop `around` it.
 void add_streams(const Kernel& kernel, const loops::Loop& loop, int around, bool alone,
@@ -26,11 +24,10 @@ void add_streams(const Kernel& kernel, const loops::Loop& loop, int around, bool
     if (scale_of(at, loop.axis) != Extent(1) || next == Extent(0)) return;
     const Extent& length = kernel.axes[static_cast<size_t>(loop.axis)].extent;
     const bool apart = next != length;
-    const Extent rows = apart ? max(1, floordiv(kAheadInTiles, max(1, length))) : Extent(1);
     const Prefetch prefetch{.buffer = buffer,
                             .at = at,
-                            .ahead = alone && !apart ? Extent(0) : rows * next,
-                            .apart = apart,
+                            .ahead = alone && !apart ? Extent(0) : next,
+                            .apart = apart ? std::optional(length) : std::nullopt,
                             .writes = writes};
     if (std::ranges::find(streams, prefetch) == streams.end()) streams.push_back(prefetch);
   };

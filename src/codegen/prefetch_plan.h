@@ -1,6 +1,7 @@
 // What a kernel asks memory for before it is needed.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -8,13 +9,15 @@
 
 namespace tenon::codegen {
 
-/// Fetch the lines that lie `ahead` elements past those of an access. Where rows follow each other in memory the code
-/// keeps the distance within limits: 0 is the least that helps.
+/// Fetch the lines that lie `ahead` elements past those of an access. The code keeps the distance within limits: 0 is
+/// the least that helps.
 struct Prefetch {
   int buffer = 0;
   loops::Affine at;
   Extent ahead;
-  bool apart = false;  // pieces of rows: there is nothing to fetch between them
+  /// Rows that lie apart have so many elements, and what is between them is not needed: `ahead` is from row to row, and
+  /// the code fetches as many rows ahead as make up the least distance.
+  std::optional<Extent> apart = {};
   bool writes = false;
   /// Of the row that the loop runs over, the one of so many equal parts: a loop's whole run fetches that much.
   int part = 0;
