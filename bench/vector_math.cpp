@@ -70,8 +70,9 @@ int main(int argc, char** argv) {
       inputs.push_back(random_values(row.low, row.high, rng));
       pointers.push_back(inputs.back().data());
     }
-    const Jit::Request request = scalar_loop(flatten({expr::apply(row.prim, arguments)}),
-                                             {.lanes = static_cast<unsigned>(target.lanes(32)), .fma = target.fma});
+    const Jit::Request request =
+        scalar_loop(flatten({expr::apply(row.prim, arguments)}),
+                    {.lanes = static_cast<unsigned>(target.lanes(32)), .math = math_options(target)});
     auto* loop = reinterpret_cast<ScalarLoop*>(jit.compile({&request, 1}).front());
     std::vector<float> output(kCount);
     void* const results[] = {output.data()};

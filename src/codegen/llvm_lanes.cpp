@@ -127,6 +127,56 @@ Lanes low_words(Lanes x) {
   return x.with(x.builder().CreateTrunc(bits(x).value, with_lanes_of(x.type(), x.builder().getInt32Ty())));
 }
 
+namespace {
+
+/// f on pieces of 16 lanes, the last one filled up with anything.
+llvm::Value* in_pieces(Lanes x, const std::function<llvm::Value*(llvm::Value*)>& f) {
+  Build& b = x.builder();
+  constexpr unsigned kWidth = 16;
+  const unsigned lanes = lane_count(x.type());
+  if (lanes == kWidth) return f(x.value);
+  const auto lanes_from = [](unsigned first, unsigned count, unsigned there_are) {
+    std::vector<int> which;
+    for (unsigned i = first; i < first + count; ++i) {
+      which.push_back(i < there_are ? static_cast<int>(i) : llvm::PoisonMaskElem);
+    }
+    return which;
+  };
+  std::vector<llvm::Value*> pieces;
+  for (unsigned at = 0; at < lanes; at += kWidth) {
+    pieces.push_back(f(b.CreateShuffleVector(x.value, lanes_from(at, kWidth, lanes))));
+  }
+  llvm::Value* const all = llvm::concatenateVectors(b, pieces);
+  return lanes % kWidth == 0 ? all : b.CreateShuffleVector(all, lanes_from(0, lanes, lanes));
+}
+
+llvm::Value* look_up_one(Lanes index, const FloatTable& table) {
+  Build& b = index.builder();
+  auto* const values = llvm::ConstantDataArray::get(b.getContext(), llvm::ArrayRef<float>(table));
+  auto* const global =
+      new llvm::GlobalVariable(*b.GetInsertBlock()->getModule(), values->getType(), /*isConstant=*/true,
+                               llvm::GlobalValue::PrivateLinkage, values, "table");
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  llvm::Value* const at = (index & static_cast<int64_t>(table.size() - 1)).value;
+  return b.CreateLoad(b.getFloatTy(), b.CreateGEP(b.getFloatTy(), global, b.CreateZExt(at, b.getInt64Ty())));
+}
+
+}  // namespace
+
+bool has_tables(Lanes x) { return x.context->options.tables && x.type()->getScalarType()->isFloatTy(); }
+
+Lanes look_up(Lanes index, const FloatTable& table) {
+  if (lane_count(index.type()) == 0) return index.with(look_up_one(index, table));
+  Build& b = index.builder();
+  const std::span<const float> all(table);
+  const auto half = [&](size_t first) {
+    return llvm::ConstantDataVector::get(b.getContext(), llvm::ArrayRef<float>(all.subspan(first, 16).data(), 16));
+  };
+  return index.with(in_pieces(index, [&](llvm::Value* piece) {
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {half(0), piece, half(16)});
+  }));
+}
+
 bool has_times_power_of_two(Lanes x) {
   return x.context->options.scale && x.type()->getScalarType()->isFloatTy() && lane_count(x.type()) % 16 == 0 &&
          lane_count(x.type()) > 0;

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <array>
 #include <concepts>
 #include <functional>
 #include <span>
@@ -11,18 +12,6 @@
 #include "kernel/scalar.h"
 
 namespace tenon::codegen {
-
-/// What emitted arithmetic may rely on. Results may differ in their last bits with and without fma.
-struct MathOptions {
-  bool fma = false;    // multiply and add with one rounding
-  bool f16 = false;    // f16 to f32 and back by instructions
-  bool scale = false;  // vectors of 16 floats times powers of two by one instruction
-};
-
-inline MathOptions math_options(const Target& target) {
-  const bool is_x86 = target.triple.starts_with("x86_64");
-  return {.fma = target.fma, .f16 = target.f16_convert, .scale = is_x86 && target.vector_bits == 512};
-}
 
 /// Where code goes. The builder must insert at the end of a block that has no terminator yet: some functions end it and
 /// leave the builder in a new one. Its fast-math flags must be clear.
@@ -137,6 +126,12 @@ Lanes polynomial(Lanes x, std::span<const double> coefficients);
 bool has_times_power_of_two(Lanes x);
 /// x * 2^k for floats k that are integers, rounded once.
 Lanes times_power_of_two(Lanes x, Lanes k);
+
+/// Whether looking up is fast.
+bool has_tables(Lanes x);
+using FloatTable = std::array<float, 32>;
+/// table[index % 32] of words.
+Lanes look_up(Lanes index, const FloatTable& table);
 
 Lanes abs(Lanes x);
 Lanes floor(Lanes x);

@@ -15,7 +15,8 @@ constexpr const char* kSymbol = "scalar_loop";
 
 /// Everything that the code depends on.
 std::string key(const ScalarProgram& program, const ScalarLoopOptions& options) {
-  std::string text = fmt::format("loop lanes={} fma={} f16={}", options.lanes, options.fma, options.f16);
+  std::string text = fmt::format("loop lanes={} fma={} f16={} scale={} tables={}", options.lanes, options.math.fma,
+                                 options.math.f16, options.math.scale, options.math.tables);
   for (const ScalarInstruction& in : program.code) {
     text += fmt::format(";{} {} {} {} {} {} {:a}", name(in.prim), name(in.dtype), name(in.operand_dtype), in.a, in.b,
                         in.c, in.literal);
@@ -57,7 +58,7 @@ std::unique_ptr<llvm::Module> emit(llvm::LLVMContext& llvm_context, const Scalar
   b.CreateCondBr(b.CreateICmpSLT(index, function->getArg(2)), body, done);
 
   b.SetInsertPoint(body);
-  const EmitContext context{b, {.fma = options.fma, .f16 = options.f16}};
+  const EmitContext context{b, options.math};
   const auto element = [&](llvm::Value* base, Dtype dtype) {
     return b.CreateGEP(memory_type(llvm_context, dtype, 0), base, index);
   };

@@ -15,8 +15,7 @@ using ScalarLoop = void(const void* const* args, void* const* results, int64_t c
 
 struct ScalarLoopOptions {
   unsigned lanes = 0;  // 0: one element at a time, without vectors
-  bool fma = false;
-  bool f16 = false;
+  MathOptions math = {};
 };
 
 /// What Jit::compile() makes a ScalarLoop of, named "scalar_loop".

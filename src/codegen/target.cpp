@@ -193,4 +193,10 @@ std::string describe(const Target& target) {
   return fmt::format("{}, {}-bit vectors{}", target.name, target.vector_bits, target.fma ? ", fma" : "");
 }
 
+MathOptions math_options(const Target& target) {
+  const bool is_x86 = target.triple.starts_with("x86_64");
+  const bool has_avx512 = is_x86 && target.vector_bits == 512;
+  return {.fma = target.fma, .f16 = target.f16_convert, .scale = has_avx512, .tables = has_avx512};
+}
+
 }  // namespace tenon::codegen

@@ -48,4 +48,14 @@ Target x86_target(int level, const std::vector<std::string>& features);
 /// SVE is not used, whatever the words say.
 Target arm64_target(uint64_t hwcap, uint64_t hwcap2);
 
+/// What emitted arithmetic may rely on. Results may differ in their last bits with and without fma.
+struct MathOptions {
+  bool fma = false;     // multiply and add with one rounding
+  bool f16 = false;     // f16 to f32 and back by instructions
+  bool scale = false;   // vectors of 16 floats times powers of two by one instruction
+  bool tables = false;  // ... and looked up in tables of 32 floats
+};
+
+MathOptions math_options(const Target& target);
+
 }  // namespace tenon::codegen

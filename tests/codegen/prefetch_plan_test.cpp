@@ -54,6 +54,30 @@ TEST(PrefetchPlan, ALoopOnItsOwnFetchesAsNearAsHelps) {
     EXPECT_EQ(each.ahead, Extent(0));
 }
 
+TEST(PrefetchPlan, ATileFetchesWholeRowsAhead) {
+  loops::Kernel kernel = elementwise_case().kernel;
+  loops::Phase& phase = kernel.phases[0];
+  const int inner = std::get<loops::Loop>(phase.body.back().what).axis;
+  const Extent apart = kernel.axes[static_cast<size_t>(inner)].extent + 5;
+  for (loops::Value& value : kernel.values) {
+    auto* const load = std::get_if<loops::Load>(&value.what);
+    if (load == nullptr) continue;
+    for (loops::Term& term : load->at.terms) {
+      if (term.axis == phase.grid.back()) term.scale = apart;
+    }
+  }
+  int found = 0;
+  for (const auto& [loop, fetched] : plan_prefetches(kernel)) {
+    for (const Prefetch& each : fetched) {
+      if (each.writes) continue;
+      EXPECT_EQ(each.ahead, apart);
+      EXPECT_EQ(each.apart, kernel.axes[static_cast<size_t>(inner)].extent);
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
 TEST(PrefetchPlan, NothingInsideALoopInsideAVectorisedOne) {
   for (const auto& [loop, fetched] : plan_prefetches(column_sums_case().kernel)) {
     for (const Prefetch& each : fetched)

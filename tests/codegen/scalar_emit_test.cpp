@@ -197,7 +197,7 @@ void expect_same(Jit& jit, const ScalarProgram& program, const std::vector<Dtype
         }
         ASSERT_TRUE(agrees(got, wanted, tolerance(in.prim, in.dtype))) << fmt::format(
             "{} {} -> {} of{}: {}, not {}; lanes {}, fma {}", name(in.prim), name(in.operand_dtype), name(in.dtype),
-            operands, convert<double>(got), convert<double>(wanted), options.lanes, options.fma);
+            operands, convert<double>(got), convert<double>(wanted), options.lanes, options.math.fma);
       }
     });
   }
@@ -259,7 +259,7 @@ TEST_P(ScalarEmit, EveryPrimitiveIsWhatTheEvaluatorSays) {
   Jit jit(loop_options());
   for (const unsigned lanes : {0U, 1U, 4U, 16U, 64U}) {
     expect_same(jit, all_prims(GetParam()), {GetParam(), GetParam(), Dtype::boolean},
-                {.lanes = lanes, .fma = jit.target().fma, .f16 = jit.target().f16_convert});
+                {.lanes = lanes, .math = math_options(jit.target())});
   }
 }
 
@@ -275,7 +275,7 @@ TEST_P(ScalarEmit, EveryCastIsWhatTheEvaluatorSays) {
   for (const unsigned lanes : {0U, 1U, 4U, 16U, 64U}) {
     expect_same(jit, all_casts(GetParam()), {GetParam()}, {.lanes = lanes});
     if (jit.target().f16_convert) {
-      expect_same(jit, all_casts(GetParam()), {GetParam()}, {.lanes = lanes, .f16 = true});
+      expect_same(jit, all_casts(GetParam()), {GetParam()}, {.lanes = lanes, .math = {.f16 = true}});
     }
   }
 }
@@ -293,6 +293,32 @@ TEST_P(ScalarEmit, OnTheOldestMachine) {
 INSTANTIATE_TEST_SUITE_P(Dtypes, ScalarEmit, testing::ValuesIn(kComputed),
                          [](const auto& row) { return std::string(name(row.param)); });
 
+/// What a reduction leaves is one number: its function must not depend on how many lanes there are.
+TEST(ScalarEmitLanes, AFunctionHasTheSameBitsInLanesOfAnyNumber) {
+  Jit jit(loop_options());
+  const MathOptions math = math_options(jit.target());
+  for (const Prim prim : unary_prims(Dtype::f32)) {
+    const ScalarProgram program = program_of(prim, Dtype::f32, 1);
+    std::mt19937_64 rng(12);
+    const Bytes x = bytes_of(Dtype::f32, rng);
+    std::vector<Bytes> results;
+    for (const unsigned lanes : {0U, 1U, 4U, 8U, 16U, 32U}) {
+      Bytes y(x.size());
+      const void* const arguments[] = {x.data()};
+      void* const targets[] = {y.data()};
+      compile_loop(jit, program, {.lanes = lanes, .math = math})(arguments, targets, kCount);
+      results.push_back(std::move(y));
+    }
+    for (const Bytes& each : results) {
+      for (size_t i = 0; i < kCount; ++i) {
+        ASSERT_TRUE(agrees(element<float>(each, i), element<float>(results[0], i), 0))
+            << name(prim) << " of " << element<float>(x, i) << ": " << element<float>(each, i) << " among lanes, "
+            << element<float>(results[0], i) << " alone";
+      }
+    }
+  }
+}
+
 /// Half types, with and without instructions of the target that convert f16.
 class HalfEmit : public testing::TestWithParam<Dtype> {
  protected:
@@ -301,7 +327,7 @@ class HalfEmit : public testing::TestWithParam<Dtype> {
     if (jit_.target().f16_convert) {
       for (size_t i = result.size(); i-- > 0;) {
         result.push_back(result[i]);
-        result.back().f16 = true;
+        result.back().math.f16 = true;
       }
     }
     return result;
@@ -316,7 +342,7 @@ class HalfEmit : public testing::TestWithParam<Dtype> {
     run(program, options, words.data(), wide.data(), words.size());
     for (size_t i = 0; i < words.size(); ++i) {
       ASSERT_TRUE(agrees(wide[i], static_cast<float>(Half16::from_bits(words[i])), 0))
-          << fmt::format("word {:04x}, lanes {}, f16 {}", words[i], options.lanes, options.f16);
+          << fmt::format("word {:04x}, lanes {}, f16 {}", words[i], options.lanes, options.math.f16);
     }
   }
 
@@ -344,7 +370,8 @@ class HalfEmit : public testing::TestWithParam<Dtype> {
     run(kept, options, x.data(), rounded.data(), x.size());
     for (size_t i = 0; i < x.size(); ++i) {
       const Half16 expected(x[i]);
-      ASSERT_EQ(words[i], expected.bits) << fmt::format("{:a}, lanes {}, f16 {}", x[i], options.lanes, options.f16);
+      ASSERT_EQ(words[i], expected.bits) << fmt::format("{:a}, lanes {}, f16 {}", x[i], options.lanes,
+                                                        options.math.f16);
       ASSERT_TRUE(agrees(rounded[i], static_cast<float>(expected), 0))
           << fmt::format("{:a}, lanes {}", x[i], options.lanes);
     }
