@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
 #include "kernel/product_caches.h"
+#include "kernel/product_packing.h"
 
 namespace tenon {
 namespace {
@@ -12,13 +12,12 @@ namespace {
 // Where scratch is shared by copies of both operands.
 constexpr int64_t kRightScratch = int64_t{384} << 10;
 constexpr int64_t kLeftScratch = kProductScratchBytes - kRightScratch;
-constexpr int64_t kDepthBlock = 1024;
+constexpr int64_t kDepthBlock = ProductPacking::kMostDepth;
 constexpr int64_t kDepthInPlace = 256;
 // Rows of the left operand whose places in a cache collide are copied, as many as a tile has, beside a right operand
 // that is packed in blocks of this depth: they stay in the first cache while all panels pass by.
 constexpr int64_t kDepthOfStrip = 256;
 constexpr size_t kStripBytes = ProductKernels::kMostRows * (kDepthOfStrip * sizeof(double) + 128);
-constexpr int64_t kRowsAtOnce = 16;  // that are packed into all panels of a block, so that each is read in one run
 
 constexpr int64_t kSmall = int64_t{64} << 10;  // less than any second cache
 constexpr int64_t kMatrixRows = 8;             // for fewer, a matrix unit has too little to do to pay for packing
@@ -32,9 +31,6 @@ int64_t balanced(int64_t size, int64_t limit, int64_t unit) {
 
 const std::byte* at(const void* base, int64_t bytes) { return static_cast<const std::byte*>(base) + bytes; }
 std::byte* at(void* base, int64_t bytes) { return static_cast<std::byte*>(base) + bytes; }
-
-/// Rows this far apart fall on the same few places of a cache.
-bool collides(int64_t stride_bytes) { return stride_bytes % 2048 == 0; }
 
 /// One product: what stays the same from block to block.
 class Blocked {
@@ -307,6 +303,7 @@ class Blocked {
   /// Columns [first, first + columns).
   void nest(int64_t first, int64_t columns, bool packs_right) {
     if (columns == 0) return;
+    const ProductPacking packing(k_, types_, call_);
     const Plan blocks = plan(columns, packs_right);
     alignas(64) std::byte of_strip[kStripBytes];
     std::byte* const packed_left =
@@ -314,128 +311,35 @@ class Blocked {
     steps_.right_depth = packs_right ? int64_t{k_.panel} * k_.step * k_.right_bytes : call_.right_depth * right_bytes_;
     for (int64_t column = 0; column < columns; column += blocks.columns) {
       const int64_t width = std::min(blocks.columns, columns - column);
-      for (int64_t depth = 0; depth < call_.depth; depth += blocks.depth) {
-        depth_ = std::min(blocks.depth, call_.depth - depth);
-        steps_.depth = (depth_ + k_.step - 1) / k_.step;
-        steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
-        if (packs_right) pack_block(depth, first + column, width);
+      for (int64_t begin = 0; begin < call_.depth; begin += blocks.depth) {
+        const int64_t depth = std::min(blocks.depth, call_.depth - begin);
+        steps_.depth = (depth + k_.step - 1) / k_.step;
+        steps_.accumulate = begin > 0 ? 1 : call_.accumulate;
+        steps_.right_panel = packing.panel_bytes(depth);
+        if (packs_right) packing.pack_right(begin, depth, first + column, width, scratch_);
         for (int64_t row = 0; row < call_.rows; row += blocks.rows) {
           const int64_t rows = std::min(blocks.rows, call_.rows - row);
-          const Heights high = heights(rows);
-          const std::byte* const left = left_of(blocks, row, rows, depth, packed_left);
+          std::byte* const tile = at(call_.tile, row * steps_.tile_row + (first + column) * tile_bytes_);
+          const std::byte* left = packed_left;
+          if (blocks.packs_left || blocks.strips) {
+            packing.pack_left(row, rows, begin, depth, packed_left, steps_);
+          } else {
+            steps_.left_row = call_.left_row * left_bytes_;
+            steps_.left_depth = call_.left_depth * left_bytes_;
+            left = at(call_.left, row * steps_.left_row + begin * steps_.left_depth);
+          }
           if (blocks.pairs) {
-            steps_.right_panel = packed_panel(k_.panel) - scratch_;
-            by_pairs(rows, left, scratch_, at(call_.tile, row * steps_.tile_row + (first + column) * tile_bytes_),
-                     width);
+            by_pairs(rows, left, scratch_, tile, width);
             continue;
           }
+          const Heights high = heights(rows);
           for (int64_t panel = 0; panel < width; panel += blocks.panel) {
-            const int64_t begin = first + column + panel;
-            const int64_t size = std::min(blocks.panel, width - panel);
-            const std::byte* const right = packs_right ? packed_panel(panel) : right_at(depth, begin);
-            strip(high, left, right, at(call_.tile, row * steps_.tile_row + begin * tile_bytes_), size);
+            const std::byte* const right = packs_right ? scratch_ + panel / k_.panel * steps_.right_panel
+                                                       : packing.right_at(begin, first + column + panel);
+            strip(high, left, right, tile + panel * tile_bytes_, std::min(blocks.panel, width - panel));
           }
         }
       }
-    }
-  }
-
-  const std::byte* right_at(int64_t depth, int64_t column) const {
-    const int64_t offset =
-        call_.panel > 0 ? column / call_.panel * call_.right_panel + column % call_.panel : column * call_.right_column;
-    return at(call_.right, (depth * call_.right_depth + offset) * right_bytes_);
-  }
-
-  std::byte* packed_panel(int64_t first) const { return scratch_ + first * steps_.depth * k_.step * k_.right_bytes; }
-
-  /// Columns [first, first + width) of the present block of depth.
-  void pack_block(int64_t depth, int64_t first, int64_t width) {
-    const bool in_runs = call_.panel == 0 && call_.right_column == 1;
-    const int64_t rows = in_runs ? kRowsAtOnce : depth_;
-    for (int64_t k = 0; k < depth_; k += rows) {
-      for (int64_t panel = 0; panel < width; panel += k_.panel) {
-        pack_panel(depth + k, std::min(rows, depth_ - k), first + panel, std::min<int64_t>(k_.panel, width - panel),
-                   packed_panel(panel) + k * k_.panel * k_.right_bytes);
-      }
-    }
-  }
-
-  /// `rows` steps of depth of one panel, filled up to whole steps of tiles.
-  void pack_panel(int64_t depth, int64_t rows, int64_t first, int64_t columns, std::byte* to) {
-    const std::byte* const from = right_at(depth, first);
-    int64_t done = 0;
-    if (call_.panel == 0 && call_.right_column == 1 && (k_.masks || columns == k_.panel)) {
-      done = rows / k_.step * k_.step;
-      k_.pack_rows(from, call_.right_depth * right_bytes_, to, columns, done);
-    } else if (call_.panel == 0 && call_.right_depth == 1) {
-      const int64_t square = int64_t{k_.lanes} * k_.step;
-      done = rows / square * square;
-      k_.pack_columns(from, call_.right_column * right_bytes_, to, columns, done);
-    }
-    for (int64_t k = done; k < blocks(rows, k_.step) * k_.step; ++k) {
-      for (int64_t c = 0; c < columns; ++c) {
-        std::byte* const place = to + ((k / k_.step * k_.panel + c) * k_.step + k % k_.step) * k_.right_bytes;
-        if (k < rows) {
-          copy_element(right_at(depth + k, first + c), place);
-        } else {
-          std::memset(place, 0, static_cast<size_t>(k_.right_bytes));
-        }
-      }
-    }
-  }
-
-  /// Integers may be wider in panels.
-  void copy_element(const std::byte* from, std::byte* to) const {
-    if (k_.right_bytes == right_bytes_) {
-      std::memcpy(to, from, static_cast<size_t>(right_bytes_));
-      return;
-    }
-    const bool negative = types_.right == Dtype::i8 && (*from & std::byte{0x80}) != std::byte{0};
-    std::memset(to, negative ? 0xff : 0, static_cast<size_t>(k_.right_bytes));
-    *to = *from;
-  }
-
-  /// Rows of the left operand as tiles read them, and their strides.
-  const std::byte* left_of(const Plan& blocks, int64_t row, int64_t rows, int64_t depth, std::byte* to) {
-    const std::byte* const from = at(call_.left, (row * call_.left_row + depth * call_.left_depth) * left_bytes_);
-    if (!blocks.packs_left && !blocks.strips) {
-      steps_.left_row = call_.left_row * left_bytes_;
-      steps_.left_depth = call_.left_depth * left_bytes_;
-      return from;
-    }
-    if (k_.pack_left == nullptr && call_.left_row == 1) {  // what is contiguous stays so
-      steps_.left_row = left_bytes_;
-      steps_.left_depth = rows * left_bytes_ + (collides(rows * left_bytes_) ? 64 : 0);
-      for (int64_t k = 0; k < depth_; ++k) {
-        std::memcpy(to + k * steps_.left_depth, at(from, k * call_.left_depth * left_bytes_),
-                    static_cast<size_t>(rows * left_bytes_));
-      }
-      return to;
-    }
-    steps_.left_row = (steps_.depth * k_.step * k_.left_bytes + 127) / 64 * 64;
-    steps_.left_depth = int64_t{k_.left_bytes} * k_.step;
-    for (int64_t m = 0; m < rows; ++m) {
-      pack_left_row(at(from, m * call_.left_row * left_bytes_), to + m * steps_.left_row);
-    }
-    return to;
-  }
-
-  void pack_left_row(const std::byte* from, std::byte* to) {
-    alignas(64) std::byte gathered[kDepthBlock * sizeof(double)];
-    if (call_.left_depth != 1) {
-      std::byte* const row = k_.pack_left == nullptr ? to : gathered;
-      for (int64_t k = 0; k < depth_; ++k) {
-        std::memcpy(row + k * left_bytes_, at(from, k * call_.left_depth * left_bytes_),
-                    static_cast<size_t>(left_bytes_));
-      }
-      from = row;
-    }
-    if (k_.pack_left != nullptr) {
-      k_.pack_left(from, 0, to, depth_, 1);
-      std::memset(to + depth_ * k_.left_bytes, 0,
-                  static_cast<size_t>((steps_.depth * k_.step - depth_) * k_.left_bytes));
-    } else if (from != to) {
-      std::memcpy(to, from, static_cast<size_t>(depth_ * left_bytes_));
     }
   }
 
@@ -447,7 +351,6 @@ class Blocked {
   const int64_t right_bytes_;
   const int64_t tile_bytes_;
   int64_t widest_ = 0;  // columns of the widest tile to use
-  int64_t depth_ = 0;   // of the present block
   ProductSteps steps_;
 };
 
