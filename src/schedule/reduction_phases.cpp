@@ -366,7 +366,14 @@ void ReductionPhases::reduce_tiles(AxisSet level, const TiledProducts& products)
   std::vector<size_t> stores = add_partials(reductions, axes, axes & products.grid);
   std::erase_if(pending_, [&](size_t s) { return std::ranges::find(products.stores, s) != products.stores.end(); });
   stores.insert(stores.begin(), products.stores.begin(), products.stores.end());
-  tree_.add_phase(products.grid, stores, products.products);
+  // Channel by channel, where lanes do not run along them: what is stored is summed while it is in the first cache.
+  AxisSet first = level_ & ~products.grid;
+  for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
+    first &= draft_.axis(axis).vectorized ? ~axis_bit(axis) : ~AxisSet{0};
+  }
+  const bool all_run_there =
+      std::ranges::all_of(stores, [&](size_t s) { return is_subset(first, draft_.stores[s].axes); });
+  tree_.add_phase(products.grid, stores, products.products, all_run_there ? first : 0);
   tree_.forget_rows();
   combine(reductions);
   if (!pending_.empty()) {

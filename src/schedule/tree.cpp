@@ -252,7 +252,8 @@ void TreeBuilder::product(AxisSet bound, const DraftProduct& product, std::vecto
   }
 }
 
-void TreeBuilder::add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products) {
+void TreeBuilder::add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products,
+                            AxisSet first) {
   AxisSet loops = 0;
   loops::Phase phase;
   std::vector<int> tiles;
@@ -269,7 +270,14 @@ void TreeBuilder::add_phase(AxisSet grid, std::vector<size_t> stores, std::span<
     open(axis);
   }
   add_products(grid, products, stores);
-  block(grid, tasks_of(stores, grid));
+  const std::vector<int> around = nesting_order(first);
+  for (const int axis : around) {
+    open(axis);
+  }
+  block(grid | first, tasks_of(stores, grid | first));
+  for (size_t i = around.size(); i-- > 0;) {
+    close(around[i], {});
+  }
   for (size_t i = inside.size(); i-- > 0;) {
     close(inside[i], {});
   }

@@ -34,8 +34,9 @@ class TreeBuilder {
   TreeBuilder(Draft& draft, bool keep_rows) : draft_(draft), keep_rows_(keep_rows) {}
 
   /// A phase that runs these products, then these stores and what they need. Its grid is `grid`, but for vectorised
-  /// axes and the insides of tiles, which are loops.
-  void add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products = {});
+  /// axes and the insides of tiles, which are loops. `first` are loops around all stores behind the products.
+  void add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products = {},
+                 AxisSet first = 0);
 
   /// Rows that loops inside of `bound`, or a whole phase, kept are gone with them: what reads them computes them again
   /// in the next.

@@ -139,7 +139,12 @@ void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
   for (const DraftReduction& reduction : draft.reductions) {
     add_nest(reduction.axes);
   }
-  const Choice outer = best(draft, all, grid, 0);
+  // With loops inside, what is accessed once a row does not count.
+  AxisSet inside_grid = 0;
+  for (const AxisSet nest : nests) {
+    inside_grid |= nest;
+  }
+  const Choice outer = best(draft, all, grid, inside_grid);
   // Vectorised loops do not nest: loops around other loops have none, and one choice serves all nests that share it.
   AxisSet around = 0;
   for (const DraftReduction& reduction : draft.reductions) {

@@ -106,5 +106,25 @@ TEST(LongRowForms, AreForLongRowsAndNotForMany) {
   }
 }
 
+// What is read once a channel, such as its scale and its statistics, does not decide where lanes run.
+TEST(RowsOfChannels, LanesRunAlongWhatIsReadForEveryElement) {
+  const Program program =
+      program_of({"batch_norm", "x: f32[b, 256, h, w], s: f32[256], t: f32[256], m: f32[256], v: f32[256]",
+                  "p, q, r = batch_norm_training(x, s, t, m, v); y = relu(p); y1 = neg(q); y2 = neg(r)"});
+  ASSERT_EQ(program.kernels.size(), 2u);
+  for (const loops::Kernel& kernel : program.kernels) {
+    for (const loops::Value& value : kernel.values) {
+      const auto* load = std::get_if<loops::Load>(&value.what);
+      if (!load || load->at.terms.size() < 3 ||
+          kernel.buffers[static_cast<size_t>(load->buffer)].role != loops::Role::input) {
+        continue;
+      }
+      EXPECT_TRUE(std::ranges::any_of(load->at.terms, [&](const loops::Term& term) {
+        return kernel.axes[static_cast<size_t>(term.axis)].vectorized && term.scale == Extent(1);
+      })) << to_string(kernel);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon
