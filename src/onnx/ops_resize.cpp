@@ -1,4 +1,6 @@
 // Resize and Upsample.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -138,10 +140,17 @@ Value resized_by_table(const NodeCall& call, const Wanted& wanted, const ResizeT
   std::optional<Value> inside;
   for (size_t i = 0; i < wanted.axes.size(); ++i) {
     const int axis = wanted.axes[i];
+    const bool is_same = wanted.sizes.empty() ? wanted.scales[i] == 1 : wanted.sizes[i] == x.extent(axis);
+    if (is_same && options.coordinates != "tf_crop_and_resize") {
+      continue;
+    }
     const std::optional<int64_t> from = x.extent(axis).constant();
     const std::optional<int64_t> to = wanted.sizes.empty() ? std::nullopt : wanted.sizes[i].constant();
     if (!from || (!wanted.sizes.empty() && !to)) {
-      fail("a resize by `{}` with these options needs known sizes, not {}", options.coordinates, x.shape().to_string());
+      const std::string target = wanted.sizes.empty() ? fmt::format("by {}", static_cast<float>(wanted.scales[i]))
+                                                      : fmt::format("to {}", wanted.sizes[i].to_string());
+      fail("a resize of axis {} {} by `{}` with these options needs a known size, not {}", axis, target,
+           options.coordinates, x.shape().to_string());
     }
     const double scale = to ? static_cast<double>(*to) / static_cast<double>(*from) : wanted.scales[i];
     const double size = to ? static_cast<double>(*to) : std::floor(static_cast<double>(*from) * scale);
@@ -154,9 +163,6 @@ Value resized_by_table(const NodeCall& call, const Wanted& wanted, const ResizeT
                                             .start = region[i],
                                             .end = region[wanted.axes.size() + i]},
                                            options);
-    if (scale == 1 && options.coordinates != "tf_crop_and_resize") {
-      continue;
-    }
     x = apply_table(x, axis, table);
     if (const Value here = inside_of(table, axis, x.rank())) {
       inside = inside ? logical_and(*inside, here) : here;

@@ -129,6 +129,21 @@ TEST(OnnxOperators, APictureAtItsOwnPointsIsThePicture) {
   }
 }
 
+TEST(OnnxOperators, AxesThatKeepTheirSizeNeedNoneToBeKnown) {
+  OnnxModelBuilder model(18);
+  model.input("x", "f32[n, 1, 2, 4]");
+  model.constant("scales", Array::from<float>({4}, {1, 1, 0.6F, 0.6F}));
+  model.node("Resize", {"x", "", "scales"}, {"y"},
+             {attribute("mode", std::string("linear")),
+              attribute("coordinate_transformation_mode", std::string("align_corners"))});
+  model.output("y");
+  const Array x = Array::from<float>({2, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 6, 8, 10, 12, 14, 16});
+  // The last of 2.4 elements is where the last of 4 is: the second of them is 3 / 1.4 of the way.
+  const float second = 1 + 3 / 1.4F;
+  EXPECT_TRUE(close(interpret(imported(model), {x})[0], Array::from<float>({2, 1, 1, 2}, {1, second, 2, 2 * second}),
+                    1e-6, 1e-6));
+}
+
 TEST(OnnxOperators, BlocksAddUpWhereTheyOverlap) {
   OnnxModelBuilder model(18);
   model.input("x", "f32[n, 2, 3]");
