@@ -42,6 +42,9 @@ struct CompileOptions {
   bool disk_cache = true;  ///< keep machine code under the user's cache directory
   /// Rows of more bytes than this leave the cache and are streamed; from a 32nd of it where that reads them just once.
   int64_t most_row_bytes = int64_t{1} << 20;
+  /// Kernels of less work than this, in about one cheap operation on one element, run on one thread: more would cost
+  /// them more than they give. 0: all that can be shared out is.
+  int64_t least_shared_work = 300'000;
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which
   /// are integers. `{{"shape", {"rows", "cols"}}}` binds both names from the input `shape: i64[2]` of each run.

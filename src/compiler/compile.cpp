@@ -162,8 +162,10 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   const Stopwatch watch;
   const Graph optimized = optimize(graph, options, report.passes);
   const BackendOptions backend{.native = options.native, .disk_cache = options.disk_cache};
-  const GroupOptions grouping{
-      .fuse = options.fuse, .panel = panel_columns(backend), .most_row_bytes = options.most_row_bytes};
+  const GroupOptions grouping{.fuse = options.fuse,
+                              .panel = panel_columns(backend),
+                              .most_row_bytes = options.most_row_bytes,
+                              .least_shared_work = options.least_shared_work};
   if (!data_axes(optimized).empty()) {
     return compile_segments(graph, optimized, grouping, backend, options, watch, report);
   }

@@ -106,6 +106,7 @@ struct Program {
   std::vector<loops::Kernel> kernels;  // each different one once
   std::vector<Step> steps;
   int64_t most_row_bytes = kMostScratch;  // longer rows are left to the parts that are made for them
+  int64_t least_shared_work = 300'000;    // CompileOptions::least_shared_work
 };
 
 /// All there are: the program's own, then those of the bodies of its steps, in order.

@@ -88,8 +88,8 @@ class Cutter {
   }
 
   void cut(Launch& launch, double total) {
-    const bool alone = total < kInlineWork;
-    const double chunk = std::max(kChunkWork, total / (kChunksPerThread * threads_));
+    const bool alone = total < plan_.least_shared_work;
+    const double chunk = std::max(std::min(kChunkWork, plan_.least_shared_work), total / (kChunksPerThread * threads_));
     for (uint32_t i = launch.ranges.first; i < launch.ranges.end(); ++i) {
       Range& range = s_.ranges[i];
       const double each =

@@ -18,6 +18,7 @@ class Planner {
 
   Plan run() {
     plan_.most_row_bytes = program_.most_row_bytes;
+    plan_.least_shared_work = static_cast<double>(program_.least_shared_work);
     add_buffers();
     for (const ProgramOutput& output : program_.outputs) {
       add_output(output);

@@ -90,6 +90,7 @@ struct Plan {
   StepGraph dependencies;  // of steps on the contents of slots; the arena adds none, because it follows the order
   std::vector<OutputPlan> outputs;
   int64_t most_row_bytes = 0;
+  double least_shared_work = 0;
   std::vector<Plan> bodies;  // of control steps, in order; names in them are among these names
   size_t ranges = 0;         // at most so many in a specialization,
   size_t launches = 0;       // in so many launches

@@ -36,6 +36,7 @@ struct GroupOptions {
   bool layouts = true;                    // StorageOrders, else all lies row by row
   int64_t panel = 0;                      // NestRequest::panel
   int64_t most_row_bytes = kMostScratch;  // Program::most_row_bytes
+  int64_t least_shared_work = 300'000;    // Program::least_shared_work
 };
 
 /// The steps of a graph without calls, producers first.

@@ -201,6 +201,7 @@ Program schedule(const Graph& graph, const GroupOptions& options, const Optimize
   }
   Program program = assembler.finish();
   program.most_row_bytes = options.most_row_bytes;
+  program.least_shared_work = options.least_shared_work;
   return program;
 }
 

@@ -85,7 +85,7 @@ TEST_P(LongRows, EqualTheInterpreterAtEveryLength) {
 
 TEST_P(LongRows, AreTheSameBitsOnAnyNumberOfThreads) {
   const Graph graph = graph_of(GetParam());
-  const Executable streams = compile(graph, {.disk_cache = false, .most_row_bytes = 0});
+  const Executable streams = compile(graph, {.disk_cache = false, .most_row_bytes = 0, .least_shared_work = 0});
   std::mt19937_64 rng(6);
   const Array x = random_array(f32, {2, 5 * kTile + 3}, rng);
   const Array expected = streams.run({x}, {.threads = 1})[0];
@@ -123,7 +123,7 @@ Array special_rows() {
 
 TEST_P(LongRows, TakeInfinitiesAndNanAsTheInterpreterDoes) {
   const Graph graph = graph_of(GetParam());
-  const Executable streams = compile(graph, {.disk_cache = false, .most_row_bytes = 0});
+  const Executable streams = compile(graph, {.disk_cache = false, .most_row_bytes = 0, .least_shared_work = 0});
   const Array special = special_rows();
   const int64_t columns = special.dims()[1];
   for (int64_t row = 0; row < special.dims()[0]; ++row) {
@@ -190,7 +190,7 @@ TEST(LongRowsTypes, F64AndHalfTypesEqualTheInterpreter) {
   for (const Dtype dtype : {f64, f16, bf16}) {
     for (const Rows& rows : all_rows()) {
       const Graph graph = graph_of(rows, dtype);
-      const Executable streams = compile(graph, {.disk_cache = false, .most_row_bytes = 0});
+      const Executable streams = compile(graph, {.disk_cache = false, .most_row_bytes = 0, .least_shared_work = 0});
       const Array x = random_array(dtype, {2, kTile + 9}, rng, -1, 1);
       const double relative = dtype == f64 ? 1e-12 : dtype == f16 ? 4e-3 : 3e-2;
       EXPECT_TRUE(close(streams.run({x})[0], interpret(graph, {x})[0], relative, dtype == f64 ? 1e-15 : 1e-2))

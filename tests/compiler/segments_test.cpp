@@ -70,7 +70,7 @@ void expect_like_interpreter(const Graph& graph, const Executable& executable, c
 TEST(Segments, CompiledIsWhatIsInterpreted) {
   const Graph graph = rich();
   for (const bool native : {true, false}) {
-    const Executable executable = compile(graph, {.native = native});
+    const Executable executable = compile(graph, {.native = native, .least_shared_work = 0});
     uint64_t seed = 1;
     for (const auto& [row, col] : std::vector<std::pair<int64_t, int64_t>>{{0, 3}, {1, 1}, {5, 3}, {40, 17}, {3, 1}}) {
       for (const double share : {0.0, 0.3, 1.0}) {
