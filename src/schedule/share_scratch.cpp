@@ -1,9 +1,9 @@
 #include "schedule/share_scratch.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "kernel/loop_walk.h"
+#include "schedule/share_in_place.h"
 
 namespace tenon {
 namespace {
@@ -62,11 +62,13 @@ std::vector<Life> lives_of(const loops::Kernel& kernel) {
 /// By buffer: the one that it shares, or itself.
 std::vector<int> find_shared(const loops::Kernel& kernel) {
   std::vector<Life> lives = lives_of(kernel);
-  std::vector<int> shared(kernel.buffers.size());
-  std::iota(shared.begin(), shared.end(), 0);
+  std::vector<int> shared = find_in_place(kernel);
   std::vector<int> scratch;
   for (size_t i = 0; i < lives.size(); ++i) {
-    if (kernel.buffers[i].role == loops::Role::scratch && lives[i].first >= 0) {
+    if (const int place = shared[i]; place != static_cast<int>(i)) {
+      Life& life = lives[static_cast<size_t>(place)];
+      life.last = std::max(life.last, lives[i].last);
+    } else if (kernel.buffers[i].role == loops::Role::scratch && lives[i].first >= 0) {
       scratch.push_back(static_cast<int>(i));
     }
   }
@@ -86,6 +88,9 @@ std::vector<int> find_shared(const loops::Kernel& kernel) {
       shared[static_cast<size_t>(i)] = *free;
       lives[static_cast<size_t>(*free)].last = life.last;
     }
+  }
+  for (int& each : shared) {
+    each = shared[static_cast<size_t>(each)];  // what took a place goes where that went
   }
   return shared;
 }
