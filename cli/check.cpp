@@ -41,6 +41,7 @@ struct Difference {
   double relative = 0;     // that, by the largest |b|
   double mean = 0;         // of |a - b|
   int64_t mismatched = 0;  // elements where one is NaN or infinite and the other is not the same
+  int64_t both_nan = 0;    // elements that are NaN on both sides, which compares nothing
   double tolerance = 0;
   std::string misfit = {};  // type or sizes that do not agree
 
@@ -78,6 +79,7 @@ Difference compare(const std::string& output, const std::string& against, const 
       continue;
     }
     if (!std::isfinite(a) || !std::isfinite(b)) {
+      difference.both_nan += std::isnan(a) && std::isnan(b) ? 1 : 0;
       difference.mismatched += a == b || (std::isnan(a) && std::isnan(b)) ? 0 : 1;
       continue;
     }
@@ -103,10 +105,18 @@ void print_json(const std::string& model, const Bindings& bindings, const std::v
                   .set("relative_error", each.relative)
                   .set("mean_error", each.mean)
                   .set("mismatched", each.mismatched)
+                  .set("both_nan", each.both_nan)
                   .set("tolerance", each.tolerance)
                   .set("misfit", each.misfit));
   }
   Json::object().set("model", model).set("bindings", bindings.to_string()).set("ok", ok).set("outputs", list).print();
+}
+
+std::string remarks(const Difference& difference) {
+  std::string text;
+  if (difference.mismatched > 0) text += fmt::format(", {} infinite or NaN on one side", difference.mismatched);
+  if (difference.both_nan > 0) text += fmt::format(", {} NaN on both sides", difference.both_nan);
+  return text;
 }
 
 void print_text(const std::string& model, const Bindings& bindings, const std::vector<Difference>& differences) {
@@ -120,7 +130,7 @@ void print_text(const std::string& model, const Bindings& bindings, const std::v
     }
     fmt::print("  {:<20} {:<12} {:>11.2e} {:>11.2e} {:>11.2e} {:>11.0e}  {}{}\n", each.output, each.against,
                each.largest, each.relative, each.mean, each.tolerance, each.ok() ? green("ok") : red("differs"),
-               each.mismatched == 0 ? "" : fmt::format(", {} infinite or NaN on one side", each.mismatched));
+               remarks(each));
   }
 }
 

@@ -76,6 +76,12 @@ std::optional<Value> simpler(const Node& node, const std::vector<Value>& operand
   return view ? merged_view(*view, operands[0]) : std::nullopt;
 }
 
+/// Whether it computes what has no elements, whatever the names stand for.
+bool computes_nothing(const Node& node) {
+  const bool computes = node.as<Map>() || node.as<Reduce>() || node.as<Contract>() || node.as<Conv>();
+  return computes && node.constraints.empty() && node.shapes[0].element_count() == Extent(0);
+}
+
 }  // namespace
 
 Graph simplify(Graph graph) {
@@ -83,6 +89,9 @@ Graph simplify(Graph graph) {
   return rewrite(graph, [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
     if (operands.empty() || node.shapes.size() != 1) {
       return std::nullopt;
+    }
+    if (computes_nothing(node)) {
+      return std::vector{full(node.shapes[0], 0)};
     }
     std::optional<Value> result = simpler(node, operands, users.is_sole(node.inputs[0].node()));
     if (result) {

@@ -142,7 +142,9 @@ int ElementEmitter::element(const Kind&, const Value& value, const Point&, const
 template int ElementEmitter::element(const Input&, const Value&, const Point&, const Mask&);
 
 int ElementEmitter::element(const Constant& op, const Value& value, const Point& point, const Mask& mask) {
-  if (op.value.size() == 1) {
+  // A position that data decide is checked where it is loaded from.
+  const bool is_looked_up = std::ranges::any_of(point, [](const Position& each) { return !each.dynamic.empty(); });
+  if (op.value.size() == 1 && !is_looked_up) {
     const double number = op.value.at(0);
     const Dtype dtype = compute_dtype(value.dtype());
     // 64-bit integers beyond 2^53 are no doubles; a NaN may carry bits.

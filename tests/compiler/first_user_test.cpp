@@ -30,6 +30,27 @@ TEST(FirstUser, ErrorsNameThePositionThatWasGiven) {
             error_text([&] { interpret(graph, inputs); }));
 }
 
+TEST(FirstUser, ATableOfOneElementIsLookedUp) {
+  const Value index = input("index", shape(i64, "n"));
+  const Graph graph({index}, {{"y", take(constant(Array::full(f32, {1}, 2)), index)}});
+  const Executable executable = compile(graph, {.disk_cache = false});
+  EXPECT_TRUE(same(executable.run({Array::from<int64_t>({3}, {0, -1, 0})})[0], Array::full(f32, {3}, 2)));
+  const std::vector<Array> beyond{Array::from<int64_t>({2}, {0, 1})};
+  EXPECT_EQ(error_text([&] { executable.run(beyond); }), error_text([&] { interpret(graph, beyond); }));
+}
+
+TEST(FirstUser, ProductsWithoutElementsCompile) {
+  const Value x = input("x", shape(f32, "n", 0, 8));
+  const Value y = input("y", shape(f32, 8, 4));
+  const Value product = matmul(x, y);
+  for (const Value& z : {product, reduce_sum(product, {0}), reduce_sum(product, {1}), reduce_sum(exp(product))}) {
+    const Graph graph({x, y}, {{"z", z}});
+    const std::vector<Array> inputs{Array(f32, {3, 0, 8}), Array(f32, {8, 4})};
+    EXPECT_TRUE(same(compile(graph, {.disk_cache = false}).run(inputs)[0], interpret(graph, inputs)[0]));
+    EXPECT_TRUE(same(compile(graph, {.fuse = false, .disk_cache = false}).run(inputs)[0], interpret(graph, inputs)[0]));
+  }
+}
+
 TEST(FirstUser, ManyAxesCompile) {
   std::vector<Axis> axes;
   for (int i = 0; i < 14; ++i) {
