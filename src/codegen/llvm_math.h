@@ -1,5 +1,5 @@
-// The mathematics of f32, emitted in place: lanes in, lanes out, without gathers or calls, and with tables only where they
-// lie in registers.
+// The mathematics of f32, emitted in place: lanes in, lanes out, without gathers or calls, and with tables only where
+// they lie in registers.
 //
 // The error is at most this many units of the last place, with and without fma; tests/codegen/math_accuracy_test.cpp
 // holds a dense sample of all arguments to it, and on request every float:

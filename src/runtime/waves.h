@@ -9,8 +9,8 @@
 
 namespace tenon::runtime {
 
-/// Steps of less work together, in the units of work.h, do not run side by side: a second thread would cost more than it
-/// gives. The fork and the lines of cache that pass between cores take 1.5 to 2 us, and so much work 4 to 9 us
+/// Steps of less work together, in the units of work.h, do not run side by side: a second thread would cost more than
+/// it gives. The fork and the lines of cache that pass between cores take 1.5 to 2 us, and so much work 4 to 9 us
 /// (docs/decisions/0015-threads-for-small-work.md). CompileOptions::least_shared_work is the same for one launch.
 inline constexpr double kInlineWork = 300'000;
 /// The least work of a chunk, against the cost of claiming it.

@@ -5,8 +5,8 @@
 
 namespace tenon {
 
-/// Bytes that one iteration of the grid keeps in scratch, and those that it loads from inputs between reading an element
-/// and reading it again in another place: rows that are read again. The most of all phases.
+/// Bytes that one iteration of the grid keeps in scratch, and those that it loads from inputs between reading an
+/// element and reading it again in another place: rows that are read again. The most of all phases.
 Extent repeated_bytes(const loops::Kernel& kernel);
 
 /// Whether no more than one phase reads whole rows of its inputs.
