@@ -76,10 +76,19 @@ std::optional<Value> simpler(const Node& node, const std::vector<Value>& operand
   return view ? merged_view(*view, operands[0]) : std::nullopt;
 }
 
-/// Whether it computes what has no elements, whatever the names stand for.
+/// Whether a product sums over nothing, whatever the names stand for.
+bool sums_nothing(const Node& node) {
+  if (const auto* contract = node.as<Contract>()) {
+    return std::ranges::any_of(contract->lhs_contract,
+                               [&](int axis) { return node.inputs[0].extent(axis) == Extent(0); });
+  }
+  return node.as<Conv>() && node.inputs[0].extent(1) == Extent(0);  // channels
+}
+
+/// Whether it computes what has no elements, or no element but 0.
 bool computes_nothing(const Node& node) {
   const bool computes = node.as<Map>() || node.as<Reduce>() || node.as<Contract>() || node.as<Conv>();
-  return computes && node.constraints.empty() && node.shapes[0].element_count() == Extent(0);
+  return computes && node.constraints.empty() && (node.shapes[0].element_count() == Extent(0) || sums_nothing(node));
 }
 
 }  // namespace
