@@ -16,6 +16,7 @@ set(slow_tests
     "*/Products.ReadPanels/*_*" "*/Products.ReadPanels/*16"  # which no program has
     "*/RandomConvs.*"
     "*/ScalarEmit.*"
+    "*/StreamedProducts.EqualTheInterpreter/*_*"
     "*/SumsBesideRows.MatchBeyondATile/*"
     "*/SumsBesideRows.MatchEveryWayToTheLastDigits/*"
     "*/Targets.*"
