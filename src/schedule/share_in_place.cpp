@@ -26,7 +26,7 @@ struct Uses {
 
 class Finder {
  public:
-  explicit Finder(const loops::Kernel& kernel) : kernel_(kernel), all(kernel.buffers.size()) {}
+  explicit Finder(const loops::Kernel& kernel) : all(kernel.buffers.size()), kernel_(kernel) {}
 
   void visit(const loops::Block& block) {
     for (size_t i = 0; i < block.size(); ++i) {
@@ -36,7 +36,6 @@ class Finder {
     }
   }
 
-  const loops::Kernel& kernel_;
   std::vector<Uses> all;  // by buffer
   int phase = 0;
 
@@ -70,6 +69,7 @@ class Finder {
     }
   }
 
+  const loops::Kernel& kernel_;
   Path path_;
   std::vector<int> around_;
 };
