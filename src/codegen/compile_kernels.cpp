@@ -51,27 +51,15 @@ Jit::Request kernel_request(const loops::Kernel& kernel, const Target& target, c
           .effort = asks_for_positions(kernel) ? Effort::full : Effort::quick};
 }
 
-namespace {
-
-void prepare_products_of(const loops::Kernel& kernel) {
-  for (const loops::Phase& phase : kernel.phases) {
-    loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
-      if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
-        prepare_products(types_of(kernel, *product));
-      }
-    });
-  }
-}
-
-}  // namespace
-
 std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
                                             const EmitOptions& options, std::vector<double>* milliseconds) {
   std::vector<Jit::Request> requests;
   for (const loops::Kernel* kernel : kernels)
     requests.push_back(kernel_request(*kernel, jit.target(), options));
-  for (const loops::Kernel* kernel : kernels)
-    prepare_products_of(*kernel);
+  for (const loops::Kernel* kernel : kernels) {
+    loops::for_each_product(*kernel,
+                            [&](const loops::Product& product) { prepare_products(types_of(*kernel, product)); });
+  }
   std::vector<KernelFunction> functions;
   for (void* address : jit.compile(requests, milliseconds))
     functions.push_back(reinterpret_cast<KernelFunction>(address));

@@ -129,25 +129,31 @@ Lanes low_words(Lanes x) {
 
 namespace {
 
-/// f on pieces of 16 lanes, the last one filled up with anything.
-llvm::Value* in_pieces(Lanes x, const std::function<llvm::Value*(llvm::Value*)>& f) {
-  Build& b = x.builder();
+using Pieces = std::span<llvm::Value* const>;
+
+/// f on pieces of 16 lanes of each of `whole`, which have as many; the last pieces are filled up with anything.
+llvm::Value* in_pieces(Build& b, std::initializer_list<llvm::Value*> whole,
+                       const std::function<llvm::Value*(Pieces)>& f) {
   constexpr unsigned kWidth = 16;
-  const unsigned lanes = lane_count(x.type());
-  if (lanes == kWidth) return f(x.value);
-  const auto lanes_from = [](unsigned first, unsigned count, unsigned there_are) {
+  const unsigned lanes = lane_count((*whole.begin())->getType());
+  if (lanes == kWidth) return f({whole.begin(), whole.size()});
+  const auto lanes_from = [&](unsigned first, unsigned count) {
     std::vector<int> which;
     for (unsigned i = first; i < first + count; ++i) {
-      which.push_back(i < there_are ? static_cast<int>(i) : llvm::PoisonMaskElem);
+      which.push_back(i < lanes ? static_cast<int>(i) : llvm::PoisonMaskElem);
     }
     return which;
   };
-  std::vector<llvm::Value*> pieces;
+  std::vector<llvm::Value*> results;
   for (unsigned at = 0; at < lanes; at += kWidth) {
-    pieces.push_back(f(b.CreateShuffleVector(x.value, lanes_from(at, kWidth, lanes))));
+    std::vector<llvm::Value*> pieces;
+    for (llvm::Value* const each : whole) {
+      pieces.push_back(b.CreateShuffleVector(each, lanes_from(at, kWidth)));
+    }
+    results.push_back(f(pieces));
   }
-  llvm::Value* const all = llvm::concatenateVectors(b, pieces);
-  return lanes % kWidth == 0 ? all : b.CreateShuffleVector(all, lanes_from(0, lanes, lanes));
+  llvm::Value* const all = llvm::concatenateVectors(b, results);
+  return lanes % kWidth == 0 ? all : b.CreateShuffleVector(all, lanes_from(0, lanes));
 }
 
 llvm::Value* look_up_one(Lanes index, const FloatTable& table) {
@@ -172,8 +178,8 @@ Lanes look_up(Lanes index, const FloatTable& table) {
   const auto half = [&](size_t first) {
     return llvm::ConstantDataVector::get(b.getContext(), llvm::ArrayRef<float>(all.subspan(first, 16).data(), 16));
   };
-  return index.with(in_pieces(index, [&](llvm::Value* piece) {
-    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {half(0), piece, half(16)});
+  return index.with(in_pieces(b, {index.value}, [&](Pieces piece) {
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {half(0), piece[0], half(16)});
   }));
 }
 
@@ -184,22 +190,13 @@ bool has_times_power_of_two(Lanes x) {
 
 Lanes times_power_of_two(Lanes x, Lanes k) {
   Build& b = x.builder();
-  constexpr unsigned kWidth = 16;
-  const unsigned lanes = lane_count(x.type());
-  llvm::Type* const type = llvm::FixedVectorType::get(b.getFloatTy(), kWidth);
   llvm::Value* const all = b.getInt16(0xffff);
   llvm::Value* const as_set = b.getInt32(4);  // the rounding that is in force
-  std::vector<llvm::Value*> pieces;
-  for (unsigned at = 0; at < lanes; at += kWidth) {
-    std::vector<int> which(kWidth);
-    std::iota(which.begin(), which.end(), static_cast<int>(at));
-    const auto piece = [&](Lanes whole) {
-      return lanes == kWidth ? whole.value : b.CreateShuffleVector(whole.value, which);
-    };
-    pieces.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                       {piece(x), piece(k), llvm::Constant::getNullValue(type), all, as_set}));
-  }
-  return x.with(llvm::concatenateVectors(b, pieces));
+  return x.with(in_pieces(b, {x.value, k.value}, [&](Pieces piece) {
+    llvm::Value* const none = llvm::Constant::getNullValue(piece[0]->getType());
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                             {piece[0], piece[1], none, all, as_set});
+  }));
 }
 
 Lanes replace_rarely(Lanes mask, Lanes fast, const std::function<Lanes()>& slow) {

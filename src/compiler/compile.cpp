@@ -95,11 +95,7 @@ Program whole_program(const Graph& graph, const CompileOptions& options) {
 
 bool has_products(const loops::Kernel& kernel) {
   bool found = false;
-  for (const loops::Phase& phase : kernel.phases) {
-    loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
-      found = found || std::holds_alternative<loops::Product>(statement.what);
-    });
-  }
+  loops::for_each_product(kernel, [&](const loops::Product&) { found = true; });
   return found;
 }
 

@@ -19,6 +19,18 @@ void for_each_statement(const Block& block, const F& f) {
   }
 }
 
+/// f(product) for every product of a kernel.
+template <class F>
+void for_each_product(const Kernel& kernel, const F& f) {
+  for (const Phase& phase : kernel.phases) {
+    for_each_statement(phase.body, [&](const Statement& statement) {
+      if (const auto* product = std::get_if<Product>(&statement.what)) {
+        f(*product);
+      }
+    });
+  }
+}
+
 template <class F>
 void for_each_extent(const Affine& affine, const F& f) {
   f(affine.base);

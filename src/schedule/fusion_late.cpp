@@ -16,12 +16,9 @@ constexpr int64_t kReadAgain = 64;
 /// A product is written where its result is wanted, in tiles of their own sizes.
 bool writes_product(const loops::Kernel& kernel) {
   bool found = false;
-  for (const loops::Phase& phase : kernel.phases) {
-    loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
-      const auto* product = std::get_if<loops::Product>(&statement.what);
-      found |= product && kernel.buffers[static_cast<size_t>(product->tile.buffer)].role == loops::Role::output;
-    });
-  }
+  loops::for_each_product(kernel, [&](const loops::Product& product) {
+    found |= kernel.buffers[static_cast<size_t>(product.tile.buffer)].role == loops::Role::output;
+  });
   return found;
 }
 

@@ -18,8 +18,7 @@ namespace {
 /// scratch of a kernel is about a megabyte at most.
 constexpr int64_t kRows = 192;
 constexpr int64_t kRowsOfMany = 64;
-constexpr int64_t kRowsOfStored = 256;  // the other side is stored again for each of them
-constexpr int64_t kRowsOfStream = 192;
+constexpr int64_t kRowsOfStored = 256;                    // the other side is stored again for each of them
 constexpr int64_t kStreamElements = kRowsOfStream * 256;  // of the second tile
 constexpr int64_t kRowsOfOutput = 384;
 constexpr int64_t kColumnsOfOutput = 128;

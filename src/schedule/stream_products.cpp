@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kBlock = 256;  // elements of a row
 constexpr int64_t kBlockMultiple = 32;
 /// Of two tiles, and of a right operand that must be stored beside them, however many rows a block has.
-constexpr int64_t kTileRows = 320;
+constexpr int64_t kTileRows = 2 * kRowsOfStream;
 constexpr int64_t kBlockElements = 80'000;
 
 bool needs_axis(const Draft& draft, int value, int axis) { return contains(draft.values.axes(value), axis); }

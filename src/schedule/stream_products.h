@@ -16,6 +16,9 @@
 
 namespace tenon {
 
+/// Rows of a tile.
+inline constexpr int64_t kRowsOfStream = 192;
+
 class ProductStream {
  public:
   /// The form, with rows cut into blocks, where the products (the first one's columns are what the second sums over)

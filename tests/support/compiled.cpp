@@ -111,4 +111,17 @@ testing::AssertionResult matches_every_way(const Graph& graph, const CompiledChe
                    check);
 }
 
+testing::AssertionResult same_for_any_threads(const Executable& executable, const std::vector<Array>& inputs) {
+  const std::vector<Array> expected = executable.run(inputs, {.threads = 1});
+  for (const int threads : {2, 7}) {
+    const std::vector<Array> actual = executable.run(inputs, {.threads = threads});
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (const auto result = same(actual[i], expected[i]); !result) {
+        return testing::AssertionFailure() << "output " << i << " with " << threads << " threads: " << result.message();
+      }
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
 }  // namespace tenon

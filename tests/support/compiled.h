@@ -29,4 +29,7 @@ testing::AssertionResult compiled_matches(const Graph& graph, const CompiledChec
 /// `compile` is not looked at.
 testing::AssertionResult matches_every_way(const Graph& graph, const CompiledCheck& check = {});
 
+/// Runs with one, two and seven threads give the same bits.
+testing::AssertionResult same_for_any_threads(const Executable& executable, const std::vector<Array>& inputs);
+
 }  // namespace tenon
