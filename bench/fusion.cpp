@@ -1,6 +1,6 @@
 // Fused chains and rows out of cache, against what bounds them: a copy of as many bytes, or the same kernel over data
-// in the first cache, whichever takes longer. All in one run, interleaved; of each the fastest of many rounds, because
-// whatever else the machine does makes things slower and never faster.
+// in the first cache, whichever takes longer. All in one run, interleaved, on as many threads; of each the fastest of
+// many rounds, because whatever else the machine does makes things slower and never faster.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/pool.h"
@@ -23,12 +24,16 @@ using bench::seconds_of;
 using namespace tenon;  // NOLINT: the graphs read like the documentation
 
 constexpr int64_t kElements = int64_t{1} << 24;
-constexpr int kRounds = 15;
+// Rounds go on until nothing has become faster for a while.
+constexpr int kSettledRounds = 12;
+constexpr double kFaster = 0.995;
+constexpr int kMostRounds = 60;
 constexpr int64_t kLongRow = int64_t{1} << 22;
 // Two sizes that lie in any first cache with all that the kernels need: what a run costs beside its kernel is in both.
 constexpr int64_t kSmall = 1024;
 constexpr int64_t kLessSmall = 3072;
 constexpr int kSmallRepeats = 1000;
+constexpr int kSmallShots = 2;  // in a round
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Numbers in [-2, 2), the same in every run.
@@ -103,17 +108,20 @@ class Copy {
  public:
   explicit Copy(const Array& from) : from_(from), to_(from_a_run(from)) {}
 
-  void run(size_t bytes, int threads) {
+  /// Into `first` where that is as much memory; the rest, or all, into memory of its own.
+  void run(size_t bytes, int threads, Array& first) {
+    bool fits = first.byte_count() == to_.byte_count();
     for (size_t left = bytes / 2; left > 0;) {
-      const size_t now = std::min(left, to_.byte_count());
-      once(static_cast<int64_t>(now), threads);
+      Array& to = std::exchange(fits, false) ? first : to_;
+      const size_t now = std::min(left, to.byte_count());
+      once(to, static_cast<int64_t>(now), threads);
       left -= now;
     }
   }
 
  private:
-  void once(int64_t count, int threads) {
-    std::byte* const to = to_.mutable_data();
+  void once(Array& array, int64_t count, int threads) {
+    std::byte* const to = array.mutable_data();
     Pool::shared().parallel_for(
         threads, 1,
         [&](int64_t first, int64_t last, int) {
@@ -142,6 +150,52 @@ struct Other {
   std::optional<double> gain = {};
 };
 
+/// The fastest of many rounds.
+class Fastest {
+ public:
+  void take(double seconds, int round) {
+    if (seconds < kFaster * settled_) {
+      settled_ = seconds;
+      since_ = round;
+    }
+    seconds_ = std::min(seconds_, seconds);
+  }
+
+  double seconds() const { return seconds_; }
+  /// The round that was last faster by more than chance.
+  int since() const { return since_; }
+
+ private:
+  double seconds_ = kNever;
+  double settled_ = kNever;
+  int since_ = 0;
+};
+
+/// Runs over data in the first cache, for one thread: it has nothing in common with another's, so that as many as there
+/// are threads, all at the same time, are as fast as so many threads can be.
+struct InCache {
+  InCache(const Case& c, int64_t columns)
+      : executable(compile(c.graph)),
+        few(c.inputs(matrix_of(kSmall, columns))),
+        more(c.inputs(matrix_of(kLessSmall, columns))) {}
+
+  void run(const std::vector<Array> InCache::* inputs) const {
+    for (int i = 0; i < kSmallRepeats; ++i) {
+      (void)executable.run(this->*inputs, {.threads = 1});
+    }
+  }
+
+  Executable executable;
+  std::vector<Array> few;
+  std::vector<Array> more;
+
+ private:
+  /// As many rows of so many columns as `elements` make, or one shorter row.
+  static Array matrix_of(int64_t elements, int64_t columns) {
+    return columns < elements ? numbers({elements / columns, columns}) : numbers({1, elements});
+  }
+};
+
 class Benchmark {
  public:
   explicit Benchmark(bench::Report& report) : report_(report), x_(from_a_run(numbers({kElements}))), copy_(x_) {}
@@ -160,55 +214,61 @@ class Benchmark {
                const Other& other = {}) {
     if (!report_.wants(name)) return;
     const std::vector<Array> large = c.inputs(x_.reshaped({kElements / columns, columns}));
-    const std::vector<Array> small = c.inputs(small_matrix(kSmall, columns));
-    const std::vector<Array> less_small = c.inputs(small_matrix(kLessSmall, columns));
+    const InCache in_cache_of[2] = {{c, columns}, {c, columns}};
     const size_t read = byte_count(large);
     const size_t written = byte_count(executable.run(large));
     // A long row that is written must be read again by then.
     const size_t bytes = read + written + (columns == kLongRow && written > read / 2 ? read : 0);
     for (const int threads : {1, 2}) {
-      const auto run = [&](const Executable& which, const std::vector<Array>& inputs, int times, int among) {
-        return seconds_of(among, 1, [&] {
-          for (int i = 0; i < times; ++i) {
-            (void)which.run(inputs, {.threads = among});
-          }
+      std::vector<Array> results;
+      const auto run = [&](const Executable& which) {
+        results.clear();  // the memory is used again
+        return seconds_of(threads, 1, [&] { results = which.run(large, {.threads = threads}); });
+      };
+      const auto run_small = [&](const std::vector<Array> InCache::* inputs) {
+        return seconds_of(threads, 1, [&] {
+          Pool::shared().parallel_for(
+              threads, 1, [&](int64_t first, int64_t, int) { in_cache_of[first].run(inputs); }, threads);
         });
       };
-      double time = kNever;
-      double copy = kNever;
-      double few = kNever;
-      double more = kNever;
-      double otherwise = kNever;
-      for (int round = -1; round < kRounds; ++round) {
-        const auto take = [&](double& least, double seconds) {
-          if (round >= 0) {  // before that memory is new
-            least = std::min(least, seconds);
-          }
-        };
-        take(time, run(executable, large, 1, threads));
-        take(copy, seconds_of(threads, 1, [&] { copy_.run(bytes, threads); }));
-        take(few, run(executable, small, kSmallRepeats, 1));
-        take(more, run(executable, less_small, kSmallRepeats, 1));
+      Fastest time;
+      Fastest copy;
+      Fastest few;
+      Fastest more;
+      Fastest otherwise;
+      int round = -1;  // in which memory is new
+      const auto since = [&] { return std::max({time.since(), copy.since(), few.since(), more.since()}); };
+      for (; round < kMostRounds && round - since() < kSettledRounds; ++round) {
+        if (round == 0) {
+          time = copy = few = more = otherwise = Fastest();
+        }
+        // Before each of both the same has run: caches hold the same.
+        run(executable);
+        time.take(run(executable), round);
+        copy.take(seconds_of(threads, 1, [&] { copy_.run(bytes, threads, results[0]); }), round);
+        for (int shot = 0; shot < kSmallShots; ++shot) {
+          few.take(run_small(&InCache::few), round);
+          more.take(run_small(&InCache::more), round);
+        }
         if (other.executable != nullptr) {
-          take(otherwise, run(*other.executable, large, 1, threads));
+          otherwise.take(run(*other.executable), round);
         }
       }
-      const double in_cache = (more - few) / kSmallRepeats / (kLessSmall - kSmall) * kElements / threads;
-      report_.add(fmt::format("{}.{}", name, threads), time / std::max(copy, in_cache), "x", 1.15, bench::Better::lower,
-                  fmt::format("{:.2f} ms; copy {:.2f} ms, in cache {:.2f} ms", 1e3 * time, 1e3 * copy, 1e3 * in_cache));
+      const double in_cache =
+          (more.seconds() - few.seconds()) / kSmallRepeats / (kLessSmall - kSmall) * kElements / threads;
+      report_.add(fmt::format("{}.{}", name, threads), time.seconds() / std::max(copy.seconds(), in_cache), "x", 1.15,
+                  bench::Better::lower,
+                  fmt::format("{:.2f} ms; copy {:.2f} ms, in cache {:.2f} ms; {} rounds", 1e3 * time.seconds(),
+                              1e3 * copy.seconds(), 1e3 * in_cache, round));
       if (other.executable != nullptr) {
-        report_.add(fmt::format("{}.{}.{}", name, other.name, threads), otherwise / time, "x", other.gain,
-                    bench::Better::higher, fmt::format("{} kernels otherwise", other.executable->kernel_count()));
+        report_.add(fmt::format("{}.{}.{}", name, other.name, threads), otherwise.seconds() / time.seconds(), "x",
+                    other.gain, bench::Better::higher,
+                    fmt::format("{} kernels otherwise", other.executable->kernel_count()));
       }
     }
   }
 
  private:
-  /// As many rows of so many columns as `elements` make, or one shorter row.
-  static Array small_matrix(int64_t elements, int64_t columns) {
-    return columns < elements ? numbers({elements / columns, columns}) : numbers({1, elements});
-  }
-
   bench::Report& report_;
   Array x_;
   Copy copy_;

@@ -14,6 +14,31 @@ namespace tenon::codegen {
 
 namespace {
 
+/// The address of an affine position. The innermost axis comes last and alone, so that all accesses of a loop share it
+/// as an index register.
+llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
+  llvm::Type* const element = memory_type(e.context(), e.buffer(buffer).dtype, 0);
+  llvm::Value* pointer = buffer_pointer(e, buffer);
+  loops::Affine outer = at;
+  loops::Affine inner;
+  if (at.base.is_constant()) std::swap(inner.base, outer.base);
+  const auto deepest = std::ranges::max_element(
+      outer.terms, {}, [&](const loops::Term& term) { return e.depths[static_cast<size_t>(term.axis)]; });
+  if (deepest != outer.terms.end()) {
+    inner.terms.push_back(*deepest);
+    outer.terms.erase(deepest);
+  }
+  if (!outer.terms.empty() || outer.base != Extent(0)) {
+    pointer = e.in_head_of(outer.terms, [&] { return e.b.CreateGEP(element, pointer, first_lane(e, outer)); });
+  }
+  const Extent constant = std::exchange(inner.base, Extent(0));
+  if (!inner.terms.empty()) pointer = e.b.CreateGEP(element, pointer, first_lane(e, inner));
+  if (constant != Extent(0)) pointer = e.b.CreateGEP(element, pointer, extent(e, constant));
+  return pointer;
+}
+
+}  // namespace
+
 llvm::Value* buffer_pointer(Emission& e, int index) {
   llvm::Value*& pointer = e.buffers[static_cast<size_t>(index)];
   if (pointer != nullptr) return pointer;
@@ -39,31 +64,6 @@ llvm::Value* buffer_pointer(Emission& e, int index) {
   });
   return pointer;
 }
-
-/// The address of an affine position. The innermost axis comes last and alone, so that all accesses of a loop share it
-/// as an index register.
-llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
-  llvm::Type* const element = memory_type(e.context(), e.buffer(buffer).dtype, 0);
-  llvm::Value* pointer = buffer_pointer(e, buffer);
-  loops::Affine outer = at;
-  loops::Affine inner;
-  if (at.base.is_constant()) std::swap(inner.base, outer.base);
-  const auto deepest = std::ranges::max_element(
-      outer.terms, {}, [&](const loops::Term& term) { return e.depths[static_cast<size_t>(term.axis)]; });
-  if (deepest != outer.terms.end()) {
-    inner.terms.push_back(*deepest);
-    outer.terms.erase(deepest);
-  }
-  if (!outer.terms.empty() || outer.base != Extent(0)) {
-    pointer = e.in_head_of(outer.terms, [&] { return e.b.CreateGEP(element, pointer, first_lane(e, outer)); });
-  }
-  const Extent constant = std::exchange(inner.base, Extent(0));
-  if (!inner.terms.empty()) pointer = e.b.CreateGEP(element, pointer, first_lane(e, inner));
-  if (constant != Extent(0)) pointer = e.b.CreateGEP(element, pointer, extent(e, constant));
-  return pointer;
-}
-
-}  // namespace
 
 Address address_of(Emission& e, int buffer, const loops::Affine& at) {
   return {.first = element_pointer(e, buffer, at),

@@ -57,7 +57,9 @@ int visit_object(dl_phdr_info* info, size_t /*size*/, void* data) {
 
 }  // namespace
 
-std::string to_string(const EmitOptions& options) { return options.inputs_stay ? "inputs stay" : "inputs may change"; }
+std::string to_string(const EmitOptions& options) {
+  return fmt::format("inputs {}, streams from {}", options.inputs_stay ? "stay" : "may change", options.streamed_bytes);
+}
 
 std::string emitter_version() {
   static const std::string version = [] {

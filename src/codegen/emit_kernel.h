@@ -1,6 +1,7 @@
 // What the emitter of kernels can be told, and which emitter it is.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tenon::codegen {
@@ -9,6 +10,9 @@ struct EmitOptions {
   /// The caller never passes memory as an input that the kernel also writes. Loads of inputs then move freely past
   /// stores.
   bool inputs_stay = true;
+  /// Outputs of at least so many bytes are stored past the caches, where a loop has a form for that: they would be in
+  /// none by the time that somebody reads them. Half as much is no faster that way, and an eighth is slower.
+  int64_t streamed_bytes = int64_t{32} << 20;
 
   friend bool operator==(const EmitOptions&, const EmitOptions&) = default;
 };

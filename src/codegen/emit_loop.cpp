@@ -85,10 +85,15 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   e.b.CreateBr(begin);
   e.b.SetInsertPoint(begin);
   llvm::Value* done = e.b.getInt64(0);
-  const auto run = [&](llvm::Value* end, unsigned lanes, bool masked) {
+  const auto run = [&](llvm::Value* end, unsigned lanes, bool masked, bool past_caches = false) {
     counted_loop(e, done, end, lanes, [&](llvm::Value* first) {
       bind(e, loop.axis, first);
-      e.vector = {.lanes = lanes, .axis = loop.axis, .mask = nullptr, .unit_strides = unit_strides, .before = before};
+      e.vector = {.lanes = lanes,
+                  .axis = loop.axis,
+                  .mask = nullptr,
+                  .unit_strides = unit_strides,
+                  .past_caches = past_caches,
+                  .before = before};
       if (masked) e.vector.mask = lanes_below(e, e.b.CreateNSWSub(count, first));
       if (const auto ahead = e.prefetches.find(&loop); ahead != e.prefetches.end() && !masked) {
         for (const Prefetch& each : ahead->second)
@@ -97,13 +102,27 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
       emit_block(e, loop.body);
       e.vector = {};
     });
-    done = end;
   };
   const auto multiple_of = [&](unsigned lanes) { return e.b.CreateAnd(count, ~(uint64_t{lanes} - 1)); };
-  if (plan.lanes * plan.unroll > 1) run(multiple_of(plan.lanes * plan.unroll), plan.lanes * plan.unroll, false);
+  const unsigned step = plan.lanes * plan.unroll;
+  if (step > 1) {
+    llvm::Value* end = multiple_of(step);
+    llvm::Value* const past = unit_strides || plan.run_time_strides.empty() ? stores_past_caches(e, loop) : nullptr;
+    if (past != nullptr) {
+      llvm::Value* const past_end = e.b.CreateSelect(past, end, done);
+      run(past_end, step, false, true);
+      done = past_end;
+    }
+    run(end, step, false);
+    done = end;
+  }
   if (done == count) return;
   if (plan.masked_tail) return run(count, plan.lanes, true);
-  if (plan.unroll > 1 && plan.lanes > 1) run(multiple_of(plan.lanes), plan.lanes, false);
+  if (plan.unroll > 1 && plan.lanes > 1) {
+    llvm::Value* const end = multiple_of(plan.lanes);
+    run(end, plan.lanes, false);
+    done = end;
+  }
   counted_loop(e, done, count, 1, [&](llvm::Value* index) {
     bind(e, loop.axis, index);
     emit_block(e, loop.body);

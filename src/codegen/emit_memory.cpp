@@ -87,6 +87,14 @@ class LaneAccess {
   }
 
   void store_contiguous(llvm::Value* first, llvm::Value* value, llvm::Value* mask) {
+    if (e_.vector.past_caches && e_.buffer(buffer_).role == loops::Role::output) {
+      const llvm::Align whole(std::min(uint64_t{64}, e_.vector.lanes * byte_size(e_.buffer(buffer_).dtype)));
+      llvm::StoreInst* const past = e_.b.CreateAlignedStore(value, first, whole);
+      llvm::Metadata* const one = llvm::ConstantAsMetadata::get(e_.b.getInt32(1));
+      past->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(e_.context(), {one}));
+      annotate(e_, past, buffer_);
+      return;
+    }
     annotate(e_,
              mask == nullptr ? static_cast<llvm::Instruction*>(e_.b.CreateAlignedStore(value, first, align_))
                              : e_.b.CreateMaskedStore(value, first, align_, mask),

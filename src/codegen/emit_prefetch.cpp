@@ -17,9 +17,15 @@ constexpr uint64_t kNearestApart = 4096;
 }  // namespace
 
 void prefetch(Emission& e, const Prefetch& what) {
+  if (what.writes && e.vector.past_caches) return;
   const uint64_t size = byte_size(e.buffer(what.buffer).dtype);
   llvm::Value* const ahead = e.in_block(e.entry, [&] {
-    llvm::Value* const bytes = e.b.CreateNSWMul(extent(e, what.ahead), e.b.getInt64(size));
+    llvm::Value* next = extent(e, what.ahead);
+    if (what.single) {
+      llvm::Value* const more = e.b.CreateICmpSGT(extent(e, what.single->iterations), e.b.getInt64(1));
+      next = e.b.CreateSelect(more, next, extent(e, what.single->ahead));
+    }
+    llvm::Value* const bytes = e.b.CreateNSWMul(next, e.b.getInt64(size));
     if (what.apart) {
       llvm::Value* const one = e.b.getInt64(1);
       llvm::Value* const length = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent(e, *what.apart), one);
@@ -43,6 +49,9 @@ void prefetch(Emission& e, const Prefetch& what) {
                                      ? e.b.CreateNSWMul(at, e.b.getInt64(slower / parts))
                                      : e.b.CreateUDiv(e.b.CreateNSWMul(at, e.b.getInt64(slower)), e.b.getInt64(parts));
     first = e.b.CreateGEP(e.b.getInt8Ty(), first, e.b.CreateNSWSub(start, too_far));
+  }
+  if (llvm::Value* const past = what.writes ? is_stored_past_caches(e, what.buffer) : nullptr; past != nullptr) {
+    first = e.b.CreateSelect(past, e.args, first);  // what is stored past the caches must not be in them
   }
   for (uint64_t at = 0; at * parts < e.vector.lanes * size; at += kLine) {
     llvm::Value* const line = e.b.CreateConstGEP1_64(e.b.getInt8Ty(), first, at);

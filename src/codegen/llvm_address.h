@@ -15,6 +15,9 @@ struct Address {
   llvm::Value* offset = nullptr;  // a vector of i64, in which the stride is included; null: none
 };
 
+/// Where a buffer begins, found out once a phase.
+llvm::Value* buffer_pointer(Emission& e, int buffer);
+
 /// The address of an affine position: of the first lane, and the stride of the others.
 Address address_of(Emission& e, int buffer, const loops::Affine& at);
 

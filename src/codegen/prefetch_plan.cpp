@@ -16,11 +16,27 @@ constexpr size_t kStreams = 4;
 constexpr int kParts = 4;
 constexpr int kStepCost = 3;
 
-/// What the loop reads and writes side by side and anew in every iteration of the loop `around` it.
-void add_streams(const Kernel& kernel, const loops::Loop& loop, int around, bool alone,
+/// The loops around vectorised ones.
+struct Around {
+  int grid = -1;  // the innermost of the grid
+  int loop = -1;  // that, or the innermost loop inside of it
+};
+
+/// Where the loop runs over a tile: the tile behind it, if that is next as soon as there is just one row.
+std::optional<Prefetch::SingleRow> single_row(const Kernel& kernel, const loops::Loop& loop, const Around& around,
+                                              const Affine& at) {
+  const loops::Axis& axis = kernel.axes[static_cast<size_t>(loop.axis)];
+  if (around.loop == around.grid || axis.tile_of != around.grid || scale_of(at, around.grid) != axis.extent) {
+    return std::nullopt;
+  }
+  return Prefetch::SingleRow{.iterations = kernel.axes[static_cast<size_t>(around.loop)].extent, .ahead = axis.extent};
+}
+
+/// What the loop reads and writes side by side and anew in every iteration of the loop around it.
+void add_streams(const Kernel& kernel, const loops::Loop& loop, const Around& around, bool alone,
                  std::vector<Prefetch>& streams) {
   const auto add = [&](int buffer, const Affine& at, bool writes) {
-    const Extent next = around < 0 ? Extent(0) : scale_of(at, around);
+    const Extent next = around.loop < 0 ? Extent(0) : scale_of(at, around.loop);
     if (scale_of(at, loop.axis) != Extent(1) || next == Extent(0)) return;
     const Extent& length = kernel.axes[static_cast<size_t>(loop.axis)].extent;
     const bool apart = next != length;
@@ -28,6 +44,7 @@ void add_streams(const Kernel& kernel, const loops::Loop& loop, int around, bool
                             .at = at,
                             .ahead = alone && !apart ? Extent(0) : next,
                             .apart = apart ? std::optional(length) : std::nullopt,
+                            .single = apart ? single_row(kernel, loop, around, at) : std::nullopt,
                             .writes = writes};
     if (std::ranges::find(streams, prefetch) == streams.end()) streams.push_back(prefetch);
   };
@@ -48,7 +65,7 @@ class Planner {
  public:
   explicit Planner(const Kernel& kernel) : kernel_(kernel) {}
 
-  void visit(const Block& block, int around) {
+  void visit(const Block& block, const Around& around) {
     std::vector<const loops::Loop*> rows;
     for (const Statement& statement : block) {
       const auto* inner = std::get_if<loops::Loop>(&statement.what);
@@ -56,7 +73,7 @@ class Planner {
       if (kernel_.axes[static_cast<size_t>(inner->axis)].vectorized) {
         rows.push_back(inner);
       } else {
-        visit(inner->body, inner->axis);
+        visit(inner->body, {.grid = around.grid, .loop = inner->axis});
       }
     }
     if (!rows.empty()) plan_rows(rows, around);
@@ -65,7 +82,7 @@ class Planner {
   PrefetchPlan plan;
 
  private:
-  void plan_rows(const std::vector<const loops::Loop*>& rows, int around) {
+  void plan_rows(const std::vector<const loops::Loop*>& rows, const Around& around) {
     const bool alone = rows.size() == 1;
     const loops::Loop* const dearest =
         *std::ranges::max_element(rows, {}, [&](const loops::Loop* each) { return block_cost(kernel_, each->body); });
@@ -84,8 +101,9 @@ class Planner {
     }
   }
 
-  /// Every stream in parts, and the parts in order to the loops, so that each has done its share of them when it has
-  /// done its share of the work.
+  /// Every stream in parts, and the parts in order to the loops, so that each has fetched its share when it has done
+  /// its share of the work. What is read comes rather late than early: the first loop finds the row in a cache and
+  /// waits if there is more to fetch than it has to do.
   void share_out(const std::vector<Prefetch>& streams, const std::vector<const loops::Loop*>& hosts) {
     // What a step of a loop takes beside its statements counts too: cheap loops are not free.
     const auto cost = [&](const loops::Loop* each) { return block_cost(kernel_, each->body) + kStepCost; };
@@ -93,16 +111,16 @@ class Planner {
     for (const loops::Loop* each : hosts) {
       all += cost(each);
     }
-    const int parts = static_cast<int>(streams.size()) * kParts;
-    int done = 0;
-    int shared = 0;
-    for (const loops::Loop* each : hosts) {
-      done += cost(each);
-      for (const int until = (done * parts + all / 2) / all; shared < until; ++shared) {
-        Prefetch prefetch = streams[static_cast<size_t>(shared / kParts)];
-        prefetch.part = shared % kParts;
-        prefetch.parts = kParts;
-        plan[each].push_back(std::move(prefetch));
+    for (Prefetch prefetch : streams) {
+      prefetch.parts = kParts;
+      prefetch.part = 0;
+      int done = 0;
+      for (const loops::Loop* each : hosts) {
+        done += cost(each);
+        for (const int until = (done * kParts + (prefetch.writes ? all / 2 : 0)) / all; prefetch.part < until;
+             ++prefetch.part) {
+          plan[each].push_back(prefetch);
+        }
       }
     }
   }
@@ -115,7 +133,8 @@ class Planner {
 PrefetchPlan plan_prefetches(const Kernel& kernel) {
   Planner planner(kernel);
   for (const Phase& phase : kernel.phases) {
-    planner.visit(phase.body, phase.grid.empty() ? -1 : phase.grid.back());
+    const int innermost = phase.grid.empty() ? -1 : phase.grid.back();
+    planner.visit(phase.body, {.grid = innermost, .loop = innermost});
   }
   return std::move(planner.plan);
 }

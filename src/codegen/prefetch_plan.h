@@ -18,6 +18,14 @@ struct Prefetch {
   /// Rows that lie apart have so many elements, and what is between them is not needed: `ahead` is from row to row, and
   /// the code fetches as many rows ahead as make up the least distance.
   std::optional<Extent> apart = {};
+  /// Where the loop around that takes the lanes from row to row has a single iteration, what comes next lies elsewhere.
+  struct SingleRow {
+    Extent iterations;  // of the loop around
+    Extent ahead;       // where they are 1
+
+    friend bool operator==(const SingleRow&, const SingleRow&) = default;
+  };
+  std::optional<SingleRow> single = {};
   bool writes = false;
   /// Of the row that the loop runs over, the one of so many equal parts: a loop's whole run fetches that much.
   int part = 0;
@@ -33,7 +41,7 @@ using PrefetchPlan = std::unordered_map<const loops::Loop*, std::vector<Prefetch
 /// so they fetch what the next row needs, each in proportion to the time it takes, lest one of them waits for memory
 /// while it has nothing to do in the others. A loop on its own fetches a little ahead: processors do that too, but they
 /// stop at the end of a page. Over a tile of a matrix it fetches a row or more ahead: the processor would go on along
-/// the row, to what is not needed.
+/// the row, to what is not needed. But where a tile is of a single row, the next tile goes on along it.
 ///   before: loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max) }
 ///   after:  loop j { max= x[i, j], prefetch x[i + 1, j / 4] }
 ///           loop j { sum= exp(x[i, j] - max), prefetch x[i + 1, n / 4 + j / 4], ... }

@@ -78,6 +78,44 @@ TEST(PrefetchPlan, ATileFetchesWholeRowsAhead) {
   EXPECT_GT(found, 0);
 }
 
+TEST(PrefetchPlan, ATileOfASingleRowGoesOnAlongIt) {
+  // A grid over tiles of 4096 columns, in each a loop over rows, in which lanes run.
+  const Extent rows = Extent::name("rows");
+  const Extent cols = Extent::name("cols");
+  const Extent tile = 4096;
+  loops::Kernel kernel;
+  kernel.axes = {{.extent = ceildiv(cols, tile), .name = "tiles"},
+                 {.extent = rows, .name = "i"},
+                 {.extent = tile, .name = "j", .tile_of = 0, .total = cols, .vectorized = true}};
+  kernel.buffers = {{.dtype = Dtype::f32, .role = loops::Role::input, .elements = rows * cols},
+                    {.dtype = Dtype::f32, .role = loops::Role::output, .elements = rows * cols}};
+  const loops::Affine at = {.base = 0, .terms = {{0, tile}, {1, cols}, {2, 1}}};
+  kernel.values = {{.what = loops::Load{.buffer = 0, .at = at, .inside = {}, .lookups = {}}}};
+  loops::Loop lanes{.axis = 2, .begins = {}, .body = {}};
+  lanes.body.push_back({loops::Define{0}});
+  lanes.body.push_back({loops::Store{.buffer = 1, .at = at, .inside = {}, .value = 0}});
+  loops::Loop each_row{.axis = 1, .begins = {}, .body = {}};
+  each_row.body.push_back({std::move(lanes)});
+  kernel.phases = {{.grid = {0}, .body = {}}};
+  kernel.phases[0].body.push_back({std::move(each_row)});
+
+  int found = 0;
+  for (const auto& [loop, fetched] : plan_prefetches(kernel)) {
+    for (const Prefetch& each : fetched) {
+      EXPECT_EQ(each.ahead, cols) << "from row to row";
+      EXPECT_EQ(each.single, (Prefetch::SingleRow{.iterations = rows, .ahead = tile}));
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 2) << "what is read and what is written";
+
+  const loops::Kernel whole_rows = softmax_case().kernel;
+  for (const auto& [loop, fetched] : plan_prefetches(whole_rows)) {
+    for (const Prefetch& each : fetched)
+      EXPECT_FALSE(each.single);
+  }
+}
+
 TEST(PrefetchPlan, NothingInsideALoopInsideAVectorisedOne) {
   for (const auto& [loop, fetched] : plan_prefetches(column_sums_case().kernel)) {
     for (const Prefetch& each : fetched)

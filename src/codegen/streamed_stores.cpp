@@ -1,0 +1,77 @@
+#include "codegen/streamed_stores.h"
+
+#include <algorithm>
+
+#include "codegen/vector_plan.h"
+#include "kernel/loop_walk.h"
+
+namespace tenon::codegen {
+
+using namespace loops;
+
+namespace {
+
+/// Of a body for one vector: about what memory takes to deliver and to fetch one.
+constexpr int kMostCost = 24;
+/// Of the instructions that write past caches the narrowest.
+constexpr size_t kLeastBytes = 16;
+
+bool is_x86(const Target& target) { return target.triple.starts_with("x86_64"); }
+
+/// How often each buffer is loaded from or stored to.
+std::vector<int> count_accesses(const Kernel& kernel) {
+  std::vector<int> accesses(kernel.buffers.size());
+  for (const Value& value : kernel.values) {
+    if (const auto* load = std::get_if<Load>(&value.what)) ++accesses[static_cast<size_t>(load->buffer)];
+  }
+  for (const Phase& phase : kernel.phases) {
+    for_each_statement(phase.body, [&](const Statement& statement) {
+      if (const auto* store = std::get_if<Store>(&statement.what)) ++accesses[static_cast<size_t>(store->buffer)];
+    });
+  }
+  return accesses;
+}
+
+/// The stores of a loop to outputs; none where one of them, or what else there is in the loop, does not allow it.
+std::vector<const Store*> streamed_in(const Kernel& kernel, const loops::Loop& loop, const std::vector<int>& accesses,
+                                      const Target& target) {
+  std::vector<const Store*> stores;
+  for (const Statement& statement : loop.body) {
+    const auto* const store = std::get_if<Store>(&statement.what);
+    if (store == nullptr) {
+      if (!std::holds_alternative<Define>(statement.what)) return {};
+      continue;
+    }
+    const Buffer& buffer = kernel.buffers[static_cast<size_t>(store->buffer)];
+    if (buffer.role != Role::output) continue;
+    if (scale_of(store->at, loop.axis) != Extent(1) || !store->inside.empty()) return {};
+    if (accesses[static_cast<size_t>(store->buffer)] != 1) return {};
+    if (plan_vector_loop(kernel, loop, target).lanes * byte_size(buffer.dtype) < kLeastBytes) return {};
+    stores.push_back(store);
+  }
+  return stores;
+}
+
+}  // namespace
+
+std::vector<StreamedStores> plan_streamed_stores(const Kernel& kernel, const Target& target) {
+  std::vector<StreamedStores> plan;
+  bool has_products = false;
+  for_each_product(kernel, [&](const Product&) { has_products = true; });
+  if (!is_x86(target) || has_products) return plan;
+  const std::vector<int> accesses = count_accesses(kernel);
+  for (const Phase& phase : kernel.phases) {
+    for_each_statement(phase.body, [&](const Statement& statement) {
+      const auto* const loop = std::get_if<loops::Loop>(&statement.what);
+      if (loop == nullptr || !kernel.axes[static_cast<size_t>(loop->axis)].vectorized ||
+          block_cost(kernel, loop->body) > kMostCost) {
+        return;
+      }
+      std::vector<const Store*> stores = streamed_in(kernel, *loop, accesses, target);
+      if (!stores.empty()) plan.push_back({.loop = loop, .stores = std::move(stores)});
+    });
+  }
+  return plan;
+}
+
+}  // namespace tenon::codegen

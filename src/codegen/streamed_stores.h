@@ -1,0 +1,24 @@
+// Which loops may store past the caches.
+#pragma once
+
+#include <vector>
+
+#include "codegen/target.h"
+#include "kernel/loop.h"
+
+namespace tenon::codegen {
+
+/// A loop that has a form for this, and its stores to outputs. A store reads the line that it writes to, and pushes
+/// another out of the caches for it: with more bytes than caches hold both is in vain, and instructions that write
+/// whole lines to memory save a third of the traffic. How many bytes there are, and whether rows begin with lines, is
+/// known when the kernel runs, so such loops have two forms. They do little but store, because else memory does not
+/// bound them and the second form is long; they reduce nothing, so that their forms may differ in steps and not in
+/// results; and nobody in the kernel reads what they store.
+struct StreamedStores {
+  const loops::Loop* loop = nullptr;
+  std::vector<const loops::Store*> stores;
+};
+
+std::vector<StreamedStores> plan_streamed_stores(const loops::Kernel& kernel, const Target& target);
+
+}  // namespace tenon::codegen
