@@ -21,8 +21,12 @@ JitOptions kernel_jit_options() {
 namespace {
 
 /// Whether lanes ask where they are: by bounds of loads and stores, or by positions as values. LLVM makes a fourth more
-/// of such kernels (depthwise convolutions) by all that it knows about integers and masks; of all others nothing.
+/// of such kernels (depthwise convolutions) by all that it knows about integers and masks; of all others nothing. Nor
+/// of those whose time goes into products, though their operands are copied in such loops.
 bool asks_for_positions(const loops::Kernel& kernel) {
+  bool has_products = false;
+  loops::for_each_product(kernel, [&](const loops::Product&) { has_products = true; });
+  if (has_products) return false;
   bool asks = false;
   const auto is_vectorized = [&](const loops::Term& term) {
     return kernel.axes[static_cast<size_t>(term.axis)].vectorized;

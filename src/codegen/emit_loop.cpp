@@ -13,6 +13,8 @@ namespace {
 /// Loops of at most this many iterations are written out when that stays small: their positions become immediates.
 constexpr int64_t kWriteOut = 4;
 constexpr int kWriteOutCost = 32;
+/// A body of this cost waits for memory, however few vectors of it run side by side.
+constexpr int kMemoryHides = 12;
 
 /// Lanes by one number. What is found out about the number is found out once, if it was there before the loop.
 llvm::Value* divide_by_one(Emission& e, llvm::Value* lanes, int divisor) {
@@ -109,8 +111,10 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
     llvm::Value* end = multiple_of(step);
     llvm::Value* const past = unit_strides || plan.run_time_strides.empty() ? stores_past_caches(e, loop) : nullptr;
     if (past != nullptr) {
-      llvm::Value* const past_end = e.b.CreateSelect(past, end, done);
-      run(past_end, step, false, true);
+      const unsigned past_step = block_cost(e.kernel, loop.body) <= kMemoryHides ? plan.lanes : step;
+      llvm::Value* const past_end = e.b.CreateSelect(past, multiple_of(past_step), done);
+      end = e.b.CreateSelect(past, past_end, end);
+      run(past_end, past_step, false, true);
       done = past_end;
     }
     run(end, step, false);

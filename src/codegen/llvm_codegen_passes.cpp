@@ -55,19 +55,25 @@ constexpr auto kUseless = std::to_array<std::string_view>({
     "X86 Fixup Inst Tuning",
 });
 
-bool is_left_out(const llvm::Pass& pass, Effort effort) {
+// A tenth. The emitter writes several vectors side by side already; with twice 16 registers the order it chose spills
+// as little as another would.
+constexpr std::string_view kScheduler = "Machine Instruction Scheduler";
+
+bool is_left_out(const llvm::Pass& pass, const CodeGeneratorOptions& options) {
   const std::string_view name = pass.getPassName();
-  return name == kStrengthReduction || (effort == Effort::quick && std::ranges::find(kUseless, name) != kUseless.end());
+  if (name == kStrengthReduction) return true;
+  if (options.effort != Effort::quick) return false;
+  return (name == kScheduler && options.vector_registers >= 32) || std::ranges::find(kUseless, name) != kUseless.end();
 }
 
 /// Hands on all passes but those that are left out.
 class Selection final : public llvm::legacy::PassManagerBase {
  public:
-  Selection(llvm::legacy::PassManager& passes, const llvm::Triple& triple, Effort effort)
-      : passes_(passes), all_(!triple.isX86()), effort_(effort) {}
+  Selection(llvm::legacy::PassManager& passes, const llvm::Triple& triple, const CodeGeneratorOptions& options)
+      : passes_(passes), all_(!triple.isX86()), options_(options) {}
 
   void add(llvm::Pass* pass) override {
-    if (!all_ && is_left_out(*pass, effort_)) {
+    if (!all_ && is_left_out(*pass, options_)) {
       delete pass;  // NOLINT(cppcoreguidelines-owning-memory): pass managers own what they are given
     } else {
       passes_.add(pass);
@@ -77,15 +83,15 @@ class Selection final : public llvm::legacy::PassManagerBase {
  private:
   llvm::legacy::PassManager& passes_;
   bool all_;
-  Effort effort_;
+  CodeGeneratorOptions options_;
 };
 
 }  // namespace
 
 void add_code_generator(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
-                        llvm::raw_pwrite_stream& stream, llvm::CodeGenFileType output, Effort effort) {
+                        llvm::raw_pwrite_stream& stream, const CodeGeneratorOptions& options) {
   auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);  // as all that make code are
-  Selection selection(passes, machine.getTargetTriple(), effort);
+  Selection selection(passes, machine.getTargetTriple(), options);
   auto* const modules = new llvm::MachineModuleInfoWrapperPass(&target);
   llvm::TargetPassConfig* const config = target.createPassConfig(selection);
   config->setDisableVerify(true);
@@ -94,7 +100,8 @@ void add_code_generator(llvm::legacy::PassManager& passes, llvm::TargetMachine& 
   const bool cannot_select = config->addISelPasses();
   config->addMachinePasses();
   config->setInitialized();
-  const bool cannot_print = target.addAsmPrinter(selection, stream, nullptr, output, modules->getMMI().getContext());
+  const bool cannot_print =
+      target.addAsmPrinter(selection, stream, nullptr, options.output, modules->getMMI().getContext());
   TENON_CHECK(!cannot_select && !cannot_print, "{} does not write files of this kind", machine.getTargetTriple().str());
   selection.add(llvm::createFreeMachineFunctionPass());
 }

@@ -10,9 +10,15 @@
 
 namespace tenon::codegen {
 
-/// What TargetMachine::addPassesToEmitFile() adds, less what `effort` leaves out. `machine` and `stream` must outlive
+struct CodeGeneratorOptions {
+  llvm::CodeGenFileType output = llvm::CodeGenFileType::ObjectFile;
+  Effort effort = Effort::full;
+  int vector_registers = 16;
+};
+
+/// What TargetMachine::addPassesToEmitFile() adds, less what effort leaves out. `machine` and `stream` must outlive
 /// `passes`.
 void add_code_generator(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
-                        llvm::raw_pwrite_stream& stream, llvm::CodeGenFileType output, Effort effort);
+                        llvm::raw_pwrite_stream& stream, const CodeGeneratorOptions& options);
 
 }  // namespace tenon::codegen

@@ -43,14 +43,16 @@ void settle_names(llvm::Module& module, const std::string& symbol, const std::st
   }
 }
 
-llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, const CompileJob& job) {
+llvm::SmallVector<char, 0> generate(llvm::Module& module, const Target& target, llvm::TargetMachine& machine,
+                                    const CompileJob& job) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
   library.disableAllFunctions();  // as in optimize()
   llvm::legacy::PassManager passes;
   passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
-  add_code_generator(passes, machine, stream, job.output, job.request.effort);
+  add_code_generator(passes, machine, stream,
+                     {.output = job.output, .effort = job.request.effort, .vector_registers = target.vector_registers});
   passes.run(module);
   return bytes;
 }
@@ -73,7 +75,7 @@ llvm::SmallVector<char, 0> compile_module(const CompileJob& job, const Target& t
   times.optimize_ms += milliseconds_since(begin_optimize);
 
   const auto begin_codegen = Clock::now();
-  llvm::SmallVector<char, 0> bytes = generate(*module, machine, job);
+  llvm::SmallVector<char, 0> bytes = generate(*module, target, machine, job);
   times.codegen_ms += milliseconds_since(begin_codegen);
   return bytes;
 }
