@@ -71,7 +71,7 @@ struct Emission {
   std::unordered_map<Extent, int> size_slots;  // where KernelArgs::sizes holds an extent
   std::vector<bool> fused;                     // products that are added to a sum as they are computed
   PrefetchPlan prefetches;
-  std::vector<StreamedStores> streamed_stores;
+  std::vector<StreamedStore> streamed_stores;
 
   llvm::Function* function = nullptr;
   llvm::Value* args = nullptr;  // of the function

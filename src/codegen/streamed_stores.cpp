@@ -32,30 +32,27 @@ std::vector<int> count_accesses(const Kernel& kernel) {
   return accesses;
 }
 
-/// The stores of a loop to outputs; none where one of them, or what else there is in the loop, does not allow it.
-std::vector<const Store*> streamed_in(const Kernel& kernel, const loops::Loop& loop, const std::vector<int>& accesses,
-                                      const Target& target) {
-  std::vector<const Store*> stores;
+/// The store of a loop to an output; null where it, or what else there is in the loop, does not allow it.
+const Store* streamed_in(const Kernel& kernel, const loops::Loop& loop, const std::vector<int>& accesses,
+                         const Target& target) {
+  const Store* found = nullptr;
   for (const Statement& statement : loop.body) {
     const auto* const store = std::get_if<Store>(&statement.what);
-    if (store == nullptr) {
-      if (!std::holds_alternative<Define>(statement.what)) return {};
-      continue;
-    }
-    const Buffer& buffer = kernel.buffers[static_cast<size_t>(store->buffer)];
-    if (buffer.role != Role::output) continue;
-    if (scale_of(store->at, loop.axis) != Extent(1) || !store->inside.empty()) return {};
-    if (accesses[static_cast<size_t>(store->buffer)] != 1) return {};
-    if (plan_vector_loop(kernel, loop, target).lanes * byte_size(buffer.dtype) < kLeastBytes) return {};
-    stores.push_back(store);
+    if (store == nullptr && !std::holds_alternative<Define>(statement.what)) return nullptr;
+    if (store == nullptr || kernel.buffers[static_cast<size_t>(store->buffer)].role != Role::output) continue;
+    if (found != nullptr) return nullptr;
+    found = store;
   }
-  return stores;
+  if (found == nullptr || accesses[static_cast<size_t>(found->buffer)] != 1) return nullptr;
+  if (scale_of(found->at, loop.axis) != Extent(1) || !found->inside.empty()) return nullptr;
+  const size_t size = byte_size(kernel.buffers[static_cast<size_t>(found->buffer)].dtype);
+  return plan_vector_loop(kernel, loop, target).lanes * size < kLeastBytes ? nullptr : found;
 }
 
 }  // namespace
 
-std::vector<StreamedStores> plan_streamed_stores(const Kernel& kernel, const Target& target) {
-  std::vector<StreamedStores> plan;
+std::vector<StreamedStore> plan_streamed_stores(const Kernel& kernel, const Target& target) {
+  std::vector<StreamedStore> plan;
   bool has_products = false;
   for_each_product(kernel, [&](const Product&) { has_products = true; });
   if (!is_x86(target) || has_products) return plan;
@@ -67,8 +64,9 @@ std::vector<StreamedStores> plan_streamed_stores(const Kernel& kernel, const Tar
           block_cost(kernel, loop->body) > kMostCost) {
         return;
       }
-      std::vector<const Store*> stores = streamed_in(kernel, *loop, accesses, target);
-      if (!stores.empty()) plan.push_back({.loop = loop, .stores = std::move(stores)});
+      if (const Store* const store = streamed_in(kernel, *loop, accesses, target)) {
+        plan.push_back({.loop = loop, .store = store});
+      }
     });
   }
   return plan;

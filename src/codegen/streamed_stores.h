@@ -8,17 +8,17 @@
 
 namespace tenon::codegen {
 
-/// A loop that has a form for this, and its stores to outputs. A store reads the line that it writes to, and pushes
-/// another out of the caches for it: with more bytes than caches hold both is in vain, and instructions that write
-/// whole lines to memory save a third of the traffic. How many bytes there are, and whether rows begin with lines, is
-/// known when the kernel runs, so such loops have two forms. They do little but store, because else memory does not
-/// bound them and the second form is long; they reduce nothing, so that their forms may differ in steps and not in
-/// results; and nobody in the kernel reads what they store.
-struct StreamedStores {
+/// A loop that has a form for this, and its store to an output, the only one. A store reads the line that it writes to,
+/// and pushes another out of the caches for it: with more bytes than caches hold both is in vain, and instructions that
+/// write whole lines to memory save a third of the traffic. How many bytes there are, and whether rows begin with
+/// lines, is known when the kernel runs, so such loops have two forms. They do little but store, because else memory
+/// does not bound them and the second form is long; they reduce nothing, so that their forms may differ in steps and
+/// not in results; and nobody in the kernel reads what they store.
+struct StreamedStore {
   const loops::Loop* loop = nullptr;
-  std::vector<const loops::Store*> stores;
+  const loops::Store* store = nullptr;
 };
 
-std::vector<StreamedStores> plan_streamed_stores(const loops::Kernel& kernel, const Target& target);
+std::vector<StreamedStore> plan_streamed_stores(const loops::Kernel& kernel, const Target& target);
 
 }  // namespace tenon::codegen
