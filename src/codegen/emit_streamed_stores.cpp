@@ -1,8 +1,6 @@
 // Stores past the caches: when they are worth it, and what has to follow them.
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include <algorithm>
-
 #include "codegen/llvm_address.h"
 
 namespace tenon::codegen {

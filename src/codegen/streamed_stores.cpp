@@ -1,7 +1,5 @@
 #include "codegen/streamed_stores.h"
 
-#include <algorithm>
-
 #include "codegen/vector_plan.h"
 #include "kernel/loop_walk.h"
 
