@@ -32,8 +32,8 @@ constexpr int64_t kLongRow = int64_t{1} << 22;
 // Two sizes that lie in any first cache with all that the kernels need: what a run costs beside its kernel is in both.
 constexpr int64_t kSmall = 1024;
 constexpr int64_t kLessSmall = 3072;
-constexpr int kSmallRepeats = 1000;
-constexpr int kSmallShots = 2;  // in a round
+constexpr int kSmallRepeats = 250;
+constexpr int kSmallShots = 8;  // in a round: the fastest of many short ones is found sooner
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Numbers in [-2, 2), the same in every run.

@@ -102,8 +102,8 @@ class Planner {
   }
 
   /// Every stream in parts, and the parts in order to the loops, so that each has fetched its share when it has done
-  /// its share of the work. What is read comes rather late than early: the first loop finds the row in a cache and
-  /// waits if there is more to fetch than it has to do.
+  /// its share of the work. Where rows are written too, what is read comes rather late than early: the last loop waits
+  /// for its stores anyway, and the first, which finds its row in a cache, for nothing.
   void share_out(const std::vector<Prefetch>& streams, const std::vector<const loops::Loop*>& hosts) {
     // What a step of a loop takes beside its statements counts too: cheap loops are not free.
     const auto cost = [&](const loops::Loop* each) { return block_cost(kernel_, each->body) + kStepCost; };
@@ -111,14 +111,15 @@ class Planner {
     for (const loops::Loop* each : hosts) {
       all += cost(each);
     }
+    const bool writes = std::ranges::any_of(streams, &Prefetch::writes);
     for (Prefetch prefetch : streams) {
+      const int rounding = writes && !prefetch.writes ? 0 : all / 2;
       prefetch.parts = kParts;
       prefetch.part = 0;
       int done = 0;
       for (const loops::Loop* each : hosts) {
         done += cost(each);
-        for (const int until = (done * kParts + (prefetch.writes ? all / 2 : 0)) / all; prefetch.part < until;
-             ++prefetch.part) {
+        for (const int until = (done * kParts + rounding) / all; prefetch.part < until; ++prefetch.part) {
           plan[each].push_back(prefetch);
         }
       }

@@ -46,6 +46,18 @@ TEST(PrefetchPlan, SeveralLoopsShareWhatTheNextRowNeeds) {
     EXPECT_EQ(count, 1) << "buffer " << part.first << ", part " << part.second;
 }
 
+TEST(PrefetchPlan, TheFirstLoopFetchesWhatIsReadOnlyIfNothingIsWritten) {
+  loops::Kernel kernel = softmax_case().kernel;
+  const auto reads_in_first_loop = [&] {
+    const PrefetchPlan plan = plan_prefetches(kernel);
+    const auto fetched = plan.find(&nth_loop(kernel.phases[0].body, 0));
+    return fetched == plan.end() ? 0 : std::ranges::count(fetched->second, false, &Prefetch::writes);
+  };
+  EXPECT_EQ(reads_in_first_loop(), 0);
+  kernel.phases[0].body.pop_back();  // the loop that stores
+  EXPECT_EQ(reads_in_first_loop(), 1);
+}
+
 TEST(PrefetchPlan, ALoopOnItsOwnFetchesAsNearAsHelps) {
   const loops::Kernel kernel = elementwise_case().kernel;
   const PrefetchPlan plan = plan_prefetches(kernel);
