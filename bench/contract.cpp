@@ -211,18 +211,25 @@ class Benchmark {
   }
 
   /// Bias, gelu and residual on top of a product, and the product alone.
-  void epilogue(int64_t columns, int64_t depth) {
-    const std::string name = fmt::format("epilogue.128x{}x{}", columns, depth);
+  void epilogue(int64_t columns, int64_t depth, bool is_constant) {
+    const std::string name = fmt::format("epilogue.{}.128x{}x{}", is_constant ? "constant" : "given", columns, depth);
     if (!report_.wants(name)) return;
     const Value x = input("x", tenon::shape(f32, "rows", depth));
-    const Value w = input("w", tenon::shape(f32, depth, columns));
+    const Array right = numbers({depth, columns});
+    const Value w = is_constant ? constant(right) : input("w", tenon::shape(f32, depth, columns));
     const Value bias = input("bias", tenon::shape(f32, columns));
     const Value residual = input("residual", tenon::shape(f32, "rows", columns));
     const Array left = numbers({128, depth});
-    const Array right = numbers({depth, columns});
-    const Bound plain(graph_of({x, w}, matmul(x, w)), {left, right}, 1);
-    const Bound fused(graph_of({x, w, bias, residual}, gelu(matmul(x, w) + bias) + residual),
-                      {left, right, numbers({columns}), numbers({128, columns})}, 1);
+    const auto bound = [&](const Value& y, std::vector<Value> inputs, std::vector<Array> arrays) {
+      if (!is_constant) {
+        inputs.push_back(w);
+        arrays.push_back(right);
+      }
+      return Bound(graph_of(std::move(inputs), y), arrays, 1);
+    };
+    const Bound plain = bound(matmul(x, w), {x}, {left});
+    const Bound fused = bound(gelu(matmul(x, w) + bias) + residual, {x, bias, residual},
+                              {left, numbers({columns}), numbers({128, columns})});
     std::vector<double> ratio;
     for (int round = -1; round < kRounds; ++round) {
       const double t = seconds_of(1, 2, [&] { fused.run(); });
@@ -279,8 +286,10 @@ int main(int argc, char** argv) {
     }
   }
   benchmark.mean();
-  benchmark.epilogue(3072, 768);
-  benchmark.epilogue(768, 3072);
+  for (const bool is_constant : {true, false}) {
+    benchmark.epilogue(3072, 768, is_constant);
+    benchmark.epilogue(768, 3072, is_constant);
+  }
   bench::measure_convolutions(report);
   for (const int threads : {1, 2}) {
     benchmark.attention_at(512, threads);

@@ -13,6 +13,11 @@ namespace {
 
 constexpr int kMostFactors = 8;
 
+const std::vector<Value>* operands_of_row(const Value& value, std::string_view row) {
+  const auto* map = value.node().as<Map>();
+  return map != nullptr && map->fn->name == row ? &value.node().inputs : nullptr;
+}
+
 Seen peeled(Seen seen) {
   while (true) {
     const Node& node = seen.value.node();
@@ -25,6 +30,8 @@ Seen peeled(Seen seen) {
         return seen;
       }
       inner = *kept;
+    } else if (operands_of_row(seen.value, "stop_gradient") != nullptr) {
+      inner = other_axes(seen.value.rank(), {});
     } else {
       return seen;
     }
@@ -33,11 +40,6 @@ Seen peeled(Seen seen) {
     }
     seen = {.value = node.inputs[0], .places = std::move(inner)};
   }
-}
-
-const std::vector<Value>* operands_of_row(const Value& value, std::string_view row) {
-  const auto* map = value.node().as<Map>();
-  return map != nullptr && map->fn->name == row ? &value.node().inputs : nullptr;
 }
 
 /// `seen` is the number of elements that a mean over `axes` of x divides by.

@@ -97,6 +97,9 @@ Simpler magnitude_of_negative(const Map& map, Operands x) {
   return inner != nullptr && !is_unsigned_integer(map.dtype) ? Simpler(abs(*inner)) : std::nullopt;
 }
 
+/// f(x) is x.
+Simpler pass_on(const Map&, Operands x) { return x[0]; }
+
 /// f(x, x) is x.
 Simpler same_operands(const Map&, Operands x) { return x[0] == x[1] ? Simpler(x[0]) : std::nullopt; }
 
@@ -181,6 +184,7 @@ constexpr Rule kRules[] = {
     {"logical_or", either_or_false},
     {"select", choose},
     {"cast", direct_cast},
+    {"stop_gradient", pass_on},
 };
 
 const std::vector<Rule>& rules_of(const ScalarFn& fn) {

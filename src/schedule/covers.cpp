@@ -22,13 +22,35 @@ const Cover& LoopAxes::make(const std::vector<Extent>& parts, const std::string&
     const int loop = static_cast<int>(kernel_.axes.size());
     kernel_.axes.push_back({.extent = parts[part], .name = label.empty() ? fmt::format("i{}", loop) : label});
     origins_.push_back({node, axis, part});
-    cover->affine = add(scale(cover->affine, parts[part]), affine_axis(loop));
-    cover->extent *= parts[part];
-    cover->axes.push_back(loop);
-    cover->set |= axis_bit(loop);
+    append(*cover, loop);
   }
   covers_.push_back(std::move(cover));
   return *covers_.back();
+}
+
+/// One more loop inside of all others.
+void LoopAxes::append(Cover& cover, int loop) const {
+  const Extent& extent = kernel_.axes[static_cast<size_t>(loop)].extent;
+  cover.affine = add(scale(cover.affine, extent), affine_axis(loop));
+  cover.extent *= extent;
+  cover.axes.push_back(loop);
+  cover.set |= axis_bit(loop);
+}
+
+/// Loops side by side that run over the parts, such as those of heads in groups; null where there are none.
+const Cover* LoopAxes::join_free(const std::vector<Extent>& parts, AxisSet taken) {
+  for (size_t first = 0; first + parts.size() <= kernel_.axes.size(); ++first) {
+    auto cover = std::make_unique<Cover>();
+    cover->extent = 1;
+    for (size_t part = 0; part < parts.size() && kernel_.axes[first + part].extent == parts[part]; ++part) {
+      append(*cover, static_cast<int>(first + part));
+    }
+    if (cover->axes.size() == parts.size() && (cover->set & taken) == 0) {
+      covers_.push_back(std::move(cover));
+      return covers_.back().get();
+    }
+  }
+  return nullptr;
 }
 
 const Cover* LoopAxes::find_free(const Extent& extent, AxisSet taken) const {
@@ -56,10 +78,13 @@ const Cover& LoopAxes::cover(const Value& value, int axis, AxisSet taken) {
   }
   const auto split = splits_.find({&value.node(), axis});
   const std::vector<Extent> whole = extent == Extent(1) ? std::vector<Extent>{} : std::vector<Extent>{extent};
-  const Cover& cover =
-      make(split == splits_.end() ? whole : split->second, value.shape().axis(axis).label(), &value.node(), axis);
-  seen_.emplace(std::pair(value, axis), &cover);
-  return cover;
+  const Cover* cover = split == splits_.end() ? nullptr : join_free(split->second, taken);
+  if (!cover) {
+    cover =
+        &make(split == splits_.end() ? whole : split->second, value.shape().axis(axis).label(), &value.node(), axis);
+  }
+  seen_.emplace(std::pair(value, axis), cover);
+  return *cover;
 }
 
 const Cover* LoopAxes::find(const loops::Affine& position) const {

@@ -33,7 +33,7 @@ class LoopAxes {
   LoopAxes(loops::Kernel& kernel, const AxisSplits& splits) : kernel_(kernel), splits_(splits) {}
 
   /// Loops over an axis of a value, disjoint from `taken`: those seen at this axis before, else any over the same
-  /// extent, else new ones.
+  /// extent, or over the extents that it is split into, else new ones.
   const Cover& cover(const Value& value, int axis, AxisSet taken);
   /// Loops over a range that is no axis of a value, such as a window.
   const Cover& cover(const Extent& extent, AxisSet taken);
@@ -52,6 +52,8 @@ class LoopAxes {
     size_t part;
   };
   const Cover* find_free(const Extent& extent, AxisSet taken) const;
+  const Cover* join_free(const std::vector<Extent>& parts, AxisSet taken);
+  void append(Cover& cover, int loop) const;
   const Cover& make(const std::vector<Extent>& parts, const std::string& label, const Node* node, int axis);
 
   loops::Kernel& kernel_;

@@ -7,9 +7,8 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kMostNodes = 128;   // of a kernel
-constexpr size_t kMostCost = 1500;   // of the values of a kernel: beyond, compiling takes longer than it saves
-constexpr double kNominalSize = 64;  // of a named axis, to weigh bytes before anything is bound
+constexpr size_t kMostNodes = 128;  // of a kernel
+constexpr size_t kMostCost = 1500;  // of the values of a kernel: beyond, compiling takes longer than it saves
 
 bool same_sizes(const Node& a, const Node& b) {
   return std::ranges::equal(a.shapes[0].axes(), b.shapes[0].axes(), {}, &Axis::extent, &Axis::extent);
@@ -29,6 +28,9 @@ Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, co
     : graph_(graph), roles_(roles), programs_(programs), options_(options) {
   for (const Output& output : graph.outputs()) {
     visible_.insert(output.value);
+    if (output.aliases >= 0) {
+      overwritten_.insert(graph.inputs()[static_cast<size_t>(output.aliases)]);
+    }
   }
   for (const Node* node : graph.nodes()) {
     order_.emplace(node, order_.size());
@@ -233,15 +235,19 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   return true;
 }
 
+/// A loop that some cluster stores for others; those that everybody computes alone are nobody's.
+bool Fusion::is_owned_loop(const Node& node) const {
+  return roles_.of(node) == NodeRole::loop && clusters_.contains(owner_.at(&node));
+}
+
 void Fusion::fuse_producers() {
   for (const Node* node : graph_.nodes()) {
-    if (roles_.of(*node) != NodeRole::loop) {
+    if (!is_owned_loop(*node)) {
       continue;
     }
     for (const Value& operand : roles_.operands(*node)) {
-      const auto owner = owner_.find(&operand.node());
-      if (owner != owner_.end() && roles_.of(operand.node()) == NodeRole::loop && owner->second != owner_.at(node)) {
-        try_merge(owner->second, owner_.at(node), false);
+      if (is_owned_loop(operand.node()) && owner_.at(&operand.node()) != owner_.at(node)) {
+        try_merge(owner_.at(&operand.node()), owner_.at(node), false);
       }
     }
   }
@@ -277,12 +283,11 @@ void Fusion::fuse_siblings() {
   }
 }
 
-double Fusion::bytes(const Value& value) const {
+double Fusion::bytes(const Value& value, int64_t size) const {
   double total = static_cast<double>(byte_size(value.dtype()));
   for (const Axis& axis : value.shape().axes()) {  // a product of all might leave 64 bits
     try {
-      total *= static_cast<double>(
-          axis.extent().evaluate([](std::string_view) { return static_cast<int64_t>(kNominalSize); }));
+      total *= static_cast<double>(axis.extent().evaluate([&](std::string_view) { return size; }));
     } catch (const Error&) {  // beyond 64 bits here, which it need not be when it is bound
       return std::numeric_limits<double>::infinity();
     }
@@ -306,11 +311,12 @@ std::set<int> Fusion::clusters_reading(const Value& value) const {
   return found;
 }
 
-double Fusion::largest_read(int cluster) const {
+double Fusion::largest_read(int id) const {
+  const Cluster& cluster = clusters_.at(id);
   double largest = 0;
-  for (const Node* node : clusters_.at(cluster).nodes) {
+  for (const Node* node : cluster.nodes) {
     for (const Value& operand : roles_.operands(*node)) {
-      largest = std::max(largest, bytes(operand));
+      largest = std::max(largest, cluster.members.contains(&operand.node()) ? 0 : bytes(operand));
     }
   }
   return largest;

@@ -34,6 +34,9 @@ class Fusion {
  public:
   Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const GroupOptions& options);
 
+  /// Compute what is made of no array, such as a mask of positions, wherever it is read. To be called first: a kernel
+  /// that stores it for others has fewer loops in common with them.
+  void recompute_free();
   /// Join every operation with the kernels that make its operands.
   void fuse_producers();
   /// Reduce what products leave tile by tile, instead of reading it again: the rest of a kernel that does more with it
@@ -54,6 +57,13 @@ class Fusion {
     bool shared_code = false;
   };
 
+  /// What a value is made of when it is computed again.
+  struct Cone {
+    std::vector<const Node*> nodes;
+    std::unordered_set<Value> frontier;  // loaded
+    double flops = 0;                    // of its products
+  };
+
   std::vector<Value> outputs_of(const std::unordered_set<const Node*>& owned, const std::vector<int>& ignored) const;
   std::variant<Nest, Refusal> build(const std::unordered_set<const Node*>& members, const std::vector<Value>& outputs,
                                     const BuildOptions& options) const;
@@ -69,15 +79,21 @@ class Fusion {
   void take(Cluster merged, int producer, int consumer);
   bool try_merge(int producer, int consumer, bool must_save_loads);
   bool has_path(int from, int to, bool direct_counts, size_t newest = std::numeric_limits<size_t>::max()) const;
-  bool try_recompute(const Value& value);
+  bool is_owned_loop(const Node& node) const;
+  std::optional<double> flops_of_large(const Value& value) const;
+  Cone cone_of(const Value& value, bool products) const;
+  bool try_recompute(const Value& value, bool products);
   bool try_reduce_in_tiles(int producer, int consumer);
   bool pays_to_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const;
   bool try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow);
   /// Clusters that load the value.
   std::set<int> clusters_reading(const Value& value) const;
   bool try_place(const Node& concat);
-  double bytes(const Value& value) const;
-  double largest_read(int cluster) const;
+  /// With `size` for every named axis: bytes are weighed before anything is bound.
+  double bytes(const Value& value, int64_t size = kNominalSize) const;
+  double largest_read(int id) const;
+
+  static constexpr int64_t kNominalSize = 64;
 
   const Graph& graph_;
   const Roles& roles_;
@@ -86,6 +102,7 @@ class Fusion {
   std::unordered_map<const Node*, size_t> order_;
   std::unordered_map<Value, std::vector<const Node*>> readers_;  // those that are loops or alone
   std::unordered_set<Value> visible_;                            // graph outputs
+  std::unordered_set<Value> overwritten_;                        // inputs that outputs take the place of
   std::map<int, Cluster> clusters_;                              // by id; nodes alone too, without a nest
   std::unordered_map<const Node*, int> owner_;                   // the cluster that stores a node's value
   std::unordered_map<const Node*, std::vector<int>> homes_;      // the clusters that compute it

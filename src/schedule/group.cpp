@@ -310,6 +310,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
                                const GroupOptions& options) {
   Fusion fusion(graph, roles, programs, options);
   if (options.fuse) {
+    fusion.recompute_free();
     fusion.fuse_producers();
     fusion.reduce_in_tiles();
     fusion.recompute_cheap();

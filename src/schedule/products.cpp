@@ -139,7 +139,8 @@ class Tiler {
     }
   }
 
-  /// The elements of a row of the tile lie side by side: so should those of what is stored, or read next as rows.
+  /// The elements of a row of the tile lie side by side: so should those of what is read next as rows, which are whole
+  /// in each tile; else those of what is stored.
   void orient(ProductMatch& product) const {
     // What is stored of whole rows says nothing about tiles.
     const auto has_tiles = [&](size_t store) {
@@ -148,13 +149,13 @@ class Tiler {
           found_, [&](const ProductMatch& each) { return (each.rows & axes) != 0 && (each.columns & axes) != 0; });
     };
     const auto score = [&](AxisSet side) {
-      int sum = (side & ~common_) != 0 ? 1 : 0;
+      int sum = 0;
       for (const size_t store : stores_) {
         for (const int axis : has_tiles(store) ? in_order(side) : std::vector<int>{}) {
           sum += scale_along(draft_.stores[store].at, axis) == Extent(1) ? 2 : 0;
         }
       }
-      return sum;
+      return std::pair((side & ~common_) != 0, sum);
     };
     if (score(product.rows) > score(product.columns)) {
       std::swap(product.left, product.right);

@@ -118,11 +118,18 @@ TEST(AttentionMasks, QueriesBeforeTheFirstKeyGiveZeros) {
 
 class AttentionMemory : public testing::TestWithParam<AttentionCase> {};
 
-/// Nothing between kernels is as large as queries by keys.
-TEST_P(AttentionMemory, DoesNotGrowWithQueriesTimesKeys) {
-  const Executable executable = compile(graph_of(GetParam()), {.native = false});
+void expect_linear(const Graph& graph) {
+  const Executable executable = compile(graph, {.native = false});
   const auto bytes = [&](int64_t length) { return executable.memory(lengths(1, length, length)).arena_bytes; };
   EXPECT_LE(bytes(4096), 4 * bytes(1024) + 4096) << executable.explain();
+}
+
+/// Nothing between kernels is as large as queries by keys.
+TEST_P(AttentionMemory, DoesNotGrowWithQueriesTimesKeys) { expect_linear(graph_of(GetParam())); }
+
+/// Scores are computed again where keys' and values' gradients sum over queries.
+TEST_P(AttentionMemory, OfGradientsDoesNotEither) {
+  expect_linear(differentiate(graph_of(GetParam()), {.inputs = {"q", "k", "v"}, .seed_input = true}));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AttentionMemory,

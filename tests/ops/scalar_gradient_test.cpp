@@ -66,10 +66,12 @@ class Row {
   std::vector<Expr> gradient_;
 };
 
+/// stop_gradient has another one than its value on purpose.
 std::vector<const ScalarFn*> differentiable_rows() {
   std::vector<const ScalarFn*> rows;
-  std::ranges::copy_if(scalar_table(), std::back_inserter(rows),
-                       [](const ScalarFn* fn) { return fn->gradient != nullptr && contains(fn->domain, f64); });
+  std::ranges::copy_if(scalar_table(), std::back_inserter(rows), [](const ScalarFn* fn) {
+    return fn->gradient != nullptr && contains(fn->domain, f64) && fn->name != "stop_gradient";
+  });
   return rows;
 }
 

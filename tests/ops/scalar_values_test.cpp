@@ -44,6 +44,7 @@ const std::map<std::string_view, Closed>& closed_forms() {
       {"rem", binary(std::fmod)},
       {"mod", binary(python_mod)},
       {"neg", [](const Point& x) { return -x[0]; }},
+      {"stop_gradient", [](const Point& x) { return x[0]; }},
       {"abs", unary(std::fabs)},
       {"sign", [](const Point& x) { return std::isnan(x[0]) ? x[0] : (x[0] > 0) - (x[0] < 0); }},
       {"min", [](const Point& x) { return propagate(x[0], x[1], std::fmin(x[0], x[1])); }},

@@ -210,6 +210,15 @@ TEST(Autodiff, TiedExtremaShareTheGradient) {
   EXPECT_TRUE(same(interpret(differentiate(graph), {at})[1], Array::from<float>({4}, {0, 0.5, 0.5, 0})));
 }
 
+TEST(Autodiff, StoppedGradientsCountAsConstants) {
+  const Value x = input("x", shape(f32, 3));
+  const Array at = Array::from<float>({3}, {-1, 2, 3});
+  const Graph graph({x}, {{"y", reduce_sum(square(x) * stop_gradient(x))}});
+  EXPECT_TRUE(same(interpret(differentiate(graph), {at})[1], Array::from<float>({3}, {2, 8, 18})));
+  const Graph none({x}, {{"y", reduce_sum(stop_gradient(x))}});
+  EXPECT_TRUE(same(interpret(differentiate(none), {at})[1], Array::from<float>({3}, {0, 0, 0})));
+}
+
 TEST(Autodiff, HalfTypesComputeInF32) {
   for (const Dtype dtype : {f16, bf16}) {
     const Value x = input("x", shape(dtype, 3));

@@ -91,15 +91,16 @@ Value causal_mask(const Axis& query, const Axis& key) {
 /// Softmax along the last axis, zeros where every score is -inf if so asked.
 Value weights_of(const Value& scores, bool zeros) {
   const Axes last{scores.rank() - 1};
-  const Value largest = reduce_max(scores, last, true);
+  // Weights are the same whatever is taken off all scores of a row.
+  const Value largest = stop_gradient(reduce_max(scores, last, true));
   if (!zeros) {
     const Value powers = exp(scores - largest);
-    return powers / reduce_sum(powers, last, true);
+    return powers * reciprocal(reduce_sum(powers, last, true));
   }
   const Value powers = exp(scores - select(eq(largest, -kInfinity), 0.0, largest));
   const Value sum = reduce_sum(powers, last, true);
   // The largest score of a row that sees a key gives 1, so a sum of 0 is a row that sees none.
-  return powers / select(eq(sum, 0.0), 1.0, sum);
+  return powers * reciprocal(select(eq(sum, 0.0), 1.0, sum));
 }
 
 }  // namespace

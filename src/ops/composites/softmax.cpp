@@ -6,10 +6,11 @@
 namespace tenon {
 namespace {
 
-/// x with its largest element along `axis` at 0.
+/// x with its largest element along `axis` at 0. What is made of it is the same wherever 0 lies, so that no gradient
+/// flows through the maximum.
 Value shifted(const Value& x, const Axes& axes) {
   const Value wide = widen(x);
-  return wide - reduce_max(wide, axes, true);
+  return wide - stop_gradient(reduce_max(wide, axes, true));
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ Value logsumexp(const Value& x, const Axes& axes, bool keep) {
     const Axes reduced = reduced_axes(axes, x.shape());
     const Value wide = widen(in[0]);
     // An infinite maximum (no elements, or infinities) has no difference to take; without it the sum is right as it is.
-    const Value largest = reduce_max(wide, reduced, true);
+    const Value largest = stop_gradient(reduce_max(wide, reduced, true));
     const Value anchor = select(isfinite(largest), largest, 0.0);
     const Value result = log(reduce_sum(exp(wide - anchor), reduced, true)) + anchor;
     return cast(keep ? result : squeeze(result, reduced), x.dtype());
