@@ -167,6 +167,7 @@ const std::map<std::string_view, Exact>& integer_forms() {
       {"shr",
        [](auto a, auto b, int bits) { return b < 0 || b >= bits ? Wide{a < 0 ? -1 : 0} : a >> static_cast<int>(b); }},
       {"neg", [](auto a, auto, int) { return -a; }},
+      {"stop_gradient", [](auto a, auto, int) { return a; }},
       {"abs", [](auto a, auto, int) { return a < 0 ? -a : a; }},
       {"sign", [](auto a, auto, int) { return Wide{(a > 0) - (a < 0)}; }},
       {"square", [](auto a, auto, int) { return wrapping_product(a, a); }},

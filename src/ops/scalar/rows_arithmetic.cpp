@@ -94,7 +94,7 @@ constexpr ScalarFn kRows[] = {
      .value = [](Args x) { return sign(x[0]); },
      .gradient = [](Args, Expr, Expr g) -> Grads { return {like(g, 0)}; },
      .onnx = {"Sign", 9}, .numpy = "sign"},
-    {.name = "stop_gradient", .doc = "x, which counts as a constant when gradients are taken",
+    {.name = "stop_gradient", .doc = "x, which counts as a constant when gradients are taken", .domain = Domain::any,
      .value = [](Args x) { return x[0]; },
      .gradient = [](Args, Expr, Expr) -> Grads { return {Expr()}; }},
     {.name = "min", .doc = "the smaller; NaN if either is", .arity = 2, .domain = Domain::numbers,
