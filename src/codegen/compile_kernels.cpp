@@ -24,9 +24,7 @@ namespace {
 /// of such kernels (depthwise convolutions) by all that it knows about integers and masks; of all others nothing. Nor
 /// of those whose time goes into products, though their operands are copied in such loops.
 bool asks_for_positions(const loops::Kernel& kernel) {
-  bool has_products = false;
-  loops::for_each_product(kernel, [&](const loops::Product&) { has_products = true; });
-  if (has_products) return false;
+  if (loops::has_products(kernel)) return false;
   bool asks = false;
   const auto is_vectorized = [&](const loops::Term& term) {
     return kernel.axes[static_cast<size_t>(term.axis)].vectorized;

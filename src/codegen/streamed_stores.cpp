@@ -51,9 +51,7 @@ const Store* streamed_in(const Kernel& kernel, const loops::Loop& loop, const st
 
 std::vector<StreamedStore> plan_streamed_stores(const Kernel& kernel, const Target& target) {
   std::vector<StreamedStore> plan;
-  bool has_products = false;
-  for_each_product(kernel, [&](const Product&) { has_products = true; });
-  if (!is_x86(target) || has_products) return plan;
+  if (!is_x86(target) || has_products(kernel)) return plan;
   const std::vector<int> accesses = count_accesses(kernel);
   for (const Phase& phase : kernel.phases) {
     for_each_statement(phase.body, [&](const Statement& statement) {

@@ -93,12 +93,6 @@ Program whole_program(const Graph& graph, const CompileOptions& options) {
   return whole;
 }
 
-bool has_products(const loops::Kernel& kernel) {
-  bool found = false;
-  loops::for_each_product(kernel, [&](const loops::Product&) { found = true; });
-  return found;
-}
-
 KernelCode make_code(const std::vector<const loops::Kernel*>& kernels, const BackendOptions& backend,
                      CompileReport& report) {
   const Stopwatch watch;
@@ -107,7 +101,7 @@ KernelCode make_code(const std::vector<const loops::Kernel*>& kernels, const Bac
   report.kernels = static_cast<int>(kernels.size());
   report.code = code.description;
   for (size_t i = 0; i < kernels.size(); ++i) {
-    report.code_of.push_back({kernels[i]->name, has_products(*kernels[i]), code.milliseconds[i]});
+    report.code_of.push_back({kernels[i]->name, loops::has_products(*kernels[i]), code.milliseconds[i]});
   }
   return code;
 }

@@ -31,6 +31,12 @@ void for_each_product(const Kernel& kernel, const F& f) {
   }
 }
 
+inline bool has_products(const Kernel& kernel) {
+  bool found = false;
+  for_each_product(kernel, [&](const Product&) { found = true; });
+  return found;
+}
+
 template <class F>
 void for_each_extent(const Affine& affine, const F& f) {
   f(affine.base);

@@ -8,12 +8,11 @@ namespace {
 
 constexpr double kWorthIt = 1.05;
 constexpr size_t kMostRecomputed = 16;  // operations
-/// What a product may cost for each byte that is not moved. At 32 the two take as long on the machines measured; more,
-/// because what is not stored does not grow with the square of a length either.
+/// What a product may cost for each byte that is not moved. Heads of 64 cost up to 32, where both ways took as long at
+/// 512 keys; more, because what is not stored does not grow with the square of a length either.
 constexpr double kFlopsPerByte = 64;
 constexpr int64_t kLongSize = 512;  // of a named axis, where products are computed again: short ones matter less
-
-constexpr double kMuchLarger = 2;  // a product of known sizes than what it is made of
+constexpr double kMuchLarger = 2;   // a product of known sizes than what it is made of
 
 }  // namespace
 
