@@ -18,7 +18,7 @@ constexpr size_t kMostJoined = size_t{1} << 15;
 /// their bytes count so many times.
 constexpr int64_t kOnePass = 32;
 
-/// Rows between products are taken in blocks as soon as they are longer than one.
+/// Rows between products are taken in blocks as soon as they are longer than one, or too wide to be stored.
 constexpr int64_t kRowOfProducts = 256;
 
 class StepSet {
@@ -160,15 +160,18 @@ std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
     return std::nullopt;
   }
   const std::vector<Value> outputs = outputs_of(cluster.owned, {});
+  const Extent scratch = loops::scratch_bytes(kernel).substitute(kernel.arguments);
   auto streamed = build(cluster.members, outputs, {.rows = RowForm::stream, .shared_code = false});
   if (auto* nest = std::get_if<Nest>(&streamed); nest && nest->has_products) {
-    const Extent weighted = nest->streamed_row * std::max<int64_t>(1, options_.most_row_bytes / kRowOfProducts);
+    Extent weighted = nest->streamed_row * std::max<int64_t>(1, options_.most_row_bytes / kRowOfProducts);
+    if (!is_short(scratch)) {
+      weighted = max(weighted, scratch);
+    }
     return is_short(weighted) ? std::nullopt : std::optional(LongRows{std::move(*nest), weighted});
   }
   if (stays) {
     return std::nullopt;
   }
-  const Extent scratch = loops::scratch_bytes(kernel).substitute(kernel.arguments);
   const bool fits = is_short(scratch);
   if (auto* nest = std::get_if<Nest>(&streamed); nest && (!fits || nest->streamed > cluster.nest.streamed)) {
     const Extent weighted = reads_once(nest->kernel) ? row_bytes * kOnePass : row_bytes;

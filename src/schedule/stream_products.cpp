@@ -39,8 +39,10 @@ std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector
     return std::nullopt;
   }
   const int keys = in_order(second.depth)[0];
+  const std::vector<int> columns = in_order(second.columns);
+  const bool is_stored = !in_place(draft, second.right, second.types.right, {keys}, columns);
   const auto length = draft.axis(keys).extent.constant();
-  if ((length && *length <= kBlock) || draft.axis(keys).tile_of >= 0 ||
+  if ((length && *length <= kBlock && !is_stored) || draft.axis(keys).tile_of >= 0 ||
       std::ranges::any_of(stores, [&](size_t store) { return contains(draft.stores[store].axes, keys); })) {
     return std::nullopt;
   }
@@ -89,12 +91,11 @@ std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector
   stream.keys_ = keys;
   stream.length_ = draft.axis(keys).extent;
   stream.level_ = draft.reductions[stream.sum_].level;
-  const std::vector<int> columns = in_order(second.columns);
-  const Extent most =
-      in_place(draft, second.right, second.types.right, {keys}, columns)
-          ? Extent(kBlock)
-          : min(kBlock, max(1, floordiv(kBlockElements, kTileRows + steps_of(draft, columns)) - kBlockMultiple));
-  const Extent size = named_size(draft, block_size(stream.length_, most, kBlockMultiple));
+  // Rows that are stored may be so wide that few of them fit.
+  const Extent fits = max(1, floordiv(kBlockElements, kTileRows + steps_of(draft, columns)));
+  const Extent most = is_stored ? min(kBlock, max(1, fits - kBlockMultiple)) : Extent(kBlock);
+  const Extent block = block_size(stream.length_, most, kBlockMultiple);
+  const Extent size = named_size(draft, is_stored ? min(block, fits) : block);
   stream.blocks_ = tile_axis(draft, keys, size);
   return stream;
 }

@@ -1,4 +1,5 @@
 // Two products with a softmax between them whose rows are taken in blocks, against the interpreter.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -120,17 +121,56 @@ TEST_P(StreamedProducts, AreInALoopOverBlocks) {
   }
 }
 
-/// Values that must be widened first are, a block at a time.
+/// What half-precision attention needs of a thread, in whichever form runs at these sizes.
+int64_t scratch_at(const Program& program, const Bindings& at) {
+  const Step& step = program.steps.at(0);
+  const bool is_long = step.parts.size() == 2 && evaluate(step.parts[1].row_bytes, at) > program.most_row_bytes;
+  const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(step.parts[is_long ? 1 : 0].kernel));
+  return evaluate(scratch_bytes(kernel).substitute(kernel.arguments), at);
+}
+
+SmallGraph half_attention(const std::string& dtype, const std::string& depth, const std::string& keys) {
+  return {dtype, fmt::format("q: {0}[b, s, {1}], k: {0}[b, {2}, {1}], v: {0}[b, {2}, e]", dtype, depth, keys),
+          "y = attention(q, k, v)"};
+}
+
+/// Values that must be widened first are, a block at a time: few of them where they are wide.
 TEST(StreamedHalfPrecision, StaysInBoundedScratch) {
-  const Program program = schedule(
-      inline_calls(make({"half", "q: f16[b, s, 8], k: f16[b, t, 8], v: f16[b, t, e]", "y = attention(q, k, v)"})));
-  const auto found = std::ranges::find_if(program.kernels, [](const loops::Kernel& kernel) {
-    return std::ranges::any_of(kernel.phases, [](const loops::Phase& phase) { return streams(phase.body); });
-  });
-  ASSERT_NE(found, program.kernels.end());
-  const Extent scratch = scratch_bytes(*found).substitute(found->arguments);
-  for (const int64_t width : {1, 8, 64, 128, 300, 1000}) {
-    EXPECT_LE(evaluate(scratch, {{"b", 2}, {"s", 4096}, {"t", 100'000}, {"e", width}}), kMostScratch) << width;
+  for (const char* const dtype : {"f16", "bf16"}) {
+    for (const char* const depth : {"8", "64", "256"}) {
+      for (const char* const static_keys : {"", "100", "256", "1000"}) {
+        const bool is_static = *static_keys != 0;
+        const Program program =
+            schedule(inline_calls(make(half_attention(dtype, depth, is_static ? static_keys : "t"))));
+        ASSERT_EQ(program.steps.size(), 1);
+        for (const int64_t keys : {1, 33, 160, 256, 257, 1000, 100'000}) {
+          for (const int64_t width : {1, 8, 64, 128, 300, 1000, 1024, 1500, 2048, 3000, 4096, 16384}) {
+            for (const int64_t queries : {1, 17, 4096}) {
+              EXPECT_LE(scratch_at(program, {{"b", 2}, {"s", queries}, {"t", keys}, {"e", width}}), kMostScratch)
+                  << dtype << ", depth " << depth << ", " << (is_static ? static_keys : std::to_string(keys))
+                  << " keys, " << queries << " queries, width " << width;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(StreamedHalfPrecision, EqualsTheInterpreterWhereValuesAreWide) {
+  for (const auto& [dtype, error] : {std::pair("f16", 2e-2), {"bf16", 1e-1}}) {
+    CompiledCheck check{.relative = error, .absolute = error, .of_largest = error};
+    for (const int64_t width : {1000, 2049, 4096}) {
+      check.at.push_back({{"b", 1}, {"s", 3}, {"e", width}});
+    }
+    EXPECT_TRUE(compiled_matches(make(half_attention(dtype, "8", "100")), check)) << dtype;
+    for (Bindings& at : check.at) {
+      at.set("t", 300);
+    }
+    for (const int64_t keys : {0, 1, 40, 200}) {
+      check.at.push_back({{"b", 2}, {"s", 70}, {"e", 1500}, {"t", keys}});
+    }
+    EXPECT_TRUE(compiled_matches(make(half_attention(dtype, "8", "t")), check)) << dtype;
   }
 }
 
