@@ -26,6 +26,7 @@ constexpr Option kOptions[] = {
     {"--expect", "NAME=FILE.npy", "what output NAME should be", true},
     {"--tolerance", "X", "allow this error relative to the largest element (default: by the output's type)"},
     {"--threads", "N", "at most N threads"},
+    {"--flush-denormals", "", "take numbers too small for full precision for 0: the interpreter keeps them"},
 };
 
 constexpr Example kExamples[] = {
@@ -172,7 +173,10 @@ int run(const Arguments& arguments) {
   const std::vector<Array> compiled = [&] {
     const InterruptibleRun interruptible;
     return executable.run(inputs,
-                          {.threads = threads, .bindings = prepared.bindings, .cancel = InterruptibleRun::token()});
+                          {.threads = threads,
+                           .bindings = prepared.bindings,
+                           .cancel = InterruptibleRun::token(),
+                           .flush_denormals = arguments.has("--flush-denormals")});
   }();
   progress.show("interpreting, which is slow");
   const Reference exact = reference(model.graph, inputs, prepared.bindings);

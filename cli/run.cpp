@@ -28,6 +28,7 @@ constexpr Option kOptions[] = {
     {"--output", "DIR", "write each output to DIR/NAME.npy"},
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
+    {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
 };
 
@@ -168,7 +169,8 @@ int run(const Arguments& arguments) {
   progress.show("running");
   const std::vector<Array> inputs = prepared.arrays();
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
-                     .bindings = prepared.bindings};
+                     .bindings = prepared.bindings,
+                     .flush_denormals = arguments.has("--flush-denormals")};
   std::vector<Array> outputs;
   {
     const InterruptibleRun interruptible;

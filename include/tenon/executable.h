@@ -27,6 +27,10 @@ struct RunOptions {
   /// Give what an earlier run gave, if it had this option, the same sizes and inputs of the same contents (compared by
   /// a hash of 128 bits). Pays where inputs come again and take less long to read than to run. Not of run_into().
   bool reuse_results = false;
+  /// Arithmetic reads denormals (numbers below 2^-126 in f32, 2^-1022 in f64) as 0 and gives 0 for them. Processors
+  /// take many times as long for them as for others. On all threads of the run and for it alone; when not set, a run
+  /// leaves the mode of the processor as its caller has it. Copies keep denormals.
+  bool flush_denormals = false;
 };
 
 namespace runtime {

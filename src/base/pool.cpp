@@ -107,12 +107,17 @@ void Pool::start(int workers) {
 
 void Pool::work(int worker) {
   int32_t seen = 0;
+  FloatMode mode = FloatMode::current();
   while (true) {
     seen = await_change(generation_, seen);
     if (stopping_.load(std::memory_order_relaxed)) {
       return;
     }
     if (enter()) {
+      if (mode != job_.mode) {
+        mode = job_.mode;
+        mode.use();
+      }
       claim(worker);
       leave();
     }

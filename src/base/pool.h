@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/float_mode.h"
+
 namespace tenon {
 
 /// A pool of `size()` threads, of which the caller of parallel_for() is one; the others start when they are first
@@ -30,7 +32,8 @@ class Pool {
 
   /// Call f(begin, end, worker) on ranges that together cover [0, count), each of at most `grain` unless they all run
   /// on the caller. `worker` is in [0, size()), and of one loop no two ranges run under one number at once. At most
-  /// `threads` threads take part; 0 is all. Everything that f wrote is visible when this returns.
+  /// `threads` threads take part; 0 is all. Everything that f wrote is visible when this returns. All compute in the
+  /// caller's FloatMode, so that f gives the same wherever it runs.
   /// When f throws, ranges that have not begun are left out, and the first exception is rethrown here after the others
   /// ended.
   template <class F>
@@ -56,6 +59,7 @@ class Pool {
     const void* context = nullptr;
     int64_t count = 0;
     int64_t grain = 1;
+    FloatMode mode = FloatMode::current();
   };
 
   void run(const Job& job, int threads);

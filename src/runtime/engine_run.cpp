@@ -1,4 +1,5 @@
 #include "base/fail.h"
+#include "base/float_mode.h"
 #include "runtime/clock.h"
 #include "runtime/engine.h"
 #include "runtime/execution.h"
@@ -29,16 +30,23 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
     fail("RunOptions::threads is {}; it is the most threads that a run may use, and 0 stands for all of the machine's",
          options.threads);
   }
+  if (options.flush_denormals && !FloatMode::can_flush()) {
+    fail("RunOptions::flush_denormals: this processor has no mode that takes denormals for 0");
+  }
   const SpecializationCache::Pointer s = find(state.key, Unbound{state.inputs, options.bindings});
   Execution execution(context_, *s, state, donated);
   const Executor executor = executor_for(pool_, options.threads);
+  const auto run = [&](Watch* watch) {
+    const FlushDenormals flush(options.flush_denormals);
+    execution.run(executor, options.threads, watch);
+  };
   if (options.cancel == nullptr && options.trace == nullptr && !options_.before_step) {
-    execution.run(executor, options.threads, nullptr);
+    run(nullptr);
     return finish(execution);
   }
   Watch watch(options.cancel, options.trace, &options_.before_step);
   try {
-    execution.run(executor, options.threads, &watch);
+    run(&watch);
   } catch (...) {
     report_trace(watch, *s);
     throw;
@@ -53,7 +61,7 @@ std::vector<Array> Engine::run_arrays(RunState& state, std::span<Array> donated,
   if (!options.reuse_results) {
     return execute(state, donated, options, collect);
   }
-  ResultKey key = result_key(state.key, state.inputs);
+  ResultKey key = result_key(state.key, state.inputs, options.flush_denormals);
   if (std::optional<std::vector<Array>> known = results_.find(key)) {
     return *std::move(known);
   }

@@ -42,8 +42,8 @@ void hash_elements(std::array<uint64_t, 2>& hash, const Operand& input) {
 
 }  // namespace
 
-ResultKey result_key(std::span<const int64_t> sizes, std::span<const Operand> inputs) {
-  ResultKey key{.sizes = {sizes.begin(), sizes.end()}, .contents = {1, 2}};
+ResultKey result_key(std::span<const int64_t> sizes, std::span<const Operand> inputs, bool flushed) {
+  ResultKey key{.sizes = {sizes.begin(), sizes.end()}, .flushed = flushed, .contents = {1, 2}};
   for (const Operand& input : inputs) {
     hash_elements(key.contents, input);
   }

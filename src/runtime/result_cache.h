@@ -14,14 +14,15 @@
 
 namespace tenon::runtime {
 
-/// Sizes, and a hash of the contents of every input.
+/// Sizes, what became of denormals, and a hash of the contents of every input.
 struct ResultKey {
   std::vector<int64_t> sizes;
+  bool flushed = false;
   std::array<uint64_t, 2> contents = {};
 
   friend auto operator<=>(const ResultKey&, const ResultKey&) = default;
 };
-ResultKey result_key(std::span<const int64_t> sizes, std::span<const Operand> inputs);
+ResultKey result_key(std::span<const int64_t> sizes, std::span<const Operand> inputs, bool flushed = false);
 
 /// Keeps what was used last, within a limit of bytes. Safe for any number of threads.
 class ResultCache {
