@@ -42,17 +42,18 @@ LaneFunction row(std::string_view symbol) {
 
 std::span<const LaneFunction> lane_functions() {
   static const LaneFunction rows[] = {
-      row<double, Prim::exp>("tenon_exp_f64"),     row<double, Prim::expm1>("tenon_expm1_f64"),
-      row<double, Prim::log>("tenon_log_f64"),     row<double, Prim::log1p>("tenon_log1p_f64"),
-      row<double, Prim::sin>("tenon_sin_f64"),     row<double, Prim::cos>("tenon_cos_f64"),
-      row<double, Prim::tanh>("tenon_tanh_f64"),   row<double, Prim::erf>("tenon_erf_f64"),
-      row<double, Prim::atan2>("tenon_atan2_f64"), row<double, Prim::pow>("tenon_pow_f64"),
-      row<double, Prim::rem>("tenon_rem_f64"),     row<float, Prim::rem>("tenon_rem_f32"),
-      row<float, Prim::sin>("tenon_sin_f32"),      row<float, Prim::cos>("tenon_cos_f32"),
-      row<int8_t, Prim::pow>("tenon_pow_i8"),      row<int16_t, Prim::pow>("tenon_pow_i16"),
-      row<int32_t, Prim::pow>("tenon_pow_i32"),    row<int64_t, Prim::pow>("tenon_pow_i64"),
-      row<uint8_t, Prim::pow>("tenon_pow_u8"),     row<uint16_t, Prim::pow>("tenon_pow_u16"),
-      row<uint32_t, Prim::pow>("tenon_pow_u32"),   row<uint64_t, Prim::pow>("tenon_pow_u64"),
+      row<double, Prim::exp>("tenon_exp_f64"),     row<double, Prim::exp_normal>("tenon_exp_normal_f64"),
+      row<double, Prim::expm1>("tenon_expm1_f64"), row<double, Prim::log>("tenon_log_f64"),
+      row<double, Prim::log1p>("tenon_log1p_f64"), row<double, Prim::sin>("tenon_sin_f64"),
+      row<double, Prim::cos>("tenon_cos_f64"),     row<double, Prim::tanh>("tenon_tanh_f64"),
+      row<double, Prim::erf>("tenon_erf_f64"),     row<double, Prim::atan2>("tenon_atan2_f64"),
+      row<double, Prim::pow>("tenon_pow_f64"),     row<double, Prim::rem>("tenon_rem_f64"),
+      row<float, Prim::rem>("tenon_rem_f32"),      row<float, Prim::sin>("tenon_sin_f32"),
+      row<float, Prim::cos>("tenon_cos_f32"),      row<int8_t, Prim::pow>("tenon_pow_i8"),
+      row<int16_t, Prim::pow>("tenon_pow_i16"),    row<int32_t, Prim::pow>("tenon_pow_i32"),
+      row<int64_t, Prim::pow>("tenon_pow_i64"),    row<uint8_t, Prim::pow>("tenon_pow_u8"),
+      row<uint16_t, Prim::pow>("tenon_pow_u16"),   row<uint32_t, Prim::pow>("tenon_pow_u32"),
+      row<uint64_t, Prim::pow>("tenon_pow_u64"),
   };
   return rows;
 }

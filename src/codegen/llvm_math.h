@@ -13,6 +13,7 @@
 namespace tenon::codegen {
 
 Lanes exp_f32(Lanes x);
+Lanes exp_normal_f32(Lanes x);
 Lanes expm1_f32(Lanes x);
 Lanes log_f32(Lanes x);
 Lanes log1p_f32(Lanes x);

@@ -75,6 +75,7 @@ class PrimEmitter {
     const Lanes x = lanes(0);
     switch (prim_) {
       case Prim::exp: return exp_f32(x).value;
+      case Prim::exp_normal: return exp_normal_f32(x).value;
       case Prim::expm1: return expm1_f32(x).value;
       case Prim::log: return log_f32(x).value;
       case Prim::log1p: return log1p_f32(x).value;

@@ -40,14 +40,22 @@ Lanes scale_by_power(Lanes p, Lanes biased) {
   return p * as_float(half << 23) * as_float((biased - half) << 23);
 }
 
-Lanes exp_f32(Lanes x) {
+namespace {
+
+/// exp, with 0 for what is below `vanishing`.
+Lanes exp_from(Lanes x, double vanishing) {
   // Beyond these limits the result is 0 or infinity, and comes out so. But a number that is rounded down to 0 takes a
   // processor twenty times as long as one that is 0, and masks are made of -inf.
-  const Reduced to = reduce(at_most(at_least(x, kVanishing), 89), 254);
+  const Reduced to = reduce(at_most(at_least(x, vanishing), 89), 254);
   const Lanes power = fma(fma(polynomial(to.rest, kExp), to.rest, 1.0), to.rest, 1.0);
-  const Lanes p = select(x < kVanishing, 0.0, power);
+  const Lanes p = select(x < vanishing, 0.0, power);
   return has_times_power_of_two(p) ? times_power_of_two(p, to.power) : scale_by_power(p, bits(to.shifted));
 }
+
+}  // namespace
+
+Lanes exp_f32(Lanes x) { return exp_from(x, kVanishing); }
+Lanes exp_normal_f32(Lanes x) { return exp_from(x, vanishing_exponent(Dtype::f32)); }
 
 Lanes expm1_moderate(Lanes x) {
   const Reduced to = reduce(x, 127);

@@ -10,6 +10,7 @@ int cost(Prim prim, Dtype dtype) {
     case Prim::sqrt: return is_float(dtype) ? 3 : 20;
     case Prim::rem: return 20;
     case Prim::exp:
+    case Prim::exp_normal:
     case Prim::tanh: return dtype == Dtype::f64 ? 100 : 12;
     case Prim::expm1:
     case Prim::log:

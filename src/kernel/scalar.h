@@ -27,6 +27,7 @@ enum class Prim : uint8_t {
   max,
   sqrt,
   exp,
+  exp_normal,  // exp, 0 below vanishing_exponent(): never a denormal
   expm1,
   log,
   log1p,
@@ -51,6 +52,10 @@ enum class Prim : uint8_t {
 
 std::string_view name(Prim prim);
 int arity(Prim prim);
+
+/// exp_normal of less is 0. exp of this is some thousand times the least normal number: divided by a sum of as many
+/// terms it stays one.
+constexpr double vanishing_exponent(Dtype dtype) { return dtype == Dtype::f64 ? -700 : -80; }
 
 struct ScalarNode;
 
@@ -126,6 +131,7 @@ inline Expr max(const Expr& a, const Expr& b) { return apply(Prim::max, {a, b});
 inline Expr rem(const Expr& a, const Expr& b) { return apply(Prim::rem, {a, b}); }
 inline Expr sqrt(const Expr& x) { return apply(Prim::sqrt, {x}); }
 inline Expr exp(const Expr& x) { return apply(Prim::exp, {x}); }
+inline Expr exp_normal(const Expr& x) { return apply(Prim::exp_normal, {x}); }
 inline Expr expm1(const Expr& x) { return apply(Prim::expm1, {x}); }
 inline Expr log(const Expr& x) { return apply(Prim::log, {x}); }
 inline Expr log1p(const Expr& x) { return apply(Prim::log1p, {x}); }

@@ -112,6 +112,10 @@ void visit_unary(Prim prim, const F& f) {
       case Prim::floor: return f([](T x) { return std::floor(x); });
       case Prim::round: return f([](T x) { return std::nearbyint(x); });
       case Prim::exp: return wide(std::exp);
+      case Prim::exp_normal:
+        return f([](T x) {
+          return x < T{vanishing_exponent(dtype_of<T>())} ? T{0} : static_cast<T>(std::exp(static_cast<double>(x)));
+        });
       case Prim::expm1: return wide(std::expm1);
       case Prim::log: return wide(std::log);
       case Prim::log1p: return wide(std::log1p);

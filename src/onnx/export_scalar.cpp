@@ -27,7 +27,8 @@ class PrimWriter {
       case Prim::min: return call("Min", x);
       case Prim::max: return call("Max", x);
       case Prim::sqrt: return call("Sqrt", x);
-      case Prim::exp: return call("Exp", x);
+      case Prim::exp:
+      case Prim::exp_normal: return call("Exp", x);
       case Prim::expm1: return expm1(x[0]);
       case Prim::log: return call("Log", x);
       case Prim::log1p: return log1p(x[0]);

@@ -8,6 +8,13 @@ namespace {
 
 using namespace match;
 
+/// x, of exp(x); our own composites leave denormals out of it.
+const Value* exponent_of(const Value& powers) {
+  const auto* exact = map_of(powers, "exp");
+  const auto* of = exact != nullptr ? exact : map_of(powers, "exp_normal");
+  return of != nullptr ? &of->front() : nullptr;
+}
+
 /// x and the axis, of x - max(x).
 std::optional<Reduced> shifted(const Value& value) {
   const auto* difference = map_of(value, "sub");
@@ -21,9 +28,9 @@ std::optional<Reduced> shifted(const Value& value) {
 
 /// x and the axis, of exp(x - max(x)) when `sum` is its sum along that axis.
 std::optional<Reduced> powers_over_sum(const Value& powers, const Seen& sum) {
-  const auto* exponent = map_of(powers, "exp");
+  const Value* exponent = exponent_of(powers);
   const std::optional<Reduced> total = reduced(sum, ReduceOp::sum);
-  const std::optional<Reduced> x = exponent != nullptr ? shifted((*exponent)[0]) : std::nullopt;
+  const std::optional<Reduced> x = exponent != nullptr ? shifted(*exponent) : std::nullopt;
   return x && total && total->of == powers && total->axes == x->axes ? x : std::nullopt;
 }
 
@@ -49,8 +56,8 @@ std::optional<Reduced> find_logarithm(const Value& result) {
   const Value& d = (*difference)[0];
   const std::vector<Seen> logarithm = map_of(look((*difference)[1]), "log");
   const std::optional<Reduced> sum = logarithm.empty() ? std::nullopt : reduced(logarithm[0], ReduceOp::sum);
-  const auto* exponent = sum ? map_of(sum->of, "exp") : nullptr;
-  const std::optional<Reduced> x = exponent != nullptr && (*exponent)[0] == d ? shifted(d) : std::nullopt;
+  const Value* exponent = sum ? exponent_of(sum->of) : nullptr;
+  const std::optional<Reduced> x = exponent != nullptr && *exponent == d ? shifted(d) : std::nullopt;
   return x && x->axes == sum->axes ? x : std::nullopt;
 }
 

@@ -76,7 +76,8 @@ std::optional<StreamedForm> streamed_form(Draft& draft, size_t reduction) {
     return std::nullopt;
   }
   const auto* square = computed(draft, accumulator.input, Prim::mul);
-  const auto* power = computed(draft, accumulator.input, Prim::exp);
+  const auto* exact = computed(draft, accumulator.input, Prim::exp);
+  const auto* power = exact ? exact : computed(draft, accumulator.input, Prim::exp_normal);
   if ((!square && !power) || (square && square->operands[0] != square->operands[1])) {
     return std::nullopt;
   }
@@ -105,13 +106,14 @@ std::optional<StreamedForm> streamed_form(Draft& draft, size_t reduction) {
   return StreamedForm{.kind = square ? StreamedForm::Kind::squares : StreamedForm::Kind::powers,
                       .anchor = static_cast<size_t>(anchor - draft.reductions.data()),
                       .x = x,
-                      .from = from};
+                      .from = from,
+                      .power = power ? power->prim : Prim::exp};
 }
 
 TileTerms tile_terms(Draft& draft, const StreamedForm& form, int anchor, int elements) {
   if (form.kind == StreamedForm::Kind::powers) {
     const int power = binary(draft, Prim::sub, form.x, power_centre(draft, anchor));
-    return {.value = draft.values.compute(Prim::exp, draft.values.dtype(power), {power})};
+    return {.value = draft.values.compute(form.power, draft.values.dtype(power), {power})};
   }
   const int difference = binary(draft, Prim::sub, form.x, mean(draft, anchor, elements));
   return {.value = binary(draft, Prim::mul, difference, difference), .difference = difference};
@@ -121,7 +123,7 @@ int combined_term(Draft& draft, const StreamedForm& form, const TileSums& sums) 
   const auto wide = [&](int value) { return draft.values.cast(value, Dtype::f64); };
   if (form.kind == StreamedForm::Kind::powers) {
     const int apart = binary(draft, Prim::sub, power_centre(draft, sums.anchor), sums.from);
-    const int scale = draft.values.compute(Prim::exp, draft.values.dtype(apart), {apart});
+    const int scale = draft.values.compute(form.power, draft.values.dtype(apart), {apart});
     return wide(binary(draft, Prim::mul, sums.value, scale));
   }
   const int apart = binary(draft, Prim::sub, wide(mean(draft, sums.anchor, sums.elements)), wide(sums.from));

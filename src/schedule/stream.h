@@ -20,7 +20,8 @@ struct StreamedForm {
   Kind kind = Kind::squares;
   size_t anchor = 0;  // the reduction that `from` is made of: the sum or the largest of x
   int x = 0;
-  int from = 0;  // a
+  int from = 0;            // a
+  Prim power = Prim::exp;  // of powers: exp, or that of normal numbers
 };
 
 /// The form of a reduction (an index into Draft::reductions), where it has one. The same results for numbers,

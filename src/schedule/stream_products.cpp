@@ -25,7 +25,7 @@ int ProductStream::compute(Prim prim, std::vector<int> operands) const {
   return draft_->values.compute(prim, dtype, std::move(operands));
 }
 
-int ProductStream::exp_of_difference(int a, int b) const { return compute(Prim::exp, {compute(Prim::sub, {a, b})}); }
+int ProductStream::exp_of_difference(int a, int b) const { return compute(form_.power, {compute(Prim::sub, {a, b})}); }
 
 std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector<ProductMatch>& products,
                                                  const std::vector<size_t>& stores) {

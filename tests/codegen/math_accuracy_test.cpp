@@ -47,10 +47,18 @@ struct Function {
 };
 
 const Function kUnary[] = {
-    {Prim::sqrt, 0.5, 0.5, std::sqrt},   {Prim::exp, 1.5, 1.0, std::exp},         {Prim::expm1, 2.0, 2.0, std::expm1},
-    {Prim::log, 1.0, 1.0, std::log},     {Prim::log1p, 2.0, 2.0, std::log1p},     {Prim::sin, 2.0, 2.0, std::sin, 1},
-    {Prim::cos, 2.0, 2.0, std::cos, 1},  {Prim::tanh, 3.0, 3.0, std::tanh, 1},    {Prim::erf, 3.0, 2.5, std::erf, 1},
-    {Prim::floor, 0.0, 0.0, std::floor}, {Prim::round, 0.0, 0.0, std::nearbyint},
+    {Prim::exp_normal, 1.5, 1.0, [](double x) { return x < -80 ? 0 : std::exp(x); }},
+    {Prim::sqrt, 0.5, 0.5, std::sqrt},
+    {Prim::exp, 1.5, 1.0, std::exp},
+    {Prim::expm1, 2.0, 2.0, std::expm1},
+    {Prim::log, 1.0, 1.0, std::log},
+    {Prim::log1p, 2.0, 2.0, std::log1p},
+    {Prim::sin, 2.0, 2.0, std::sin, 1},
+    {Prim::cos, 2.0, 2.0, std::cos, 1},
+    {Prim::tanh, 3.0, 3.0, std::tanh, 1},
+    {Prim::erf, 3.0, 2.5, std::erf, 1},
+    {Prim::floor, 0.0, 0.0, std::floor},
+    {Prim::round, 0.0, 0.0, std::nearbyint},
 };
 
 struct Worst {

@@ -114,6 +114,7 @@ int tolerance(Prim prim, Dtype dtype) {
   }
   switch (prim) {
     case Prim::exp:
+    case Prim::exp_normal:
     case Prim::log:
     case Prim::sin:
     case Prim::cos: return 2;
@@ -208,8 +209,8 @@ std::vector<Prim> unary_prims(Dtype dtype) {
   }
   std::vector<Prim> prims = {Prim::neg, Prim::abs};
   if (is_float(dtype)) {
-    prims.insert(prims.end(), {Prim::sqrt, Prim::exp, Prim::expm1, Prim::log, Prim::log1p, Prim::sin, Prim::cos,
-                               Prim::tanh, Prim::erf, Prim::floor, Prim::round});
+    prims.insert(prims.end(), {Prim::sqrt, Prim::exp, Prim::exp_normal, Prim::expm1, Prim::log, Prim::log1p, Prim::sin,
+                               Prim::cos, Prim::tanh, Prim::erf, Prim::floor, Prim::round});
   }
   return prims;
 }

@@ -94,10 +94,10 @@ Value weights_of(const Value& scores, bool zeros) {
   // Weights are the same whatever is taken off all scores of a row.
   const Value largest = stop_gradient(reduce_max(scores, last, true));
   if (!zeros) {
-    const Value powers = exp(scores - largest);
+    const Value powers = exp_normal(scores - largest);
     return powers * reciprocal(reduce_sum(powers, last, true));
   }
-  const Value powers = exp(scores - select(eq(largest, -kInfinity), 0.0, largest));
+  const Value powers = exp_normal(scores - select(eq(largest, -kInfinity), 0.0, largest));
   const Value sum = reduce_sum(powers, last, true);
   // The largest score of a row that sees a key gives 1, so a sum of 0 is a row that sees none.
   return powers * reciprocal(select(eq(sum, 0.0), 1.0, sum));

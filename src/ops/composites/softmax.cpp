@@ -19,7 +19,7 @@ Value softmax(const Value& x, int axis) {
   return composite_of("softmax", {{"x", x}}, [&](const Parts& in) {
     require_float(in[0], "x");
     const Axes axes{x.shape().normalize_axis(axis)};
-    const Value powers = exp(shifted(in[0], axes));
+    const Value powers = exp_normal(shifted(in[0], axes));
     return cast(powers / reduce_sum(powers, axes, true), x.dtype());
   });
 }
@@ -29,7 +29,7 @@ Value log_softmax(const Value& x, int axis) {
     require_float(in[0], "x");
     const Axes axes{x.shape().normalize_axis(axis)};
     const Value difference = shifted(in[0], axes);
-    return cast(difference - log(reduce_sum(exp(difference), axes, true)), x.dtype());
+    return cast(difference - log(reduce_sum(exp_normal(difference), axes, true)), x.dtype());
   });
 }
 
@@ -41,7 +41,7 @@ Value logsumexp(const Value& x, const Axes& axes, bool keep) {
     // An infinite maximum (no elements, or infinities) has no difference to take; without it the sum is right as it is.
     const Value largest = stop_gradient(reduce_max(wide, reduced, true));
     const Value anchor = select(isfinite(largest), largest, 0.0);
-    const Value result = log(reduce_sum(exp(wide - anchor), reduced, true)) + anchor;
+    const Value result = log(reduce_sum(exp_normal(wide - anchor), reduced, true)) + anchor;
     return cast(keep ? result : squeeze(result, reduced), x.dtype());
   });
 }
