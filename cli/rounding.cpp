@@ -7,7 +7,10 @@
 #include "ir/node.h"
 #include "ir/walk.h"
 #include "ops/macs.h"
+#include "ops/make.h"
 #include "passes/inline_calls.h"
+#include "passes/rewrite.h"
+#include "tenon/random.h"
 
 namespace tenon {
 namespace {
@@ -15,6 +18,13 @@ namespace {
 constexpr double kMost = 0.5;  // beyond that nothing would be checked
 
 double epsilon(Dtype dtype) { return dtype == f16 ? 0x1p-10 : dtype == bf16 ? 0x1p-7 : 0; }
+
+double half_step(Dtype dtype) { return dtype == f64 ? 0x1p-53 : dtype == f32 ? 0x1p-24 : epsilon(dtype) / 2; }
+
+bool rounds(const Node& node) {
+  return node.as<Map>() || node.as<Reduce>() || node.as<Contract>() || node.as<Conv>() || node.as<Window>() ||
+         node.as<Scan>() || node.as<Scatter>();
+}
 
 double usual_bound(Dtype dtype) { return dtype == f64 ? 1e-10 : is_float(dtype) ? 1e-4 : 0; }
 
@@ -62,11 +72,6 @@ class Walk {
     r = {std::max(r.chain, other.chain), std::max(r.coarsest, other.coarsest), std::max(r.terms, other.terms)};
   }
 
-  static bool rounds(const Node& node) {
-    return node.as<Map>() || node.as<Reduce>() || node.as<Contract>() || node.as<Conv>() || node.as<Window>() ||
-           node.as<Scan>() || node.as<Scatter>();
-  }
-
   double elements(const Shape& shape) const { return static_cast<double>(evaluate(shape.element_count(), bindings_)); }
 
   double trips(const Node& node) const {
@@ -112,6 +117,27 @@ std::vector<double> rounding_bounds(const Graph& graph, const Bindings& bindings
     bounds.push_back(is_float(dtype) && r.chain > 0 ? std::max(halves, usual_bound(dtype)) : usual_bound(dtype));
   }
   return bounds;
+}
+
+Graph with_roundings(const Graph& graph) {
+  const Value key = constant(Array::full(u64, {}, 1));
+  int64_t number = 0;
+  return rewrite(inline_calls(graph),
+                 [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
+                   const bool gives = node.as<If>() || node.as<Loop>();
+                   if (!rounds(node) && !gives) {
+                     return std::nullopt;
+                   }
+                   std::vector<Value> results = make_all(node.op, operands);
+                   for (Value& result : results) {
+                     if (is_float(result.dtype())) {
+                       const Value counter = constant(Array::full(u64, {}, static_cast<double>(++number)));
+                       const double most = half_step(result.dtype());
+                       result = result * (uniform(key, counter, result.shape(), -most, most) + 1.0);
+                     }
+                   }
+                   return results;
+                 });
 }
 
 }  // namespace tenon
