@@ -33,7 +33,7 @@ namespace tenon {
 //   y = div(exp(transpose(x)), 2)    is what the C++ builders of these names give: numbers and other shapes broadcast,
 //                                    negative axes count from the end, what changes nothing makes no node
 // In both, operands may be operations, and attributes follow the operands, by name or in order. A list of operands is
-// written `concat(a, b, axis=0)` or `concat([a, b], axis=0)`.
+// written `concat(a, b, axis=0)` or `concat([a, b], axis=0)`; `none` is an attribute that is left out.
 //
 // `graph softmax.1 as softmax(...)` is a graph called `softmax` that the text calls `softmax.1`, beside another of that
 // name. `names unify` at the start lets two different axis names that meet be equal, as UnifyNames does; the printer

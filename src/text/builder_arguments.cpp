@@ -1,6 +1,15 @@
 #include "text/builder_arguments.h"
 
 namespace tenon::text {
+namespace {
+
+/// `none`, as the catalog writes what a parameter is that is not given. A text or a value of that name is one.
+bool is_nothing(const BuilderParameter& parameter, Cursor content, const ExpressionParser& expressions) {
+  return parameter.default_text == "none" && parameter.type != ArgumentType::text && content.at_word("none") &&
+         !expressions.is_value(content) && content.accept_word("none") && content.done();
+}
+
+}  // namespace
 
 BuilderArguments::BuilderArguments(const CatalogEntry& entry, Arguments& arguments, ExpressionParser& expressions)
     : expressions_(expressions), parts_(entry.parameters.size()) {
@@ -12,7 +21,8 @@ BuilderArguments::BuilderArguments(const CatalogEntry& entry, Arguments& argumen
       while (arguments.peek() != nullptr && starts_operand(*arguments.peek())) {
         parts_[i].push_back(arguments.take_next());
       }
-    } else if (const std::optional<Cursor> content = arguments.take(parameter.name)) {
+    } else if (const std::optional<Cursor> content = arguments.take(parameter.name);
+               content && !is_nothing(parameter, *content, expressions_)) {
       parts_[i].push_back(*content);
     }
   }

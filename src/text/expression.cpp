@@ -132,6 +132,9 @@ std::vector<Value> ExpressionParser::elementwise(const ScalarFn& fn, const Curso
     if (is_given && !exact && values.size() == 1) {
       return {cast(values[0], dtype)};
     }
+    if (is_given && values.empty() && operands.size() == 1) {  // a number of that dtype
+      return {scalar(dtype, operands[0].number())};
+    }
     if (is_given || exact) {
       const Dtype result = is_given || values.empty() ? dtype : result_dtype(fn, values);
       return {make(Map{.fn = &fn, .dtype = result}, values)};

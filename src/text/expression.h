@@ -32,6 +32,8 @@ class ExpressionParser {
   Operand parse_operand(Cursor& cursor);
 
   GraphTable& graphs() { return graphs_; }
+  /// Whether the name at the cursor is that of a value.
+  bool is_value(const Cursor& cursor) const { return scope_.contains(cursor); }
 
  private:
   std::vector<Value> operation(const Cursor& name, Arguments& arguments, Reading reading);

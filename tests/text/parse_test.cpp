@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tenon/error.h"
+#include "tenon/nn.h"
 #include "tenon/ops.h"
 #include "tenon/text.h"
 
@@ -35,6 +36,7 @@ TEST_F(Parse, ElementwiseFunctionsBroadcastAndTakeNumbers) {
   EXPECT_EQ(parsed("z = clamp(x, -1.5e-3, inf)\nreturn z"), built(clamp(x, -1.5e-3, HUGE_VAL)));
   EXPECT_EQ(parsed("z = select(lt(0, x), x, 2)\nreturn z"), built(select(lt(0, x), x, 2)));
   EXPECT_EQ(parsed("z = add(cast(i, dtype=f32), 1)\nreturn z"), built(cast(i, f32) + 1));
+  EXPECT_EQ(parsed("z = add(cast(x, f64), cast(0.5, f64))\nreturn z"), built(cast(x, f64) + scalar(f64, 0.5)));
 }
 
 TEST_F(Parse, BuildersOfTheCatalog) {
@@ -43,6 +45,8 @@ TEST_F(Parse, BuildersOfTheCatalog) {
   EXPECT_EQ(parsed("z = slice_axis(x, 0, 1)\nreturn z"), built(slice_axis(x, 0, 1)));
   EXPECT_EQ(parsed("z = slice_axis(x, axis=1, begin=-3, step=2, end=batch)\nreturn z"),
             built(slice_axis(x, 1, -3, Extent::name("batch"), 2)));
+  EXPECT_EQ(parsed("z = slice_axis(x, 1, 0, none, 2)\nreturn z"), built(slice_axis(x, 1, 0, {}, 2)));
+  EXPECT_EQ(parsed("z = layer_norm(x, none, bias=none)\nreturn z"), built(layer_norm(x)));
   EXPECT_EQ(parsed("z = pad(x, [0, 1], [0, batch], mode=edge)\nreturn z"),
             built(pad(x, {0, 1}, {0, Extent::name("batch")}, "edge")));
   EXPECT_EQ(parsed("z = reshape(x, [-1, 2])\nreturn z"), built(reshape(x, {-1, 2})));
