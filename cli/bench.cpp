@@ -41,7 +41,9 @@ constexpr Example kExamples[] = {
 /// One binding, measured. Times in microseconds.
 struct Point {
   Bindings swept, bindings;
-  double specialize = 0, first = 0, median = 0, least = 0;
+  double specialize = 0;
+  double first = 0;  // run, and memory for it
+  double median = 0, least = 0;
   size_t runs = 0;
   double flops = 0;  // of products and convolutions
 
@@ -64,12 +66,12 @@ Point measure(const GraphModel& model, const Executable& executable, const Bindi
   }
   const PreparedInputs prepared = prepare_inputs(model, sizes, words);
   const std::vector<Array> inputs = prepared.arrays();
-  const RunOptions options{.threads = settings.threads,
-                           .bindings = prepared.bindings,
-                           .flush_denormals = settings.flush_denormals};
+  const RunOptions options{
+      .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
   Point point{.swept = swept, .bindings = prepared.bindings};
-  point.specialize = microseconds([&] { executable.specialize(prepared.bindings); });
-  point.first = microseconds([&] { executable.run(inputs, options); });
+  const Prepared times = prepare(executable, prepared.bindings);
+  point.specialize = times.specialize;
+  point.first = times.memory + microseconds([&] { executable.run(inputs, options); });
   const Samples samples = sample([&] { executable.run(inputs, options); }, settings.repeat, settings.microseconds);
   point.median = samples.median();
   point.least = samples.least();
@@ -207,7 +209,7 @@ const Verb kBenchVerb{
     .doc = "measure latency and throughput over sizes; a table, and a plot",
     .about =
         "The model is compiled once. For each binding: what it costs to specialise it and to run it the first "
-        "time, and the median and least of later runs.",
+        "time, with the memory it takes, and the median and least of later runs.",
     .options = kOptions,
     .examples = kExamples,
     .run = run};

@@ -40,7 +40,8 @@ constexpr Example kExamples[] = {
 };
 
 struct Times {
-  double load = 0, compile = 0, specialize = 0, first = 0;
+  double load = 0, compile = 0, first = 0;
+  Prepared prepared;
   Samples repeated;
 };
 
@@ -90,7 +91,8 @@ void print_json(const Graph& graph, const PreparedInputs& prepared, const std::v
   Json us = Json::object();
   us.set("load", times.load)
       .set("compile", times.compile)
-      .set("specialize", times.specialize)
+      .set("specialize", times.prepared.specialize)
+      .set("memory", times.prepared.memory)
       .set("first", times.first);
   us.set("median", times.repeated.median()).set("least", times.repeated.least());
   Json::object()
@@ -143,7 +145,8 @@ void print_text(const Graph& graph, const PreparedInputs& prepared, const std::v
     fmt::print("  {:<4}{:<{}}  {:<{}}  {}\n", row.word, row.name, name_width, row.shape, shape_width, row.remark);
   }
   fmt::print("  compile     {:>10}   {} steps, {}\n", time_text(times.compile), executable.steps().size(), report.code);
-  fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.specialize));
+  fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.prepared.specialize));
+  fmt::print("  memory      {:>10}   touched for the first time\n", time_text(times.prepared.memory));
   fmt::print("  first run   {:>10}\n", time_text(times.first));
   const size_t count = times.repeated.times.size();
   fmt::print("  later runs  {:>10}   {}\n", time_text(times.repeated.median()),
@@ -165,7 +168,7 @@ int run(const Arguments& arguments) {
   CompileReport report;
   std::optional<Executable> executable;
   times.compile = microseconds([&] { executable = compile(model.graph, {.report = &report}); });
-  times.specialize = microseconds([&] { executable->specialize(prepared.bindings); });
+  times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");
   const std::vector<Array> inputs = prepared.arrays();
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
@@ -202,7 +205,7 @@ const Verb kRunVerb{
     .doc = "run a model on files or made-up data, and say what came out and how long it took",
     .about =
         "Prints inputs and outputs with named shapes, a summary of each output, and the times to compile (once for "
-        "all sizes), to specialise (once for these sizes) and to run.",
+        "all sizes), to specialise and to get memory (once for these sizes) and to run.",
     .options = kOptions,
     .examples = kExamples,
     .run = run};

@@ -7,12 +7,26 @@
 #include <functional>
 #include <vector>
 
+#include "tenon/executable.h"
+
 namespace tenon {
 
 inline double microseconds(const std::function<void()>& call) {
   const auto begin = std::chrono::steady_clock::now();
   call();
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// What it takes to prepare a binding.
+struct Prepared {
+  double specialize = 0;
+  double memory = 0;  // to get what a run needs, and to touch it for the first time
+};
+inline Prepared prepare(const Executable& executable, const Bindings& bindings) {
+  const double before = executable.counters().specialize_ms;
+  const double all = microseconds([&] { executable.specialize(bindings); });
+  const double specialize = (executable.counters().specialize_ms - before) * 1e3;
+  return {.specialize = specialize, .memory = std::max(0.0, all - specialize)};
 }
 
 /// Times of equal calls.
