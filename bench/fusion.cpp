@@ -26,9 +26,9 @@ using namespace tenon;  // NOLINT: the graphs read like the documentation
 
 constexpr int64_t kElements = int64_t{1} << 24;
 // Rounds go on until nothing has become faster for a while.
-constexpr int kSettledRounds = 12;
+constexpr int kSettledRounds = 40;
 constexpr double kFaster = 0.995;
-constexpr int kMostRounds = 60;
+constexpr int kMostRounds = 300;
 constexpr int64_t kLongRow = int64_t{1} << 22;
 // Two sizes that lie in any first cache with all that the kernels need: what a run costs beside its kernel is in both.
 constexpr int64_t kSmall = 1024;

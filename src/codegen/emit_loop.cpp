@@ -13,7 +13,8 @@ namespace {
 /// Loops of at most this many iterations are written out when that stays small: their positions become immediates.
 constexpr int64_t kWriteOut = 4;
 constexpr int kWriteOutCost = 32;
-/// A body of this cost waits for memory, however few vectors of it run side by side.
+/// A body of this cost waits for memory, however few vectors of it run side by side, and a second form of it is short.
+/// Others ask at each store whether it goes past the caches.
 constexpr int kMemoryHides = 12;
 
 /// Lanes by one number. What is found out about the number is found out once, if it was there before the loop.
@@ -87,7 +88,7 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   e.b.CreateBr(begin);
   e.b.SetInsertPoint(begin);
   llvm::Value* done = e.b.getInt64(0);
-  const auto run = [&](llvm::Value* end, unsigned lanes, bool masked, bool past_caches = false) {
+  const auto run = [&](llvm::Value* end, unsigned lanes, bool masked, llvm::Value* past_caches = nullptr) {
     counted_loop(e, done, end, lanes, [&](llvm::Value* first) {
       bind(e, loop.axis, first);
       e.vector = {.lanes = lanes,
@@ -110,14 +111,14 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   if (step > 1) {
     llvm::Value* end = multiple_of(step);
     llvm::Value* const past = unit_strides || plan.run_time_strides.empty() ? stores_past_caches(e, loop) : nullptr;
-    if (past != nullptr) {
-      const unsigned past_step = block_cost(e.kernel, loop.body) <= kMemoryHides ? plan.lanes : step;
-      llvm::Value* const past_end = e.b.CreateSelect(past, multiple_of(past_step), done);
+    const bool asks = past != nullptr && block_cost(e.kernel, loop.body) > kMemoryHides;
+    if (past != nullptr && !asks) {
+      llvm::Value* const past_end = e.b.CreateSelect(past, multiple_of(plan.lanes), done);
       end = e.b.CreateSelect(past, past_end, end);
-      run(past_end, past_step, false, true);
+      run(past_end, plan.lanes, false, e.b.getTrue());
       done = past_end;
     }
-    run(end, step, false);
+    run(end, step, false, asks ? past : nullptr);
     done = end;
   }
   if (done == count) return;

@@ -87,18 +87,28 @@ class LaneAccess {
   }
 
   void store_contiguous(llvm::Value* first, llvm::Value* value, llvm::Value* mask) {
-    if (e_.vector.past_caches && e_.buffer(buffer_).role == loops::Role::output) {
-      const llvm::Align whole(std::min(uint64_t{64}, e_.vector.lanes * byte_size(e_.buffer(buffer_).dtype)));
-      llvm::StoreInst* const past = e_.b.CreateAlignedStore(value, first, whole);
-      llvm::Metadata* const one = llvm::ConstantAsMetadata::get(e_.b.getInt32(1));
-      past->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(e_.context(), {one}));
-      annotate(e_, past, buffer_);
-      return;
-    }
-    annotate(e_,
-             mask == nullptr ? static_cast<llvm::Instruction*>(e_.b.CreateAlignedStore(value, first, align_))
-                             : e_.b.CreateMaskedStore(value, first, align_, mask),
-             buffer_);
+    llvm::Value* const past = e_.buffer(buffer_).role == loops::Role::output ? e_.vector.past_caches : nullptr;
+    const auto store = [&] {
+      annotate(e_,
+               mask == nullptr ? static_cast<llvm::Instruction*>(e_.b.CreateAlignedStore(value, first, align_))
+                               : e_.b.CreateMaskedStore(value, first, align_, mask),
+               buffer_);
+    };
+    if (past == nullptr) return store();
+    if (is_always(past)) return store_past_caches(first, value);
+    llvm::BasicBlock* const next = e_.block("stored");
+    branch(past, next, [&] { store_past_caches(first, value); });
+    store();
+    e_.b.CreateBr(next);
+    e_.b.SetInsertPoint(next);
+  }
+
+  void store_past_caches(llvm::Value* first, llvm::Value* value) {
+    const llvm::Align whole(std::min(uint64_t{64}, e_.vector.lanes * byte_size(e_.buffer(buffer_).dtype)));
+    llvm::StoreInst* const past = e_.b.CreateAlignedStore(value, first, whole);
+    llvm::Metadata* const one = llvm::ConstantAsMetadata::get(e_.b.getInt32(1));
+    past->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(e_.context(), {one}));
+    annotate(e_, past, buffer_);
   }
 
   llvm::Value* gather(llvm::Value* first, llvm::Value* offset) {
@@ -130,8 +140,8 @@ class LaneAccess {
 
   /// if (condition) { then(); goto next; }
   void branch(llvm::Value* condition, llvm::BasicBlock* next, const std::function<void()>& then) {
-    llvm::BasicBlock* const yes = e_.block("stride");
-    llvm::BasicBlock* const no = e_.block("other_stride");
+    llvm::BasicBlock* const yes = e_.block("then");
+    llvm::BasicBlock* const no = e_.block("otherwise");
     e_.b.CreateCondBr(condition, yes, no);
     e_.b.SetInsertPoint(yes);
     then();

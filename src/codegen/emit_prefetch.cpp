@@ -17,7 +17,7 @@ constexpr uint64_t kNearestApart = 4096;
 }  // namespace
 
 void prefetch(Emission& e, const Prefetch& what) {
-  if (what.writes && e.vector.past_caches) return;
+  if (what.writes && e.vector.past_caches != nullptr && is_always(e.vector.past_caches)) return;
   const uint64_t size = byte_size(e.buffer(what.buffer).dtype);
   llvm::Value* const ahead = e.in_block(e.entry, [&] {
     llvm::Value* next = extent(e, what.ahead);

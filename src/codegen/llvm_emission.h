@@ -29,7 +29,7 @@ struct VectorContext {
   int axis = -1;                       // Emission::axes holds the position of the first lane
   llvm::Value* mask = nullptr;         // the lanes that exist; null: all of them. At least one does
   bool unit_strides = false;           // run-time strides along the axis are known to be 1
-  bool past_caches = false;            // outputs are stored past the caches, and are known to lie in whole lines
+  llvm::Value* past_caches = nullptr;  // an i1, whether outputs, then in whole lines, go past the caches; null: never
   llvm::BasicBlock* before = nullptr;  // runs once before the loop, whatever widths it then has
 };
 
@@ -104,6 +104,11 @@ struct Emission {
 };
 
 inline bool is_vector(const llvm::Value* value) { return value->getType()->isVectorTy(); }
+/// Of an i1: known to hold.
+inline bool is_always(const llvm::Value* condition) {
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition);
+  return known != nullptr && !known->isZero();
+}
 
 // emit_index.cpp: sizes, positions, masks.
 

@@ -80,6 +80,10 @@ Lanes operator!=(Lanes a, Lanes b) {
 }
 Lanes operator!(Lanes mask) { return mask.with(mask.builder().CreateNot(mask.value)); }
 Lanes select(Lanes mask, Lanes a, Lanes b) { return a.with(a.builder().CreateSelect(mask.value, a.value, b.value)); }
+Lanes not_less(Lanes a, Lanes b) {
+  return a.with(a.is_float() ? a.builder().CreateFCmpUGE(a.value, b.value)
+                             : a.builder().CreateICmpSGE(a.value, b.value));
+}
 Lanes below(Lanes a, Lanes b) { return a.with(a.builder().CreateICmpULT(a.value, b.value)); }
 Lanes shift_right(Lanes a, int bits) { return a.with(a.builder().CreateLShr(a.value, static_cast<uint64_t>(bits))); }
 Lanes shift_right_signed(Lanes a, int bits) {

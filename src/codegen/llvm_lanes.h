@@ -99,7 +99,8 @@ template <Number N>
 Lanes select(Lanes mask, Lanes a, N b) {
   return select(mask, a, number(a, b));
 }
-Lanes below(Lanes a, Lanes b);  // a < b as unsigned integers
+Lanes below(Lanes a, Lanes b);     // a < b as unsigned integers
+Lanes not_less(Lanes a, Lanes b);  // !(a < b), by one comparison: true for NaN
 Lanes shift_right(Lanes a, int bits);
 Lanes shift_right_signed(Lanes a, int bits);
 

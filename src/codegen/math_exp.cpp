@@ -46,10 +46,11 @@ namespace {
 Lanes exp_from(Lanes x, double vanishing) {
   // Beyond these limits the result is 0 or infinity, and comes out so. But a number that is rounded down to 0 takes a
   // processor twenty times as long as one that is 0, and masks are made of -inf.
-  const Reduced to = reduce(at_most(at_least(x, vanishing), 89), 254);
+  const bool scales = has_times_power_of_two(x);  // 0 by any power: what vanishes needs no limit
+  const Reduced to = reduce(at_most(scales ? x : at_least(x, vanishing), 89), 254);
   const Lanes power = fma(fma(polynomial(to.rest, kExp), to.rest, 1.0), to.rest, 1.0);
-  const Lanes p = select(x < vanishing, 0.0, power);
-  return has_times_power_of_two(p) ? times_power_of_two(p, to.power) : scale_by_power(p, bits(to.shifted));
+  const Lanes p = select(not_less(x, number(x, vanishing)), power, 0.0);
+  return scales ? times_power_of_two(p, to.power) : scale_by_power(p, bits(to.shifted));
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ Value softmax(const Value& x, int axis) {
     require_float(in[0], "x");
     const Axes axes{x.shape().normalize_axis(axis)};
     const Value powers = exp_normal(shifted(in[0], axes));
-    return cast(powers / reduce_sum(powers, axes, true), x.dtype());
+    // One division a row. The sum is at least 1, so that its inverse is a number where it is one.
+    return cast(powers * reciprocal(reduce_sum(powers, axes, true)), x.dtype());
   });
 }
 
