@@ -45,6 +45,9 @@ struct CompileOptions {
   /// Kernels of less work than this, in about one cheap operation on one element, run on one thread: more would cost
   /// them more than they give. 0: all that can be shared out is.
   int64_t least_shared_work = 300'000;
+  /// Bytes of the cache that tiles of products are made for, the one behind a core's first; 0: this machine's. Tiles
+  /// that are streamed, as attention's are, sum in the order of their blocks: last bits may differ with it.
+  int64_t tile_cache = 0;
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which
   /// are integers. `{{"shape", {"rows", "cols"}}}` binds both names from the input `shape: i64[2]` of each run.

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "base/fail.h"
-#include "compiler/backend.h"
+#include "compiler/grouping.h"
 #include "compiler/pipeline.h"
 #include "compiler/segments.h"
 #include "schedule/schedule.h"
@@ -62,11 +62,7 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
   std::vector<Program> programs;
   for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
     before += programs.empty() ? 0 : std::ssize(programs.back().steps);
-    programs.push_back(schedule(segment.graph,
-                                {.fuse = options.fuse,
-                                 .panel = panel_columns({.native = options.native}),
-                                 .most_row_bytes = options.most_row_bytes},
-                                body_optimizer(options)));
+    programs.push_back(schedule(segment.graph, grouping(options), body_optimizer(options)));
     if (number - before <= std::ssize(programs.back().steps)) {
       break;
     }
@@ -96,7 +92,11 @@ std::string step_assembly(const Graph& graph, int64_t step, std::string_view tar
   const auto show = [&](const loops::Kernel& kernel) {
     return codegen::emit_assembly(codegen::kernel_request(kernel, machine), machine);
   };
-  return fmt::format("# {}\n", describe(machine)) + show_step(graph, step, options, show);
+  CompileOptions there = options;
+  if (target != "host" && there.tile_cache == 0) {
+    there.tile_cache = kUsualSecondCache;  // nobody knows that machine's caches
+  }
+  return fmt::format("# {}\n", describe(machine)) + show_step(graph, step, there, show);
 }
 
 BuildReport build_report() {

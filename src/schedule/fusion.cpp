@@ -85,6 +85,7 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                      .late = late_ && options.rows != RowForm::stream,
                      .shared_code = options.shared_code,
                      .panel = options_.panel,
+                     .tiles = options_.tiles,
                      .storage = &roles_.storage(),
                      .placement =
                          [&](const Value& value) {

@@ -18,9 +18,6 @@ constexpr size_t kMostJoined = size_t{1} << 15;
 /// their bytes count so many times.
 constexpr int64_t kOnePass = 32;
 
-/// Rows between products are taken in blocks as soon as they are longer than one, or too wide to be stored.
-constexpr int64_t kRowOfProducts = 256;
-
 class StepSet {
  public:
   explicit StepSet(size_t count) : words_((count + 63) / 64, 0) {}
@@ -163,7 +160,9 @@ std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
   const Extent scratch = loops::scratch_bytes(kernel).substitute(kernel.arguments);
   auto streamed = build(cluster.members, outputs, {.rows = RowForm::stream, .shared_code = false});
   if (auto* nest = std::get_if<Nest>(&streamed); nest && nest->has_products) {
-    Extent weighted = nest->streamed_row * std::max<int64_t>(1, options_.most_row_bytes / kRowOfProducts);
+    // In blocks as soon as rows are longer than one, or too wide to be stored.
+    const int64_t block = options_.tiles.streamed_block;
+    Extent weighted = nest->streamed_row * std::max<int64_t>(1, options_.most_row_bytes / block);
     if (!is_short(scratch)) {
       weighted = max(weighted, scratch);
     }

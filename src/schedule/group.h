@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernel/program.h"
+#include "schedule/product_tiles.h"
 #include "schedule/roles.h"
 
 namespace tenon {
@@ -35,6 +36,7 @@ struct GroupOptions {
   bool fuse = true;                       // off: every operation is a kernel of its own
   bool layouts = true;                    // StorageOrders, else all lies row by row
   int64_t panel = 0;                      // NestRequest::panel
+  ProductTiles tiles = product_tiles();   // NestRequest::tiles
   int64_t most_row_bytes = kMostScratch;  // Program::most_row_bytes
   int64_t least_shared_work = 300'000;    // Program::least_shared_work
 };

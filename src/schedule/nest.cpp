@@ -89,8 +89,8 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
     nest.repeats = tree.repeats();
     return;
   }
-  const TiledProducts tiled =
-      tile_products(draft, stores, constant_operands(request, nest), {.streams = streams_products, .late = nullptr});
+  const TiledProducts tiled = tile_products(draft, stores, constant_operands(request, nest),
+                                            {.streams = streams_products, .late = nullptr, .tiles = request.tiles});
   nest.panels = tiled.panels;
   nest.streamed_row = tiled.streamed;
   nest.has_products = !tiled.products.empty();
@@ -113,8 +113,8 @@ void write_late_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   const std::vector<ProductMatch> products = find_products(draft);
   const LateReductions late = find_late(draft, products, stores);
   const int result = draft.reductions[late.reductions[0]].result;
-  TiledProducts tiled =
-      tile_products(draft, late.stores, constant_operands(request, nest), {.streams = false, .late = &late});
+  TiledProducts tiled = tile_products(draft, late.stores, constant_operands(request, nest),
+                                      {.streams = false, .late = &late, .tiles = request.tiles});
   nest.panels = tiled.panels;
   nest.has_products = true;
   choose_vector_axes(draft, tiled.around, true);

@@ -10,6 +10,7 @@
 
 #include "schedule/element.h"
 #include "schedule/panels.h"
+#include "schedule/product_tiles.h"
 
 namespace tenon {
 
@@ -35,6 +36,7 @@ struct NestRequest {
   /// Sizes that are constants are given when the kernel is called, so that kernels that differ in them share code.
   bool shared_code = false;
   int64_t panel = 0;  // columns of the panels that constant right operands of products are laid out in; 0: not
+  ProductTiles tiles = product_tiles();
   const StorageOrders* storage = nullptr;  // null: all lies row by row
   /// Outputs that are stored as a part of another value, which has a buffer.
   std::function<std::optional<Placement>(const Value& value)> placement = {};

@@ -5,14 +5,6 @@
 #include "schedule/product_operands.h"
 
 namespace tenon {
-namespace {
-
-/// Steps of k of operands that are stored first; more beside panels, where nothing but the left side is stored.
-constexpr int64_t kDepth = 160;
-constexpr int64_t kDepthOfPacked = 576;
-
-}  // namespace
-
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
   if (most == Extent(1) && multiple == 1) {
     return 1;
@@ -21,11 +13,11 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
   return max(Extent(multiple), multiple * ceildiv(ceildiv(extent, blocks), multiple));
 }
 
-DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs) {
+DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles) {
   const std::vector<int> axes = in_order(product.depth);
   const auto all = steps_of(draft, axes).constant();
   const auto axis_of = [&](int axis) -> const loops::Axis& { return draft.kernel.axes[static_cast<size_t>(axis)]; };
-  const int64_t most_steps = packs ? kDepthOfPacked : kDepth;
+  const int64_t most_steps = packs ? tiles.depth_of_packed : tiles.depth;
   if (all && *all <= most_steps) {
     return {.axis = -1, .size = 0, .steps = *all};
   }
@@ -43,7 +35,7 @@ DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool pac
     }
   }
   const Extent inner = steps_of(draft, {axes.begin() + 1, axes.end()});
-  const Extent most = max(Extent(1), floordiv(kDepth, max(Extent(1), inner)));
+  const Extent most = max(Extent(1), floordiv(tiles.depth, max(Extent(1), inner)));
   const Extent size = block_size(axis_of(axes[0]).extent, most, 1);
   return {.axis = axes[0], .size = size, .steps = size * inner};
 }

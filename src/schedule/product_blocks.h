@@ -3,6 +3,7 @@
 
 #include "schedule/draft.h"
 #include "schedule/product_match.h"
+#include "schedule/product_tiles.h"
 
 namespace tenon {
 
@@ -17,6 +18,6 @@ struct DepthBlock {
 };
 
 /// The blocks of k in which an operand is stored first. `packs`: the right side is a constant in panels.
-DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs);
+DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles);
 
 }  // namespace tenon

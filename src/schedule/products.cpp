@@ -13,23 +13,15 @@
 namespace tenon {
 namespace {
 
-/// Rows and columns of a tile: enough that each element of both operands is used often, few enough that all tiles of a
-/// kernel stay in cache and every thread gets some; more where the output is the tile. With kProductScratchBytes, all
-/// scratch of a kernel is about a megabyte at most.
-constexpr int64_t kRows = 192;
-constexpr int64_t kRowsOfMany = 64;
-constexpr int64_t kRowsOfStored = 256;                    // the other side is stored again for each of them
-constexpr int64_t kStreamElements = kRowsOfStream * 256;  // of the second tile
+/// Of a tile that is the output: it takes no scratch, and the product itself cuts it into what caches hold.
 constexpr int64_t kRowsOfOutput = 384;
 constexpr int64_t kColumnsOfOutput = 128;
+constexpr int64_t kUsualColumnsOfOutput = 256;
 constexpr int64_t kMostOfOutput = 1024;
-constexpr int64_t kColumns = 256;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr int64_t kColumnMultiple = 32;
 constexpr size_t kAllLoops = 64;
 constexpr int64_t kFewestRows = 4;
-constexpr int64_t kTileElements = int64_t{1} << 15;
-constexpr int64_t kStoredElements = 80 << 10;  // of a left side
 
 /// How often each side of an output that a product writes directly is cut: twice as many tiles as the machine has
 /// threads, and no more, since each of them packs what it reads.
@@ -60,7 +52,7 @@ class Tiler {
     }
     require_no_other_loops();
     if (form_.streams) {
-      stream_ = ProductStream::find(draft_, found_, stores_);
+      stream_ = ProductStream::find(draft_, found_, stores_, tiles_);
       if (!stream_) {
         throw Refusal{"its products run over tiles", {}};
       }
@@ -169,7 +161,7 @@ class Tiler {
     const Extent whole_rows = steps_of(draft_, in_order(product.rows & ~common_));
     const auto most = [&](int64_t usual, const Extent& whole) {
       return whole == Extent(1) ? Extent(usual)
-                                : min(usual, max(kFewestRows, floordiv(kTileElements, max(Extent(1), whole))));
+                                : min(usual, max(kFewestRows, floordiv(tiles_.tile_elements, max(Extent(1), whole))));
     };
     if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
       const auto share = [&](AxisSet side, int64_t least, int64_t usual) {
@@ -182,14 +174,14 @@ class Tiler {
         return max(Extent(least), ceildiv(extent, cuts_of_output() * of_each));
       };
       const Extent rows = share(product.rows, kRowsOfOutput, kRowsOfOutput);
-      const Extent columns = share(product.columns, kColumnsOfOutput, kColumns);
+      const Extent columns = share(product.columns, kColumnsOfOutput, kUsualColumnsOfOutput);
       tile_side(product.rows, rows, 1, loops_of_rows(product));
       tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
       return;
     }
     const Extent rows = stream_ ? rows_of_stream() : min(most(most_rows(), whole_columns), most_stored(product));
     tile_side(product.rows, rows, 1, loops_of_rows(product));
-    tile_side(product.columns, most(kColumns, whole_rows), std::max(kColumnMultiple, constants_.panel),
+    tile_side(product.columns, most(tiles_.columns, whole_rows), std::max(kColumnMultiple, constants_.panel),
               loops_of_columns(product));
   }
 
@@ -213,15 +205,15 @@ class Tiler {
   /// The second product's columns are whole in each tile.
   Extent rows_of_stream() const {
     const Extent width = steps_of(draft_, in_order(found_.back().columns & ~common_));
-    return min(Extent(kRowsOfStream), max(Extent(1), floordiv(kStreamElements, max(Extent(1), width))));
+    return min(Extent(tiles_.rows), max(Extent(1), floordiv(tiles_.streamed_elements, max(Extent(1), width))));
   }
 
   /// Rows of a left side that must be stored, beside panels: all of a block of k.
   Extent most_stored(const ProductMatch& product) const {
-    const auto steps = depth_block(draft_, product, is_packable(draft_, product, constants_)).steps.constant();
+    const auto steps = depth_block(draft_, product, is_packable(draft_, product, constants_), tiles_).steps.constant();
     const bool is_stored = is_packable(draft_, product, constants_) &&
                            !lies_in_rows(draft_, product.left, product.types.left, product.rows);
-    return is_stored && steps && *steps > 0 ? Extent(std::max(kFewestRows, kStoredElements / *steps))
+    return is_stored && steps && *steps > 0 ? Extent(std::max(kFewestRows, tiles_.stored_elements / *steps))
                                             : Extent(kMostOfOutput);
   }
 
@@ -232,7 +224,8 @@ class Tiler {
     }
     const bool left_is_stored = !lies_in_rows(draft_, first.left, first.types.left, first.rows);
     const bool right_is_stored = !lies_in_rows(draft_, first.right, first.types.right, first.columns);
-    return std::max(kRowsOfMany, (right_is_stored && !left_is_stored ? kRowsOfStored : kRows) / std::ssize(found_));
+    const int64_t of_all = right_is_stored && !left_is_stored ? tiles_.rows_of_stored : tiles_.rows;
+    return std::max(tiles_.rows_of_many, of_all / std::ssize(found_));
   }
 
   /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit.
@@ -264,7 +257,7 @@ class Tiler {
         return -1;
       }
     }
-    const DepthBlock block = depth_block(draft_, found, is_packable(draft_, found, constants_));
+    const DepthBlock block = depth_block(draft_, found, is_packable(draft_, found, constants_), tiles_);
     if (block.axis < 0) {
       return -1;
     }
@@ -373,6 +366,7 @@ class Tiler {
   const ConstantOperands& constants_;
   std::vector<ProductMatch> found_;
   const ProductForm& form_;
+  const ProductTiles& tiles_ = form_.tiles;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
   int work_ = 0;

@@ -7,6 +7,7 @@
 #include "schedule/draft.h"
 #include "schedule/late_reductions.h"
 #include "schedule/product_operands.h"
+#include "schedule/product_tiles.h"
 
 namespace tenon {
 
@@ -23,6 +24,7 @@ struct TiledProducts {
 struct ProductForm {
   bool streams = false;                  // rows between two products are taken in blocks: stream_products.h
   const LateReductions* late = nullptr;  // or these are taken tile by tile
+  ProductTiles tiles = product_tiles();
 };
 
 /// Turn every reduction that is a sum over k of a[.., m, k] * b[.., k, n] into a product over a tile of m and n, and

@@ -10,11 +10,7 @@
 namespace tenon {
 namespace {
 
-constexpr int64_t kBlock = 256;  // elements of a row
 constexpr int64_t kBlockMultiple = 32;
-/// Of two tiles, and of a right operand that must be stored beside them, however many rows a block has.
-constexpr int64_t kTileRows = 2 * kRowsOfStream;
-constexpr int64_t kBlockElements = 80'000;
 
 bool needs_axis(const Draft& draft, int value, int axis) { return contains(draft.values.axes(value), axis); }
 
@@ -28,7 +24,7 @@ int ProductStream::compute(Prim prim, std::vector<int> operands) const {
 int ProductStream::exp_of_difference(int a, int b) const { return compute(form_.power, {compute(Prim::sub, {a, b})}); }
 
 std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector<ProductMatch>& products,
-                                                 const std::vector<size_t>& stores) {
+                                                 const std::vector<size_t>& stores, const ProductTiles& tiles) {
   if (products.size() != 2 || products[1].types != ProductTypes{}) {
     return std::nullopt;
   }
@@ -42,7 +38,7 @@ std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector
   const std::vector<int> columns = in_order(second.columns);
   const bool is_stored = !in_place(draft, second.right, second.types.right, {keys}, columns);
   const auto length = draft.axis(keys).extent.constant();
-  if ((length && *length <= kBlock && !is_stored) || draft.axis(keys).tile_of >= 0 ||
+  if ((length && *length <= tiles.streamed_block && !is_stored) || draft.axis(keys).tile_of >= 0 ||
       std::ranges::any_of(stores, [&](size_t store) { return contains(draft.stores[store].axes, keys); })) {
     return std::nullopt;
   }
@@ -91,9 +87,10 @@ std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector
   stream.keys_ = keys;
   stream.length_ = draft.axis(keys).extent;
   stream.level_ = draft.reductions[stream.sum_].level;
-  // Rows that are stored may be so wide that few of them fit.
-  const Extent fits = max(1, floordiv(kBlockElements, kTileRows + steps_of(draft, columns)));
-  const Extent most = is_stored ? min(kBlock, max(1, fits - kBlockMultiple)) : Extent(kBlock);
+  // Beside two tiles, rows that are stored may be so wide that few of them fit.
+  const Extent fits = max(1, floordiv(tiles.streamed_with_block, 2 * tiles.rows + steps_of(draft, columns)));
+  const Extent whole = tiles.streamed_block;
+  const Extent most = is_stored ? min(whole, max(1, fits - kBlockMultiple)) : whole;
   const Extent block = block_size(stream.length_, most, kBlockMultiple);
   const Extent size = named_size(draft, is_stored ? min(block, fits) : block);
   stream.blocks_ = tile_axis(draft, keys, size);

@@ -12,19 +12,17 @@
 #include <vector>
 
 #include "schedule/product_operands.h"
+#include "schedule/product_tiles.h"
 #include "schedule/stream.h"
 
 namespace tenon {
-
-/// Rows of a tile.
-inline constexpr int64_t kRowsOfStream = 192;
 
 class ProductStream {
  public:
   /// The form, with rows cut into blocks, where the products (the first one's columns are what the second sums over)
   /// and all else that runs over these rows have it. `stores` are those of the kernel.
   static std::optional<ProductStream> find(Draft& draft, const std::vector<ProductMatch>& products,
-                                           const std::vector<size_t>& stores);
+                                           const std::vector<size_t>& stores, const ProductTiles& tiles);
 
   /// The loop over blocks, around both products.
   int blocks() const { return blocks_; }
