@@ -1,6 +1,7 @@
 #include "base/pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -23,15 +24,25 @@ void relax() {
 #endif
 }
 
-/// Wait while `value` is `old`; the value then.
-int32_t await_change(const std::atomic<int32_t>& value, int32_t old) {
+/// A thread is asleep when the last loop is so many nanoseconds past.
+constexpr int64_t kClose = 30'000;
+
+int64_t now() {
+  using std::chrono::nanoseconds;
+  return std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Wait while `value` is `old`; the value then. `awake` counts those who do not sleep.
+int32_t await_change(const std::atomic<int32_t>& value, int32_t old, std::atomic<int32_t>* awake = nullptr) {
   for (int i = 0; i < kSpins; ++i) {
     if (const int32_t now = value.load(std::memory_order_acquire); now != old) {
       return now;
     }
     relax();
   }
+  if (awake) awake->fetch_sub(1, std::memory_order_relaxed);
   value.wait(old, std::memory_order_acquire);
+  if (awake) awake->fetch_add(1, std::memory_order_relaxed);
   return value.load(std::memory_order_acquire);
 }
 
@@ -54,6 +65,22 @@ Pool::~Pool() {
 Pool& Pool::shared() {
   static auto* const pool = new Pool();  // not destroyed: objects of static lifetime may still run programs
   return *pool;
+}
+
+/// Callers may come at once: what one of them overwrites is a little work that does not count.
+bool Pool::is_worth_waking(double work, double enough) {
+  if (work >= enough) {
+    return true;
+  }
+  if (now() - alone_until_.load(std::memory_order_relaxed) > kClose) {
+    alone_.store(0, std::memory_order_relaxed);
+  }
+  return alone_.load(std::memory_order_relaxed) + work >= enough;
+}
+
+void Pool::ran_alone(double work) {
+  alone_.store(alone_.load(std::memory_order_relaxed) + work, std::memory_order_relaxed);
+  alone_until_.store(now(), std::memory_order_relaxed);
 }
 
 void Pool::run(const Job& job, int threads) {
@@ -108,8 +135,9 @@ void Pool::start(int workers) {
 void Pool::work(int worker) {
   int32_t seen = 0;
   FloatMode mode = FloatMode::current();
+  awake_.fetch_add(1, std::memory_order_relaxed);
   while (true) {
-    seen = await_change(generation_, seen);
+    seen = await_change(generation_, seen, &awake_);
     if (stopping_.load(std::memory_order_relaxed)) {
       return;
     }

@@ -30,6 +30,18 @@ class Pool {
 
   int size() const { return size_; }
 
+  /// Whether so many threads are at hand, or all for 0, the caller among them.
+  bool is_awake(int threads = 0) const {
+    const int others = (threads > 0 && threads < size_ ? threads : size_) - 1;
+    return awake_.load(std::memory_order_relaxed) >= others;
+  }
+
+  /// Whether a loop of so much work should wake threads that sleep, where a loop of `enough` should. Those that follow
+  /// each other so closely that threads would stay awake between them count together; ran_alone() tells of them.
+  bool is_worth_waking(double work, double enough);
+  /// A loop of so much work has just run without the others.
+  void ran_alone(double work);
+
   /// Call f(begin, end, worker) on ranges that together cover [0, count), each of at most `grain` unless they all run
   /// on the caller. `worker` is in [0, size()), and of one loop no two ranges run under one number at once. At most
   /// `threads` threads take part; 0 is all. Everything that f wrote is visible when this returns. All compute in the
@@ -91,6 +103,9 @@ class Pool {
 
   // Apart, because each is written by another thread than the one that waits for it.
   alignas(64) std::atomic<bool> busy_ = false;
+  alignas(64) std::atomic<int32_t> awake_ = 0;       // workers that have not gone to sleep
+  std::atomic<double> alone_ = 0;                    // work of late that was not worth it to wake them
+  std::atomic<int64_t> alone_until_ = 0;             // nanoseconds
   alignas(64) std::atomic<int32_t> generation_ = 0;  // grows with each job
   alignas(64) std::atomic<int32_t> inside_ = 0;      // workers inside; above them, while the job is open, its seats
 };

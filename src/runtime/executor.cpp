@@ -4,6 +4,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/scratch.h"
+#include "runtime/waves.h"
 
 namespace tenon::runtime {
 namespace {
@@ -77,6 +78,19 @@ void run_shared(const Run& run, const Launch& launch, Failure& failure) {
       run.threads);
 }
 
+void run_launch(const Run& run, const Launch& launch, Failure& failure) {
+  Pool& pool = run.context.pool;
+  const double waking = kWakingWorks * run.context.plan.least_shared_work;
+  if (launch.chunks <= 1) {
+    run_whole(run, launch, failure);
+  } else if (pool.is_awake(run.threads) || pool.is_worth_waking(launch.work, waking)) {
+    run_shared(run, launch, failure);
+  } else {
+    run_whole(run, launch, failure);
+    pool.ran_alone(launch.work);
+  }
+}
+
 void execute(const Run& run, bool parallel) {
   Failure failure;
   for (const Stage& stage : run.s.stages) {
@@ -87,11 +101,7 @@ void execute(const Run& run, bool parallel) {
     }
     for (uint32_t i = stage.launches.first; i < stage.launches.end(); ++i) {
       const Launch& launch = run.s.launches[i];
-      if (!parallel || launch.chunks <= 1) {
-        run_whole(run, launch, failure);
-      } else {
-        run_shared(run, launch, failure);
-      }
+      (parallel ? run_launch : run_whole)(run, launch, failure);
       failure.raise();
     }
   }

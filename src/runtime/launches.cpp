@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/work.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -44,7 +46,8 @@ Load load(const Plan& plan, const Specialization& s, const PartPlan& part, uint3
     return {};
   }
   const PhasePlan& p = plan.phases[kernel.phases.first + phase];
-  return {std::max<int64_t>(0, s.value(p.grid)), static_cast<double>(std::max<int64_t>(1, s.value(p.work)))};
+  return {std::max<int64_t>(0, s.value(p.grid)),
+          kByteOperation * static_cast<double>(std::max<int64_t>(1, s.value(p.work)))};
 }
 
 class Cutter {
@@ -88,6 +91,7 @@ class Cutter {
   }
 
   void cut(Launch& launch, double total) {
+    launch.work = total;
     const bool alone = total < plan_.least_shared_work;
     const double chunk = std::max(std::min(kChunkWork, plan_.least_shared_work), total / (kChunksPerThread * threads_));
     for (uint32_t i = launch.ranges.first; i < launch.ranges.end(); ++i) {

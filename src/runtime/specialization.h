@@ -23,6 +23,7 @@ struct Launch {
   int phase = 0;
   Span ranges;         // of Specialization::ranges
   int64_t chunks = 0;  // 1: too little work for a second thread
+  double work = 0;     // of all chunks, in the units of work.h
 };
 
 /// What runs between two points at which everything before has ended and nothing after has begun.

@@ -16,12 +16,20 @@ bool is_scattered(const loops::Kernel& kernel, const loops::Load& load) {
   });
 }
 
+int64_t bytes_of(Dtype dtype) { return static_cast<int64_t>(byte_size(dtype)); }
+
+int64_t bytes_of(const loops::Kernel& kernel, int buffer) {
+  return bytes_of(kernel.buffers.at(static_cast<size_t>(buffer)).dtype);
+}
+
 int64_t cost_of(const loops::Kernel& kernel, const loops::Value& value) {
   if (const auto* load = std::get_if<loops::Load>(&value.what)) {
-    return is_scattered(kernel, *load) ? kScattered : 1;
+    return is_scattered(kernel, *load) ? kScattered * bytes_of(Dtype::f32) : bytes_of(kernel, load->buffer);
   }
   const auto* compute = std::get_if<loops::Compute>(&value.what);
-  return compute == nullptr ? 1 : cost(compute->prim, compute->operand_dtype);
+  return compute == nullptr ? bytes_of(value.dtype)
+                            : cost(compute->prim, compute->operand_dtype) *
+                                  std::max(bytes_of(value.dtype), bytes_of(compute->operand_dtype));
 }
 
 /// How often an axis runs; of tiles, the longest one.
@@ -32,7 +40,7 @@ Extent trips(const loops::Kernel& kernel, int axis) {
 
 /// Multiply-adds of registers full of elements, two at once.
 Extent work_of(const loops::Kernel& kernel, const loops::Product& product) {
-  Extent steps = 1;
+  Extent steps = std::max(bytes_of(kernel, product.left.buffer), bytes_of(kernel, product.right.buffer));
   for (const std::vector<int>* axes : {&product.rows, &product.columns, &product.depth}) {
     for (const int axis : *axes) {
       steps *= trips(kernel, axis);
@@ -51,8 +59,11 @@ Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
       here += cost_of(kernel, kernel.values.at(static_cast<size_t>(define->value)));
     } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
       inside += work_of(kernel, *product);
+    } else if (const auto* store = std::get_if<loops::Store>(&statement.what)) {
+      here += bytes_of(kernel, store->buffer);
     } else {
-      here += 1;
+      const int accumulator = std::get<loops::Accumulate>(statement.what).accumulator;
+      here += bytes_of(kernel.accumulators.at(static_cast<size_t>(accumulator)).dtype);
     }
   }
   return inside + here;

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace tenon {
 namespace {
@@ -202,6 +204,39 @@ TEST(Pool, HugeCountsDoNotOverflow) {
   std::atomic<int64_t> covered = 0;
   pool.parallel_for(kCount, kCount / 3, [&](int64_t begin, int64_t end, int) { covered += end - begin; });
   EXPECT_EQ(covered, kCount);
+}
+
+/// Nothing is known of threads that were never needed; the caller alone is always there.
+TEST(Pool, KnowsWhetherThreadsAreAwake) {
+  Pool pool(2);
+  EXPECT_FALSE(pool.is_awake());
+  EXPECT_TRUE(pool.is_awake(1));
+  std::atomic<int> calls = 0;
+  while (!pool.is_awake()) {
+    pool.parallel_for(2, 1, [&](int64_t, int64_t, int) { ++calls; });
+  }
+  EXPECT_GE(calls.load(), 1);
+  while (pool.is_awake()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it has nothing to do
+  }
+  EXPECT_FALSE(pool.is_awake(2));
+}
+
+TEST(Pool, IsWokenForMuchWorkOrForLittleAgainAndAgain) {
+  Pool pool(2);
+  EXPECT_TRUE(pool.is_worth_waking(10, 10));
+  EXPECT_TRUE(pool.is_worth_waking(0, 0));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(pool.is_worth_waking(4, 10));
+    pool.ran_alone(4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the next one comes long after
+  }
+  int calls = 1;
+  while (!pool.is_worth_waking(4, 10)) {
+    pool.ran_alone(4);
+    ++calls;
+  }
+  EXPECT_GE(calls, 3);
 }
 
 }  // namespace

@@ -12,12 +12,12 @@ namespace {
 const Extent kN = Extent::name("n");
 
 /// Tiles of 4096 of n elements that lie `apart` from one another.
-loops::Kernel copy_kernel(const Extent& apart) {
+loops::Kernel copy_kernel(const Extent& apart, Dtype dtype = f32) {
   LoopBuilder k("copy");
   const int t = k.axis("t", ceildiv(kN, 4096));
   const int i = k.tile("i", 4096, t, kN, true);
-  const int x = k.input(f32, kN * apart);
-  const int y = k.output(f32, kN);
+  const int x = k.input(dtype, kN * apart);
+  const int y = k.output(dtype, kN);
   k.phase({t}, [&] {
     k.loop(i, [&] { k.store(y, affine({{t, 4096}, {i, 1}}), k.load(x, affine({{t, 4096 * apart}, {i, apart}}))); });
   });
@@ -33,6 +33,14 @@ TEST(Work, CountsTheElementsThatATileHas) {
 }
 
 TEST(Work, LanesThatLieApartCostMore) { EXPECT_GT(work_at(copy_kernel(7), 4096), 4 * work_at(copy_kernel(1), 4096)); }
+
+/// As many more of them fit into a vector.
+TEST(Work, SmallElementsCostLess) {
+  const int64_t of_f32 = work_at(copy_kernel(1), 4096);
+  EXPECT_EQ(work_at(copy_kernel(1, f64), 4096), 2 * of_f32);
+  EXPECT_EQ(4 * work_at(copy_kernel(1, u8), 4096), of_f32);
+  EXPECT_EQ(static_cast<double>(of_f32) * kByteOperation, 2 * 4096);  // a load and a store
+}
 
 }  // namespace
 }  // namespace tenon::runtime
