@@ -119,8 +119,8 @@ std::vector<double> rounding_bounds(const Graph& graph, const Bindings& bindings
   return bounds;
 }
 
-Graph with_roundings(const Graph& graph) {
-  const Value key = constant(Array::full(u64, {}, 1));
+Graph with_roundings(const Graph& graph, uint64_t seed) {
+  const Value key = constant(Array::full(u64, {}, static_cast<double>(seed)));
   int64_t number = 0;
   return rewrite(inline_calls(graph),
                  [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {

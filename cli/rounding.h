@@ -18,8 +18,8 @@ std::vector<double> rounding_bounds(const Graph& graph, const Bindings& bindings
 
 /// The graph, in which every arithmetic result is off at random, by what rounding to its type may take: what comes out
 /// in f64 is as far from exact as roundings on the way make it, also where the exact result is 0. Loops and
-/// conditionals are off in what they give, not inside.
+/// conditionals are off in what they give, not inside. Another seed gives other roundings.
 ///   before: sub(mul(a, b), c)        after: off(sub(off(mul(a, b)), c)),  off(x) = x * (1 + epsilon * uniform(-1, 1))
-Graph with_roundings(const Graph& graph);
+Graph with_roundings(const Graph& graph, uint64_t seed);
 
 }  // namespace tenon

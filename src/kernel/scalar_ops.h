@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -100,11 +101,21 @@ T shift_right(T a, T b) {
 
 [[noreturn]] inline void refuse(Prim prim, Dtype dtype) { TENON_CHECK(false, "{} of {}", name(prim), name(dtype)); }
 
+/// x as arithmetic reads it in the mode that the processor is in: libm takes numbers apart bit by bit, and would find
+/// denormals where a run wants none.
+template <std::floating_point T>
+T as_read(T x) {
+  static const volatile T one = 1;
+  return x * one;
+}
+
 /// f(function of one T). Functions of f32 are computed in f64 and rounded once.
 template <class T, class F>
 void visit_unary(Prim prim, const F& f) {
   if constexpr (std::is_floating_point_v<T>) {
-    const auto wide = [&](double (*g)(double)) { f([g](T x) { return static_cast<T>(g(static_cast<double>(x))); }); };
+    const auto wide = [&](double (*g)(double)) {
+      f([g](T x) { return static_cast<T>(g(as_read(static_cast<double>(x)))); });
+    };
     switch (prim) {
       case Prim::neg: return f([](T x) { return -x; });
       case Prim::abs: return f([](T x) { return std::fabs(x); });
@@ -159,11 +170,13 @@ void visit_binary(Prim prim, const F& f) {
     }
     if constexpr (std::is_floating_point_v<T>) {
       const auto wide = [&](double (*g)(double, double)) {
-        f([g](T a, T b) { return static_cast<T>(g(static_cast<double>(a), static_cast<double>(b))); });
+        f([g](T a, T b) {
+          return static_cast<T>(g(as_read(static_cast<double>(a)), as_read(static_cast<double>(b))));
+        });
       };
       switch (prim) {
         case Prim::div: return f([](T a, T b) { return a / b; });
-        case Prim::rem: return f([](T a, T b) { return std::fmod(a, b); });
+        case Prim::rem: return f([](T a, T b) { return std::fmod(as_read(a), as_read(b)); });
         case Prim::atan2: return wide(std::atan2);
         case Prim::pow: return wide(std::pow);
         default: refuse(prim, dtype_of<T>());

@@ -62,6 +62,26 @@ TEST(Denormals, HalfTypesAndF64HaveTheirOwnLimits) {
   }
 }
 
+/// libm would take denormals apart bit by bit, and give what is neither f(x) nor f(0).
+TEST(Denormals, FunctionsOfF64ReadThemAsZeroWhereFlushed) {
+  const Value x = input("x", shape(f64, "n"));
+  const Executable executable =
+      compile(Graph({x}, {{"log", log(x)}, {"root", pow(x, 0.25)}, {"angle", atan2(x, -5.0)}, {"rest", mod(x, 2.0)}}));
+  constexpr double kDenormal = 1e-310;
+  for (const int64_t n : {1, 9}) {
+    const Array array = Array::full(f64, {n}, kDenormal);
+    const std::vector<Array> flushed = executable.run({array}, {.flush_denormals = true});
+    EXPECT_EQ(flushed[0].at(n - 1), -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(flushed[1].at(n - 1), 0);
+    EXPECT_GT(flushed[2].at(n - 1), 3.14);
+    EXPECT_EQ(flushed[3].at(n - 1), 0);
+    const std::vector<Array> kept = executable.run({array});
+    EXPECT_NEAR(kept[0].at(n - 1), std::log(kDenormal), 1e-9);
+    EXPECT_NEAR(kept[1].at(n - 1), std::pow(kDenormal, 0.25), 1e-90);
+    EXPECT_EQ(kept[3].at(n - 1), kDenormal);
+  }
+}
+
 /// Far apart, in rows that are streamed and rows that are not, with gradients.
 TEST(Denormals, AttentionOfScoresFarApart) {
   const Value q = input("q", shape(f32, 2, "s", 8));
