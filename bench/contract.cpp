@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/convolutions.h"
+#include "support/numbers.h"
 #include "support/openblas.h"
 #include "support/report.h"
 #include "support/timing.h"
@@ -20,6 +21,7 @@
 namespace {
 
 using bench::median;
+using bench::numbers;
 using bench::read_clock;
 using bench::seconds_of;
 using namespace tenon;  // NOLINT: the graphs read like the documentation
@@ -48,17 +50,6 @@ double settled_seconds_of(int threads, int times, const auto& run) {
   settle(threads);
   if (threads > 1) run();
   return seconds_of(threads, times, run);
-}
-
-/// Numbers in [-2, 2), the same in every run.
-Array numbers(std::vector<int64_t> dims) {
-  Array array = Array::uninitialized(f32, std::move(dims));
-  uint32_t state = 1;
-  for (float& each : array.mutable_values<float>()) {
-    state = state * 1664525 + 1013904223;
-    each = static_cast<float>(state >> 8) * 0x1p-22f - 2;
-  }
-  return array;
 }
 
 /// A compiled graph with arrays for it.

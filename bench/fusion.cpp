@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/pool.h"
+#include "support/numbers.h"
 #include "support/report.h"
 #include "support/timing.h"
 #include "tenon/compile.h"
@@ -21,6 +22,7 @@
 
 namespace {
 
+using bench::numbers;
 using bench::seconds_of;
 using namespace tenon;  // NOLINT: the graphs read like the documentation
 
@@ -36,17 +38,6 @@ constexpr int64_t kLessSmall = 3072;
 constexpr int kSmallRepeats = 250;
 constexpr int kSmallShots = 8;  // in a round: the fastest of many short ones is found sooner
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-/// Numbers in [-2, 2), the same in every run.
-Array numbers(std::vector<int64_t> dims) {
-  Array array = Array::uninitialized(f32, std::move(dims));
-  uint32_t state = 1;
-  for (float& each : array.mutable_values<float>()) {
-    state = state * 1664525 + 1013904223;
-    each = static_cast<float>(state >> 8) * 0x1p-22f - 2;
-  }
-  return array;
-}
 
 Value matrix() { return input("x", shape(f32, "row", "col")); }
 

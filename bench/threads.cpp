@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/numbers.h"
 #include "support/report.h"
 #include "support/timing.h"
 #include "tenon/compile.h"
@@ -18,6 +19,7 @@
 namespace {
 
 using bench::median;
+using bench::numbers;
 using bench::read_clock;
 using namespace tenon;  // NOLINT: the graphs read like the documentation
 
@@ -112,7 +114,7 @@ class Bound {
       bindings.set("batch", 1);
     }
     for (const Port& port : executable.inputs()) {
-      inputs_.push_back(numbers(port.shape.dtype(), resolve(port.shape, bindings).dims()));
+      inputs_.push_back(contents(port.shape.dtype(), resolve(port.shape, bindings).dims()));
     }
     outputs_ = executable_.run(inputs_);
     for (Array& each : inputs_) {
@@ -126,18 +128,9 @@ class Bound {
   void run(int threads) const { executable_.run_into(in_, out_, {.threads = threads}); }
 
  private:
-  /// In [-1, 1), the same in every run; true of booleans.
-  static Array numbers(Dtype dtype, std::vector<int64_t> dims) {
-    if (dtype != f32) {
-      return Array::full(dtype, std::move(dims), 1);
-    }
-    Array array = Array::uninitialized(f32, std::move(dims));
-    uint32_t state = 1;
-    for (float& each : array.mutable_values<float>()) {
-      state = state * 1664525 + 1013904223;
-      each = static_cast<float>(state >> 8) * 0x1p-23f - 1;
-    }
-    return array;
+  /// Ones of other types: words, masks, halves.
+  static Array contents(Dtype dtype, std::vector<int64_t> dims) {
+    return dtype == f32 ? numbers(std::move(dims)) : Array::full(dtype, std::move(dims), 1);
   }
 
   Executable executable_;
