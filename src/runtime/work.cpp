@@ -8,6 +8,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr int64_t kScattered = 16;
+constexpr int64_t kOperand = 8;  // an element of an operand that is used once
 
 /// Elements that the lanes of a vector find apart from one another come one by one, and each with a line of its own.
 bool is_scattered(const loops::Kernel& kernel, const loops::Load& load) {
@@ -38,15 +39,20 @@ Extent trips(const loops::Kernel& kernel, int axis) {
   return found.tile_of < 0 ? found.extent : min(found.extent, found.total);
 }
 
-/// Multiply-adds of registers full of elements, two at once.
+/// Multiply-adds of registers full of elements, two at once. With few rows or columns it waits for the larger operand,
+/// each element of which takes as long as several.
 Extent work_of(const loops::Kernel& kernel, const loops::Product& product) {
-  Extent steps = std::max(bytes_of(kernel, product.left.buffer), bytes_of(kernel, product.right.buffer));
-  for (const std::vector<int>* axes : {&product.rows, &product.columns, &product.depth}) {
-    for (const int axis : *axes) {
+  const auto count = [&](const std::vector<int>& axes) {
+    Extent steps = 1;
+    for (const int axis : axes) {
       steps *= trips(kernel, axis);
     }
-  }
-  return steps;
+    return steps;
+  };
+  const Extent rows = count(product.rows);
+  const Extent columns = count(product.columns);
+  const int64_t bytes = std::max(bytes_of(kernel, product.left.buffer), bytes_of(kernel, product.right.buffer));
+  return bytes * count(product.depth) * max(rows * columns, kOperand * max(rows, columns));
 }
 
 Extent work_of(const loops::Kernel& kernel, const loops::Block& block) {
