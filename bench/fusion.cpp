@@ -27,10 +27,12 @@ using bench::seconds_of;
 using namespace tenon;  // NOLINT: the graphs read like the documentation
 
 constexpr int64_t kElements = int64_t{1} << 24;
-// Rounds go on until nothing has become faster for a while.
-constexpr int kSettledRounds = 40;
+// Rounds go on until nothing has become faster for a while. All is measured several times over: other work on the
+// machine can last longer than one of them.
+constexpr int kSweeps = 3;
+constexpr int kSettledRounds = 15;
 constexpr double kFaster = 0.995;
-constexpr int kMostRounds = 300;
+constexpr int kMostRounds = 150;
 constexpr int64_t kLongRow = int64_t{1} << 22;
 // Two sizes that lie in any first cache with all that the kernels need: what a run costs beside its kernel is in both.
 constexpr int64_t kSmall = 1024;
@@ -137,7 +139,7 @@ size_t byte_count(const std::vector<Array>& arrays) {
 
 /// Another way to compute the same, and how many times as fast as that it should be.
 struct Other {
-  const Executable* executable = nullptr;
+  std::shared_ptr<const Executable> executable = {};
   std::string name = {};
   std::optional<double> gain = {};
 };
@@ -153,6 +155,12 @@ class Fastest {
     seconds_ = std::min(seconds_, seconds);
   }
 
+  /// Rounds are counted from 0 again.
+  void begin_sweep() {
+    settled_ = kNever;
+    since_ = 0;
+  }
+
   double seconds() const { return seconds_; }
   /// The round that was last faster by more than chance.
   int since() const { return since_; }
@@ -161,6 +169,35 @@ class Fastest {
   double seconds_ = kNever;
   double settled_ = kNever;
   int since_ = 0;
+};
+
+struct Times {
+  Fastest kernel;
+  Fastest copy;
+  Fastest few;
+  Fastest more;
+  Fastest otherwise;
+  int rounds = 0;
+
+  void begin_sweep() {
+    for (Fastest* each : {&kernel, &copy, &few, &more, &otherwise}) {
+      each->begin_sweep();
+    }
+  }
+  int since() const { return std::max({kernel.since(), copy.since(), few.since(), more.since()}); }
+  double in_cache(int threads) const {
+    return (more.seconds() - few.seconds()) / kSmallRepeats / (kLessSmall - kSmall) * kElements / threads;
+  }
+};
+
+/// What is measured: rows of so many columns.
+struct Subject {
+  const Case* what = nullptr;
+  std::string name = {};
+  std::shared_ptr<const Executable> executable = {};
+  int64_t columns = 0;
+  Other other = {};
+  std::array<Times, 2> times = {};  // with one thread, and with two
 };
 
 /// Runs over data in the first cache, for one thread: it has nothing in common with another's, so that as many as there
@@ -193,24 +230,24 @@ class Benchmark {
   explicit Benchmark(bench::Report& report) : report_(report), x_(from_a_run(numbers({kElements}))), copy_(x_) {}
 
   /// Compile, and report how long LLVM took.
-  Executable compiled(const Case& c) {
+  std::shared_ptr<const Executable> compiled(const Case& c) {
     CompileReport times;
-    Executable executable = compile(c.graph, {.disk_cache = false, .report = &times});
+    auto executable = std::make_shared<const Executable>(compile(c.graph, {.disk_cache = false, .report = &times}));
     report_.add(c.name + ".compile", times.codegen_ms / times.kernels, "ms", 10, bench::Better::lower,
                 fmt::format("{} kernels; {}", times.kernels, times.code));
     return executable;
   }
 
-  /// Time over bound for rows of `columns`, with the time of the other way over the time beside it.
-  void measure(const Case& c, const std::string& name, const Executable& executable, int64_t columns,
-               const Other& other = {}) {
-    if (!report_.wants(name)) return;
-    const std::vector<Array> large = c.inputs(x_.reshaped({kElements / columns, columns}));
-    const std::array<InCache, 2> in_cache_of = {InCache(c, columns), InCache(c, columns)};
+  bool wants(const Subject& subject) const { return report_.wants(subject.name); }
+
+  void measure(Subject& subject) {
+    const Case& c = *subject.what;
+    const std::vector<Array> large = c.inputs(x_.reshaped({kElements / subject.columns, subject.columns}));
+    const std::array<InCache, 2> in_cache_of = {InCache(c, subject.columns), InCache(c, subject.columns)};
     const size_t read = byte_count(large);
-    const size_t written = byte_count(executable.run(large));
+    const size_t written = byte_count(subject.executable->run(large));
     // A long row that is written must be read again by then.
-    const size_t bytes = read + written + (columns == kLongRow && written > read / 2 ? read : 0);
+    const size_t bytes = read + written + (subject.columns == kLongRow && written > read / 2 ? read : 0);
     for (const int threads : {1, 2}) {
       std::vector<Array> results;
       const auto run = [&](const Executable& which) {
@@ -229,37 +266,39 @@ class Benchmark {
             threads);
         return std::ranges::max(seconds);
       };
-      Fastest time;
-      Fastest copy;
-      Fastest few;
-      Fastest more;
-      Fastest otherwise;
-      int round = -1;  // in which memory is new
-      const auto since = [&] { return std::max({time.since(), copy.since(), few.since(), more.since()}); };
-      for (; round < kMostRounds && round - since() < kSettledRounds; ++round) {
-        if (round == 0) {
-          time = copy = few = more = otherwise = Fastest();
-        }
+      run(*subject.executable);
+      copy_.run(bytes, threads, results[0]);  // memory is new
+      Times& times = subject.times[static_cast<size_t>(threads - 1)];
+      times.begin_sweep();
+      for (int round = 0; round < kMostRounds && round - times.since() < kSettledRounds; ++round, ++times.rounds) {
         // Before each of both the same has run: caches hold the same.
-        run(executable);
-        time.take(run(executable), round);
-        copy.take(seconds_of(threads, 1, [&] { copy_.run(bytes, threads, results[0]); }), round);
+        run(*subject.executable);
+        times.kernel.take(run(*subject.executable), round);
+        times.copy.take(seconds_of(threads, 1, [&] { copy_.run(bytes, threads, results[0]); }), round);
         for (int shot = 0; shot < kSmallShots; ++shot) {
-          few.take(run_small(&InCache::few), round);
-          more.take(run_small(&InCache::more), round);
+          times.few.take(run_small(&InCache::few), round);
+          times.more.take(run_small(&InCache::more), round);
         }
-        if (other.executable != nullptr) {
-          otherwise.take(run(*other.executable), round);
+        if (subject.other.executable != nullptr) {
+          times.otherwise.take(run(*subject.other.executable), round);
         }
       }
-      const double in_cache =
-          (more.seconds() - few.seconds()) / kSmallRepeats / (kLessSmall - kSmall) * kElements / threads;
-      report_.add(fmt::format("{}.{}", name, threads), time.seconds() / std::max(copy.seconds(), in_cache), "x", 1.15,
+    }
+  }
+
+  /// Time over bound, and the time of the other way over the time.
+  void report(const Subject& subject) {
+    for (const int threads : {1, 2}) {
+      const Times& times = subject.times[static_cast<size_t>(threads - 1)];
+      const double kernel = times.kernel.seconds();
+      const double copy = times.copy.seconds();
+      const double in_cache = times.in_cache(threads);
+      report_.add(fmt::format("{}.{}", subject.name, threads), kernel / std::max(copy, in_cache), "x", 1.15,
                   bench::Better::lower,
-                  fmt::format("{:.2f} ms; copy {:.2f} ms, in cache {:.2f} ms; {} rounds", 1e3 * time.seconds(),
-                              1e3 * copy.seconds(), 1e3 * in_cache, round));
-      if (other.executable != nullptr) {
-        report_.add(fmt::format("{}.{}.{}", name, other.name, threads), otherwise.seconds() / time.seconds(), "x",
+                  fmt::format("{:.2f} ms; copy {:.2f} ms, in cache {:.2f} ms; {} rounds", 1e3 * kernel, 1e3 * copy,
+                              1e3 * in_cache, times.rounds));
+      if (const Other& other = subject.other; other.executable != nullptr) {
+        report_.add(fmt::format("{}.{}.{}", subject.name, other.name, threads), times.otherwise.seconds() / kernel, "x",
                     other.gain, bench::Better::higher,
                     fmt::format("{} kernels otherwise", other.executable->kernel_count()));
       }
@@ -284,17 +323,33 @@ int main(int argc, char** argv) {
     return report.finish();
   }
   Benchmark benchmark(report);
-  for (const Case& chain : {arithmetic_chain(), function_chain()}) {
-    const Executable unfused = compile(chain.graph, {.fuse = false});
-    benchmark.measure(chain, chain.name, benchmark.compiled(chain), 1024, {&unfused, "fused", chain.gain});
+  const std::array<Case, 2> chains = {arithmetic_chain(), function_chain()};
+  const std::vector<Case> rows = row_cases();
+  std::vector<Subject> subjects;
+  const auto other_way = [](const Case& c, const CompileOptions& options) {
+    return std::make_shared<const Executable>(compile(c.graph, options));
+  };
+  for (const Case& chain : chains) {
+    subjects.push_back({&chain, chain.name, benchmark.compiled(chain), 1024,
+                        Other{other_way(chain, {.fuse = false}), "fused", chain.gain}});
   }
-  for (const Case& rows : row_cases()) {
-    const Executable executable = benchmark.compiled(rows);
+  for (const Case& each : rows) {
+    const auto executable = benchmark.compiled(each);
     for (const int64_t columns : {64, 256, 1024, 4096, 16384}) {
-      benchmark.measure(rows, fmt::format("{}.{}", rows.name, columns), executable, columns);
+      subjects.push_back({&each, fmt::format("{}.{}", each.name, columns), executable, columns});
     }
-    const Executable kept = compile(rows.graph, {.most_row_bytes = std::numeric_limits<int64_t>::max()});
-    benchmark.measure(rows, fmt::format("{}.{}", rows.name, kLongRow), executable, kLongRow, {&kept, "streamed", {}});
+    const auto kept = other_way(each, {.most_row_bytes = std::numeric_limits<int64_t>::max()});
+    subjects.push_back(
+        {&each, fmt::format("{}.{}", each.name, kLongRow), executable, kLongRow, Other{kept, "streamed"}});
+  }
+  std::erase_if(subjects, [&](const Subject& each) { return !benchmark.wants(each); });
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (Subject& each : subjects) {
+      benchmark.measure(each);
+    }
+  }
+  for (const Subject& each : subjects) {
+    benchmark.report(each);
   }
   return report.finish();
 }

@@ -38,10 +38,19 @@ llvm::Constant* identity(Emission& e, const loops::Accumulator& accumulator, uns
   return largest ? llvm::Constant::getNullValue(type) : llvm::Constant::getAllOnesValue(type);
 }
 
+/// The larger or the smaller of two numbers, of which `held` is no NaN; one instruction, that keeps it where `next` is.
+llvm::Value* extreme_number(Emission& e, bool largest, llvm::Value* held, llvm::Value* next) {
+  if (e.target.triple.starts_with("aarch64")) {
+    return e.b.CreateBinaryIntrinsic(largest ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum, held, next);
+  }
+  return e.b.CreateSelect(largest ? e.b.CreateFCmpOGT(next, held) : e.b.CreateFCmpOLT(next, held), next, held);
+}
+
 /// The larger or the smaller of two numbers; a NaN wins, and of two zeros either may.
 llvm::Value* extreme(Emission& e, const loops::Accumulator& accumulator, llvm::Value* held, llvm::Value* next) {
   const bool largest = seeks_largest(accumulator.op);
   if (held->getType()->isFPOrFPVectorTy()) {
+    if (accumulator.may_skip_nan) return extreme_number(e, largest, held, next);
     if (e.target.triple.starts_with("aarch64")) {
       return e.b.CreateBinaryIntrinsic(largest ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, held, next);
     }
@@ -155,7 +164,8 @@ Partial halve(Emission& e, const loops::Accumulator& accumulator, const Partial&
 /// The largest or smallest float of all lanes: whether one is NaN is asked once, beside the steps from half to half and
 /// not within each.
 llvm::Value* extreme_lane(Emission& e, const loops::Accumulator& accumulator, llvm::Value* lanes) {
-  llvm::Value* const any_nan = e.b.CreateOrReduce(e.b.CreateFCmpUNO(lanes, lanes));
+  llvm::Value* any_nan = e.b.getFalse();
+  if (!accumulator.may_skip_nan) any_nan = e.b.CreateOrReduce(e.b.CreateFCmpUNO(lanes, lanes));
   const llvm::IRBuilderBase::FastMathFlagGuard restore(e.b);
   llvm::FastMathFlags ordered;
   ordered.setNoNaNs();

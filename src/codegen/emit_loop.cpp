@@ -30,6 +30,17 @@ llvm::Value* divide_by_one(Emission& e, llvm::Value* lanes, int divisor) {
   return div_by_one_f32({&context, lanes}, prepared).value;
 }
 
+/// A number less the largest of its row, which is at most 0, or NaN.
+bool is_less_its_largest(const loops::Kernel& kernel, int value) {
+  const auto what = [&](int each) -> const loops::Value& { return kernel.values[static_cast<size_t>(each)]; };
+  const auto* difference = std::get_if<loops::Compute>(&what(value).what);
+  if (difference == nullptr || difference->prim != Prim::sub) return false;
+  const auto* largest = std::get_if<loops::Result>(&what(difference->operands[1]).what);
+  if (largest == nullptr) return false;
+  const loops::Accumulator& accumulator = kernel.accumulators[static_cast<size_t>(largest->accumulator)];
+  return accumulator.op == ReduceOp::max && accumulator.input == difference->operands[0];
+}
+
 llvm::Value* compute(Emission& e, const loops::Value& value) {
   const auto& what = std::get<loops::Compute>(value.what);
   if (what.prim == Prim::constant) return emit_constant(e.context(), value.dtype, what.literal, 0);
@@ -46,6 +57,10 @@ llvm::Value* compute(Emission& e, const loops::Value& value) {
   if (what.prim == Prim::div && compute_dtype(what.operand_dtype) == Dtype::f32 && e.target.fma &&
       is_vector(operand(0)) && !is_vector(operand(1))) {
     return divide_by_one(e, operand(0), what.operands[1]);
+  }
+  if (what.prim == Prim::exp_normal && value.dtype == Dtype::f32 && is_vector(operand(0)) &&
+      is_less_its_largest(e.kernel, what.operands[0])) {
+    return exp_normal_below_0_f32({&e.scalar_context, operand(0)}).value;
   }
   std::vector<llvm::Value*> operands;
   bool lanes = false;

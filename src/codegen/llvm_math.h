@@ -14,6 +14,7 @@ namespace tenon::codegen {
 
 Lanes exp_f32(Lanes x);
 Lanes exp_normal_f32(Lanes x);
+Lanes exp_normal_below_0_f32(Lanes x);  // of 0 and less, and NaN
 Lanes expm1_f32(Lanes x);
 Lanes log_f32(Lanes x);
 Lanes log1p_f32(Lanes x);

@@ -130,7 +130,8 @@ class Survey {
       } else if (const auto* accumulate = std::get_if<Accumulate>(&statement.what)) {
         const Accumulator& accumulator = kernel_.accumulators[static_cast<size_t>(accumulate->accumulator)];
         widen(accumulator.dtype);
-        cost += accumulator.op == ReduceOp::sum ? 1 : is_arg(accumulator.op) ? 8 : 3;
+        const bool is_one_instruction = accumulator.op == ReduceOp::sum || accumulator.may_skip_nan;
+        cost += is_one_instruction ? 1 : is_arg(accumulator.op) ? 8 : 3;
         accumulators_ += units(accumulator.dtype) * (is_arg(accumulator.op) ? 3 : 1);
       } else {
         const auto& inner = std::get<loops::Loop>(statement.what);

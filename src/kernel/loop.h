@@ -111,6 +111,8 @@ struct Accumulator {
   Dtype dtype = Dtype::f32;  // of the input and of what is accumulated: a compute dtype
   int input = 0;
   int position = -1;  // argmax, argmin: the i64 that goes with the input; ties go to the smallest
+  /// max, min of floats: a NaN may be passed over, since whatever is made of the result is NaN then by other ways.
+  bool may_skip_nan = false;
 
   friend bool operator==(const Accumulator&, const Accumulator&) = default;
 };

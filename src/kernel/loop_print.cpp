@@ -154,8 +154,9 @@ class Printer {
     if (to == nullptr) {
       return fmt::format("a{} ?", accumulate.accumulator);
     }
-    return fmt::format("a{} {}= v{}{}", accumulate.accumulator, tenon::name(to->op), to->input,
-                       to->position < 0 ? "" : fmt::format(" at v{}", to->position));
+    return fmt::format("a{} {}= v{}{}{}", accumulate.accumulator, tenon::name(to->op), to->input,
+                       to->position < 0 ? "" : fmt::format(" at v{}", to->position),
+                       to->may_skip_nan ? " but NaN" : "");
   }
 
   std::string line(const Loop& loop) const {

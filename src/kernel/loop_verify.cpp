@@ -129,6 +129,8 @@ class Verifier {
     require(register_dtype(into.input) == into.dtype, "{} of {} takes a {}", name(into.op), name(into.dtype),
             name(register_dtype(into.input)));
     require(is_arg(into.op) == (into.position >= 0), "argmax and argmin take a position, others none");
+    require(!into.may_skip_nan || ((into.op == ReduceOp::max || into.op == ReduceOp::min) && is_float(into.dtype)),
+            "only extremes of floats may skip NaN");
     if (is_arg(into.op)) {
       check_use(into.position);
       require(register_dtype(into.position) == Dtype::i64, "the position is no i64");

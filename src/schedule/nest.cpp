@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "schedule/reduction_phases.h"
 #include "schedule/share_scratch.h"
+#include "schedule/skipped_nan.h"
 
 namespace tenon {
 namespace {
@@ -183,6 +184,7 @@ Nest build(const NestRequest& request, const AxisSplits& splits, bool late, MapP
   if (request.shared_code) {
     name_sizes(draft);
   }
+  mark_skipped_nan(draft);
   late ? write_late_phases(draft, request, nest) : write_phases(draft, request, nest);
   share_scratch(draft.kernel);
   nest.buffers.resize(draft.kernel.buffers.size());

@@ -65,6 +65,11 @@ TEST(LoopPrint, TilesLookupsAndPositions) {
   const std::string arg = to_string(arg_rows_case(ReduceOp::argmax).kernel);
   EXPECT_NE(arg.find("a0 argmax= v0 at v1"), std::string::npos) << arg;
   EXPECT_NE(arg.find("v1 = position c"), std::string::npos) << arg;
+  loops::Kernel largest = arg_rows_case(ReduceOp::argmax).kernel;
+  largest.accumulators[0].op = ReduceOp::max;
+  largest.accumulators[0].position = -1;
+  largest.accumulators[0].may_skip_nan = true;
+  EXPECT_NE(to_string(largest).find("a0 max= v0 but NaN\n"), std::string::npos) << to_string(largest);
 }
 
 /// One store of a constant.

@@ -269,9 +269,10 @@ TEST(LoopVerify, AccumulatorsBelongToOneLoop) {
 }
 
 TEST(LoopVerify, AccumulatorsMatchTheirInput) {
-  const auto fed = [](ReduceOp op, Dtype dtype, Dtype input, Dtype position) {
+  const auto fed = [](ReduceOp op, Dtype dtype, Dtype input, Dtype position, bool skips_nan = false) {
     Broken b;
     const int a = b.k.accumulator(op, dtype);
+    b.k.kernel().accumulators.back().may_skip_nan = skips_nan;
     b.k.phase({b.r}, [&] {
       b.k.loop(b.c, {a}, [&] {
         const int at = position == boolean ? -1 : b.k.constant(position, 1);
@@ -289,6 +290,9 @@ TEST(LoopVerify, AccumulatorsMatchTheirInput) {
   EXPECT_COMPLAINT(fed(ReduceOp::sum, f32, f32, i64), "argmax and argmin take a position");
   EXPECT_COMPLAINT(fed(ReduceOp::argmin, f32, f32, i32), "the position is no i64");
   EXPECT_EQ(fed(ReduceOp::argmin, f32, f32, i64), "no complaint");
+  EXPECT_EQ(fed(ReduceOp::max, f32, f32, boolean, true), "no complaint");
+  EXPECT_COMPLAINT(fed(ReduceOp::sum, f32, f32, boolean, true), "only extremes of floats may skip NaN");
+  EXPECT_COMPLAINT(fed(ReduceOp::min, i32, i32, boolean, true), "only extremes of floats may skip NaN");
 }
 
 /// A body of one value, changed after it was built.
