@@ -48,6 +48,10 @@ struct CompileOptions {
   /// Bytes of the cache that tiles of products are made for, the one behind a core's first; 0: this machine's. Tiles
   /// that are streamed, as attention's are, sum in the order of their blocks: last bits may differ with it.
   int64_t tile_cache = 0;
+  /// Convolutions of 3x3 with constant weights, stride 1 and enough channels multiply less than half as often, after
+  /// Winograd. Results differ by roundings; next to an infinity or a NaN of the image there may be NaN where the
+  /// convolution itself has none: in any result of the same square of 2x2.
+  bool winograd = true;
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which
   /// are integers. `{{"shape", {"rows", "cols"}}}` binds both names from the input `shape: i64[2]` of each run.

@@ -14,6 +14,7 @@ GroupOptions grouping(const CompileOptions& options) {
   return {.fuse = options.fuse,
           .panel = panel_columns({.native = options.native, .disk_cache = options.disk_cache}),
           .tiles = product_tiles(options.tile_cache > 0 ? options.tile_cache : cache_sizes().second),
+          .winograd = options.winograd,
           .most_row_bytes = options.most_row_bytes,
           .least_shared_work = options.least_shared_work};
 }

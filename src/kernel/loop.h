@@ -168,7 +168,7 @@ struct Product {
   /// Above 0: `right` lies in panels of so many columns, right.column apart.
   int64_t panel = 0;
   int adds_after = -1;  // a loop around it over blocks of k: from its second iteration on, the tile is added to
-  int work = 0;         // scratch that the product may use as it likes: kProductScratchBytes
+  int work = 0;  // scratch that the product may use as it likes: kProductScratchBytes, or less where that is enough
 };
 
 struct Statement {

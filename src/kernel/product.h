@@ -52,6 +52,8 @@ std::span<const ProductKind> product_kinds();
 bool is_product(const ProductTypes& types);
 
 inline constexpr int64_t kProductScratchBytes = int64_t{512} << 10;
+/// Enough for products of f32 whose right operand lies in panels of the machine's own width: nothing is copied.
+inline constexpr int64_t kProductPanelScratchBytes = 64;
 
 /// A product as loops that are obviously right. A combination of dtypes that is not among product_kinds() is our bug.
 void reference_product(const ProductTypes& types, const ProductCall& call);

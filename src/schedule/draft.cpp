@@ -71,7 +71,8 @@ bool all_positions(const Draft& draft, F&& holds) {
       }
     }
   }
-  return std::ranges::all_of(draft.stores, [&](const DraftStore& store) { return holds(store.at); });
+  return std::ranges::all_of(draft.stores,
+                             [&](const DraftStore& store) { return holds(store.at) && bounds_hold(store.inside); });
 }
 
 /// The two loops are in the same sets everywhere.
@@ -97,6 +98,9 @@ void substitute_axis(Draft& draft, int axis, const loops::Affine& by) {
   draft.values.substitute(axis, by);
   for (DraftStore& store : draft.stores) {
     store.at = substitute(store.at, axis, by);
+    for (loops::Bound& bound : store.inside) {
+      bound.index = substitute(bound.index, axis, by);
+    }
     replace(store.axes);
   }
   for (DraftReduction& reduction : draft.reductions) {

@@ -11,7 +11,8 @@ struct DraftStore {
   int buffer = 0;
   loops::Affine at;
   int value = 0;
-  AxisSet axes = 0;  // the loops it runs in
+  AxisSet axes = 0;                       // the loops it runs in
+  std::vector<loops::Bound> inside = {};  // elsewhere nothing is stored
 };
 
 /// An accumulator of the kernel, the loops it runs over, and the loops that its result depends on.

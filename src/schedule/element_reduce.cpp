@@ -218,8 +218,8 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
   const Dtype dtype = compute_dtype(value.dtype());
   int element = emit(x, at, inside);
   const auto* load = std::get_if<loops::Load>(&kernel_.values[static_cast<size_t>(element)].what);
-  if (const int condition = values_.condition(bounds); condition >= 0 && !(load && !load->inside.empty())) {
-    element = values_.select(condition, element, values_.constant(dtype, 0));
+  if (!bounds.empty() && !(load && !load->inside.empty())) {
+    element = values_.select(values_.condition(bounds), element, values_.constant(dtype, 0));
   }
   const int product = values_.compute(Prim::mul, dtype, {element, emit(w, weight, mask)});
   return values_.cast(loops.empty() ? product : reduce(ReduceOp::sum, dtype, product, -1, loops), value.dtype());

@@ -86,6 +86,7 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                      .shared_code = options.shared_code,
                      .panel = options_.panel,
                      .tiles = options_.tiles,
+                     .winograd = options_.winograd,
                      .storage = &roles_.storage(),
                      .placement =
                          [&](const Value& value) {

@@ -37,6 +37,7 @@ struct GroupOptions {
   bool layouts = true;                    // StorageOrders, else all lies row by row
   int64_t panel = 0;                      // NestRequest::panel
   ProductTiles tiles = product_tiles();   // NestRequest::tiles
+  bool winograd = true;                   // NestRequest::winograd
   int64_t most_row_bytes = kMostScratch;  // Program::most_row_bytes
   int64_t least_shared_work = 300'000;    // Program::least_shared_work
 };

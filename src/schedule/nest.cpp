@@ -90,9 +90,11 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
     nest.repeats = tree.repeats();
     return;
   }
-  const TiledProducts tiled = tile_products(draft, stores, constant_operands(request, nest),
-                                            {.streams = streams_products, .late = nullptr, .tiles = request.tiles});
+  const TiledProducts tiled = tile_products(
+      draft, stores, constant_operands(request, nest),
+      {.streams = streams_products, .late = nullptr, .tiles = request.tiles, .winograd = request.winograd});
   nest.panels = tiled.panels;
+  nest.winograd = tiled.winograd;
   nest.streamed_row = tiled.streamed;
   nest.has_products = !tiled.products.empty();
   require_chain(draft);

@@ -37,6 +37,7 @@ struct NestRequest {
   bool shared_code = false;
   int64_t panel = 0;  // columns of the panels that constant right operands of products are laid out in; 0: not
   ProductTiles tiles = product_tiles();
+  bool winograd = false;                   // convolutions may have the form of winograd.h
   const StorageOrders* storage = nullptr;  // null: all lies row by row
   /// Outputs that are stored as a part of another value, which has a buffer.
   std::function<std::optional<Placement>(const Value& value)> placement = {};
@@ -52,6 +53,7 @@ struct Nest {
   Extent streamed_row = 0;            // elements of a row that products are run over in blocks
   std::map<int, PanelLayout> panels;  // buffers that hold constants in panels
   bool has_products = false;
+  bool winograd = false;     // a convolution in the form of winograd.h
   size_t product_loops = 0;  // that the grid of a kernel with products runs over
   std::string repeats;       // a value that is dear and computed more often than it has elements; or empty
 };

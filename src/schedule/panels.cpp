@@ -37,16 +37,15 @@ int64_t PanelLayout::steps() const {
   return product;
 }
 
-Array in_panels(const Array& x, const PanelLayout& layout) {
-  TENON_CHECK(x.dtype() == Dtype::f32, "panels of {}", name(x.dtype()));
-  Array packed = Array::uninitialized(x.dtype(), {layout.elements()});
-  const float* const from = x.values<float>().data() + layout.base;
-  float* const to = packed.mutable_values<float>().data();
+namespace {
+
+/// One matrix that lies at `from`.
+void pack(const float* from, const PanelLayout& layout, float* to) {
   const std::vector<int64_t> depth = offsets(layout);
   const auto steps = std::ssize(depth);
   const int64_t panels = (layout.columns + layout.panel - 1) / layout.panel;
   // Rows of several panels at once: what is read lies side by side.
-  const auto pack = [&](int64_t begin, int64_t end, int /*worker*/) {
+  const auto pack_some = [&](int64_t begin, int64_t end, int /*worker*/) {
     for (int64_t k = 0; k < steps; ++k) {
       for (int64_t panel = begin; panel < end; ++panel) {
         const int64_t first = panel * layout.panel;
@@ -60,7 +59,35 @@ Array in_panels(const Array& x, const PanelLayout& layout) {
       }
     }
   };
-  Pool::shared().parallel_for(panels, kPanelsAtOnce, pack);
+  Pool::shared().parallel_for(panels, kPanelsAtOnce, pack_some);
+}
+
+}  // namespace
+
+Array in_panels(const Array& x, const PanelLayout& layout) {
+  TENON_CHECK(x.dtype() == Dtype::f32, "panels of {}", name(x.dtype()));
+  Array packed = Array::uninitialized(x.dtype(), {layout.elements()});
+  float* const to = packed.mutable_values<float>().data();
+  if (!layout.winograd) {
+    pack(x.values<float>().data() + layout.base, layout, to);
+    return packed;
+  }
+  TENON_CHECK(layout.depth.size() == 1, "weights of several channels");
+  const int64_t steps = layout.steps();
+  const Array parts = winograd_weights(x, {.positions = *layout.winograd,
+                                           .base = layout.base,
+                                           .steps = steps,
+                                           .step = layout.depth[0].stride,
+                                           .columns = layout.columns,
+                                           .column = layout.column});
+  const PanelLayout of_part{.panel = layout.panel,
+                            .columns = layout.columns,
+                            .base = 0,
+                            .column = 1,
+                            .depth = {{.count = steps, .stride = layout.columns}}};
+  for (int64_t part = 0; part < kWinogradParts; ++part) {
+    pack(parts.values<float>().data() + part * steps * layout.columns, of_part, to + part * layout.matrix_elements());
+  }
   return packed;
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "schedule/winograd_weights.h"
 #include "tenon/array.h"
 
 namespace tenon {
@@ -22,10 +24,14 @@ struct PanelLayout {
   int64_t columns = 0;
   int64_t base = 0, column = 0;
   std::vector<Digit> depth;
+  /// Weights at 3 by 3 positions: in their place lie 16 matrices one after the other, transformed.
+  std::optional<WinogradPositions> winograd = {};
 
   /// How many steps k has.
   int64_t steps() const;
-  int64_t elements() const { return (columns + panel - 1) / panel * panel * steps(); }
+  /// Of one matrix, and of all.
+  int64_t matrix_elements() const { return (columns + panel - 1) / panel * panel * steps(); }
+  int64_t elements() const { return (winograd ? kWinogradParts : 1) * matrix_elements(); }
 
   friend auto operator<=>(const PanelLayout&, const PanelLayout&) = default;
 };

@@ -13,6 +13,21 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
   return max(Extent(multiple), multiple * ceildiv(ceildiv(extent, blocks), multiple));
 }
 
+AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple) {
+  AxisSet counters = 0;
+  for (size_t i = axes.size(); i-- > 0;) {
+    const int axis = axes[i];
+    const Extent extent = draft.axis(axis).extent;
+    if (!(extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant())) {
+      // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
+      const Extent size = named_size(draft, block_size(extent, most, axes.size() == 1 ? multiple : 1));
+      counters |= axis_bit(tile_axis(draft, axis, size));
+    }
+    most = max(Extent(1), floordiv(most, max(Extent(1), draft.axis(axis).extent)));
+  }
+  return counters;
+}
+
 DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles) {
   const std::vector<int> axes = in_order(product.depth);
   const auto all = steps_of(draft, axes).constant();

@@ -150,10 +150,13 @@ loops::Matrix stored_left(Draft& draft, int value, Dtype dtype, const std::vecto
   return {.buffer = transposed.buffer, .at = {}, .row = transposed.column, .column = transposed.row};
 }
 
+bool is_own_constant(const Draft& draft, int value, const ConstantOperands& constants) {
+  const loops::Load* load = plain_load(draft, value, Dtype::f32);
+  return load && constants.is_constant(load->buffer) && !is_read_elsewhere(draft, load->buffer, value);
+}
+
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants) {
-  const loops::Load* load = plain_load(draft, match.right, Dtype::f32);
-  return constants.panel != 0 && match.types == ProductTypes{} && load && constants.is_constant(load->buffer) &&
-         !is_read_elsewhere(draft, load->buffer, match.right);
+  return constants.panel != 0 && match.types == ProductTypes{} && is_own_constant(draft, match.right, constants);
 }
 
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,

@@ -16,6 +16,7 @@ namespace tenon {
 struct DraftProduct {
   loops::Product statement;
   std::vector<size_t> operands;  // Draft::stores, into scratch: operands that are computed, or lie in no matrix
+  int each = -1;                 // a loop around the statement alone: products side by side, all of the same form
   int depth_blocks = -1;         // the loop around both, where the sum runs block by block; or none
   int begins = -1;               // a loop around this product and those behind it, up to
   int ends = -1;                 // the one that ends it
@@ -57,6 +58,8 @@ loops::Matrix stored(Draft& draft, int value, Dtype dtype, const std::vector<int
 /// The same for a left operand, whose rows may also lie side by side: as what it is made of does.
 loops::Matrix stored_left(Draft& draft, int value, Dtype dtype, const std::vector<int>& rows,
                           const std::vector<int>& depth, DraftProduct& product);
+/// Whether the value is a load of a constant that nothing else reads, of f32.
+bool is_own_constant(const Draft& draft, int value, const ConstantOperands& constants);
 /// Whether the right operand is a constant that nothing else reads, which can be laid out anew.
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants);
 /// Such an operand in panels, as the product reads it; `panels` remembers. Nothing where tiles do not begin with

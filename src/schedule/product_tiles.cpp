@@ -33,6 +33,8 @@ ProductTiles product_tiles(int64_t second_cache) {
   tiles.streamed_elements = tile;
   tiles.streamed_block = tiles.columns;
   tiles.streamed_with_block = 2 * operand - 10 * tiles.rows;  // a row keeps some numbers of its own
+  tiles.winograd_elements =
+      std::min(std::max(second_cache, kLeastCache) / 2, kMostScratch) / static_cast<int64_t>(sizeof(float));
   return tiles;
 }
 

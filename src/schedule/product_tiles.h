@@ -7,7 +7,7 @@ namespace tenon {
 
 /// Counts of f32. All tiles of a kernel, and blocks of operands that must be stored for it, share a quarter of the
 /// second cache: the products' own scratch, and what they read, have the rest. Never more than half of kMostScratch,
-/// which products leave.
+/// which products leave. Products of Winograd's form need no scratch of their own: their blocks have half of the cache.
 struct ProductTiles {
   int64_t rows = 0, columns = 0;    // of a tile: 3 to 4, so that each element of both operands is used often
   int64_t rows_of_many = 0;         // where a kernel has several products
@@ -19,6 +19,7 @@ struct ProductTiles {
   int64_t streamed_elements = 0;    // of the second tile where rows are taken in blocks: stream_products.h
   int64_t streamed_block = 0;       // of such a row
   int64_t streamed_with_block = 0;  // of everything that grows with the block
+  int64_t winograd_elements = 0;    // of all that a block of winograd.h keeps
 
   friend bool operator==(const ProductTiles&, const ProductTiles&) = default;
 };

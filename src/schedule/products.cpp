@@ -9,6 +9,7 @@
 #include "schedule/refusal.h"
 #include "schedule/stream_products.h"
 #include "schedule/tree.h"
+#include "schedule/winograd.h"
 
 namespace tenon {
 namespace {
@@ -40,6 +41,11 @@ class Tiler {
     found_ = find_products(draft_);
     if (found_.empty()) {
       return {};
+    }
+    if (form_.winograd && !form_.streams && !form_.late) {
+      if (auto tiled = tile_winograd(draft_, stores_, constants_, found_, tiles_)) {
+        return std::move(*tiled);
+      }
     }
     common_ = form_.late ? form_.late->common : common_axes(draft_, stores_);
     AxisSet free = 0;
@@ -228,7 +234,7 @@ class Tiler {
     return std::max(tiles_.rows_of_many, of_all / std::ssize(found_));
   }
 
-  /// Cut the axes of a side that the whole kernel shares: the innermost ones are whole as long as they fit.
+  /// Cut the axes of a side that the whole kernel shares.
   void tile_side(AxisSet side, Extent most, int64_t multiple, size_t loops) {
     std::vector<int> axes = in_order(side & common_ & ~tiled_ & ~result_.grid);
     if (axes.size() > loops && (side & ~common_) == 0) {
@@ -236,17 +242,8 @@ class Tiler {
       std::for_each(axes.begin(), first, [&](int axis) { result_.grid |= axis_bit(axis); });
       axes.erase(axes.begin(), first);
     }
-    for (size_t i = axes.size(); i-- > 0;) {
-      const int axis = axes[i];
-      const Extent extent = draft_.axis(axis).extent;
-      tiled_ |= axis_bit(axis);
-      if (!(extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant())) {
-        // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
-        const Extent size = named_size(draft_, block_size(extent, most, axes.size() == 1 ? multiple : 1));
-        result_.grid |= axis_bit(tile_axis(draft_, axis, size));
-      }
-      most = max(Extent(1), floordiv(most, max(Extent(1), draft_.axis(axis).extent)));
-    }
+    std::ranges::for_each(axes, [&](int axis) { tiled_ |= axis_bit(axis); });
+    result_.grid |= cut_loops(draft_, axes, std::move(most), multiple);
   }
 
   /// Sums over long k run block by block where an operand must be stored first. Loops that others run over too are not

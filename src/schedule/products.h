@@ -18,6 +18,7 @@ struct TiledProducts {
   std::vector<size_t> stores;          // that are left to do after them
   std::map<int, PanelLayout> panels;   // buffers that hold constants in panels now
   Extent streamed = 0;                 // elements of a row that is taken in blocks
+  bool winograd = false;               // a convolution in the form of winograd.h
 };
 
 /// How the stores of a kernel go with its products.
@@ -25,6 +26,7 @@ struct ProductForm {
   bool streams = false;                  // rows between two products are taken in blocks: stream_products.h
   const LateReductions* late = nullptr;  // or these are taken tile by tile
   ProductTiles tiles = product_tiles();
+  bool winograd = false;  // a convolution may have the form of winograd.h
 };
 
 /// Turn every reduction that is a sum over k of a[.., m, k] * b[.., k, n] into a product over a tile of m and n, and

@@ -116,7 +116,7 @@ class Assembler {
   }
 
   void add_kernel(Step& step, Group& group) {
-    const std::string label = label_of(group.nodes);
+    const std::string label = label_of(group);
     const int part = static_cast<int>(step.parts.size());
     add_part(step, group.nest, label);
     if (group.long_rows) {
@@ -155,21 +155,21 @@ class Assembler {
     describe_alone(step, node, schedule_body_);
   }
 
-  static std::string label_of(const std::vector<const Node*>& nodes) {
+  static std::string label_of(const Group& group) {
     std::string label;
-    for (const Node* node : nodes) {
+    for (const Node* node : group.nodes) {
       label += (label.empty() ? "" : " ") + std::string(op_name(node->op));
     }
-    return label;
+    return label + (group.nest.winograd ? " (winograd)" : "");
   }
 
   /// Groups side by side, equal ones counted.
   static std::string label_of(const std::vector<Group>& groups) {
     std::string label;
     for (size_t i = 0; i < groups.size();) {
-      const std::string each = label_of(groups[i].nodes);
+      const std::string each = label_of(groups[i]);
       size_t count = 1;
-      while (i + count < groups.size() && label_of(groups[i + count].nodes) == each) {
+      while (i + count < groups.size() && label_of(groups[i + count]) == each) {
         ++count;
       }
       label += (label.empty() ? "" : " | ") + each + (count > 1 ? fmt::format(" (x{})", count) : "");

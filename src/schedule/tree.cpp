@@ -71,7 +71,7 @@ void TreeBuilder::leaf(const Task& task) {
     const DraftStore& store = draft_.stores[task.index];
     define(store.value);
     open_.back().block.push_back(
-        {loops::Store{.buffer = store.buffer, .at = store.at, .inside = {}, .value = store.value}});
+        {loops::Store{.buffer = store.buffer, .at = store.at, .inside = store.inside, .value = store.value}});
     return;
   }
   const DraftReduction& reduction = draft_.reductions[task.index];
@@ -246,7 +246,13 @@ void TreeBuilder::product(AxisSet bound, const DraftProduct& product, std::vecto
     close(rows[i], {});
   }
   in_product_ = false;
+  if (product.each >= 0) {
+    open(product.each);
+  }
   open_.back().block.push_back({product.statement});
+  if (product.each >= 0) {
+    close(product.each, {});
+  }
   if (product.depth_blocks >= 0) {
     close(product.depth_blocks, {});
   }

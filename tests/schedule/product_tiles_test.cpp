@@ -28,6 +28,7 @@ TEST(ProductTiles, OfTwoMebibytes) {
   EXPECT_EQ(tiles.streamed_elements, 192 * 256);
   EXPECT_EQ(tiles.streamed_block, 256);
   EXPECT_EQ(tiles.streamed_with_block, 80'000);
+  EXPECT_EQ(tiles.winograd_elements, 256 * kKiB);
 }
 
 TEST(ProductTiles, OfMoreAreNoLarger) { EXPECT_EQ(product_tiles(64 * 1024 * kKiB), product_tiles(2048 * kKiB)); }

@@ -1,0 +1,282 @@
+// Convolutions in Winograd's form, against the interpreter and against themselves.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "kernel/program.h"
+#include "schedule/schedule.h"
+#include "support/arrays.h"
+#include "support/compiled.h"
+#include "support/small_graph.h"
+#include "tenon/interpreter.h"
+
+namespace tenon {
+namespace {
+
+constexpr int64_t kCache = int64_t{2} << 20;
+constexpr double kRounding = 0x1p-24;  // of f32, by the number
+
+/// Products of 1x1 stand around the convolution: there the channels of images lie side by side.
+SmallGraph between(std::string name, int channels, int results, const std::string& pads, const std::string& after = "c",
+                   const std::string& more_inputs = "") {
+  return {std::move(name),
+          fmt::format("x: f32[b, 3, h, v], wa: f32[{0}, 3, 1, 1], wb: f32[{1}, {0}, 3, 3], wc: f32[5, {1}, 1, 1]{2}",
+                      channels, results, more_inputs),
+          fmt::format("a = conv(x, wa); c = conv(a, wb{}); y = conv({}, wc)", pads.empty() ? "" : ", " + pads, after)};
+}
+
+int forms(const Executable& executable) {
+  int count = 0;
+  for (const StepReport& step : executable.steps()) {
+    count += step.label.find("(winograd)") != std::string::npos ? 1 : 0;
+  }
+  return count;
+}
+
+/// Sums of K numbers lose about the root of K roundings, of what is as large as the largest result; transforms and the
+/// sums around add some more.
+CompiledCheck check_of(int64_t channels) {
+  const double roundings = 8 * std::sqrt(9.0 * static_cast<double>(channels));
+  return {.compile = {.tile_cache = kCache}, .relative = 0, .absolute = 1e-6, .of_largest = roundings * kRounding};
+}
+
+std::vector<Bindings> images() {
+  std::vector<Bindings> all;
+  const auto add = [&](int64_t b, int64_t h, int64_t v) { all.push_back({{"b", b}, {"h", h}, {"v", v}}); };
+  for (const int64_t size : {3, 4, 5, 7, 8, 13}) {
+    add(1, size, size);
+    add(3, size, 16 - size);
+  }
+  add(0, 5, 6);
+  add(2, 3, 40);
+  add(2, 31, 3);
+  return all;
+}
+
+struct ImageCase {
+  SmallGraph graph;
+  int64_t channels = 64;
+  bool small = true;  // images smaller than weights are images, too
+};
+void PrintTo(const ImageCase& each, std::ostream* out) { *out << each.graph.name; }
+
+class Winograd : public testing::TestWithParam<ImageCase> {};
+
+TEST_P(Winograd, GivesWhatTheInterpreterGives) {
+  const Graph graph = make(GetParam().graph);
+  CompiledCheck check = check_of(GetParam().channels);
+  check.at = images();
+  if (GetParam().small) {
+    for (const int64_t size : {0, 1, 2}) {
+      check.at.push_back({{"b", 2}, {"h", size}, {"v", size}});
+      check.at.push_back({{"b", 1}, {"h", 4}, {"v", size}});
+      check.at.push_back({{"b", 1}, {"h", size}, {"v", 5}});
+    }
+  }
+  EXPECT_EQ(forms(compile(graph, check.compile)), 1);
+  EXPECT_TRUE(compiled_matches(graph, check));
+}
+
+const std::string kSame = "low=[1, 1], high=[1, 1]";
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Winograd,
+    testing::Values(ImageCase{between("same", 64, 64, kSame)}, ImageCase{between("inside", 64, 64, ""), 64, false},
+                    ImageCase{between("apart", 64, 65, "low=[0, 2], high=[2, 1]")},
+                    ImageCase{between("wide_pads", 64, 64, "low=[3, 1], high=[1, 4]")},
+                    ImageCase{between("odd_channels", 65, 80, kSame), 65},
+                    ImageCase{between("other_odd", 80, 65, kSame), 80},
+                    ImageCase{between("more", 128, 128, kSame), 128},
+                    ImageCase{between("wide", 64, 128, ""), 64, false},
+                    ImageCase{between("bias_relu", 64, 64, kSame, "relu(add(c, wd))", ", wd: f32[64, 1, 1]")},
+                    ImageCase{between("residual", 64, 64, kSame, "relu(add(c, a))")},
+                    ImageCase{between("gelu_of_inputs", 64, 64, kSame, "gelu(mul(c, u))", ", u: f32[b, 64, h, v]")},
+                    ImageCase{between("by_position", 64, 80, kSame, "add(c, u)", ", u: f32[h, v]")},
+                    ImageCase{between("by_row_and_image", 64, 64, kSame, "add(add(c, u), s)",
+                                      ", u: f32[h, 1], s: f32[b, 64, 1, 1]")}),
+    [](const auto& each) { return each.param.graph.name; });
+
+TEST(Winograd, StoresSeveralResults) {
+  const Graph graph =
+      make({"two", "x: f32[b, 3, h, v], wa: f32[64, 3, 1, 1], wb: f32[64, 64, 3, 3], wc: f32[5, 64, 1, 1]",
+            "a = conv(x, wa); c = conv(a, wb, low=[1, 1], high=[1, 1]); e = exp(mul(c, c)); r = relu(c); "
+            "y = conv(r, wc); y2 = conv(sigmoid(c), wc); y3 = conv(add(r, a), wc)"});
+  CompiledCheck check = check_of(64);
+  check.at = images();
+  EXPECT_EQ(forms(compile(graph, check.compile)), 1);
+  EXPECT_TRUE(compiled_matches(graph, check));
+}
+
+TEST(Winograd, WritesItsPartOfAConcat) {
+  const Graph graph = make({"concat",
+                            "x: f32[b, 3, h, v], wa: f32[64, 3, 1, 1], wb: f32[64, 64, 3, 3], wd: f32[80, 64, 3, 3], "
+                            "wc: f32[5, 144, 1, 1]",
+                            "a = conv(x, wa); c = relu(conv(a, wb, low=[1, 1], high=[1, 1])); "
+                            "d = relu(conv(a, wd, low=[1, 1], high=[1, 1])); y = conv(concat(c, d, axis=1), wc)"});
+  CompiledCheck check = check_of(80);
+  check.at = images();
+  EXPECT_EQ(forms(compile(graph, check.compile)), 2);
+  EXPECT_TRUE(compiled_matches(graph, check));
+}
+
+TEST(Winograd, RunsWithoutMachineCodeAndInRowsOfItsOwn) {
+  const Graph graph = make(between("same", 64, 66, kSame, "relu(c)"));
+  for (const CompileOptions& options : {CompileOptions{.native = false, .tile_cache = kCache},
+                                        CompileOptions{.most_row_bytes = 0, .tile_cache = kCache},
+                                        CompileOptions{.fuse = false, .tile_cache = kCache}}) {
+    CompiledCheck check = check_of(64);
+    check.compile = options;
+    check.at = {{{"b", 2}, {"h", 5}, {"v", 6}}, {{"b", 1}, {"h", 0}, {"v", 3}}, {{"b", 1}, {"h", 1}, {"v", 9}}};
+    EXPECT_EQ(forms(compile(graph, options)), 1);
+    EXPECT_TRUE(compiled_matches(graph, check));
+  }
+}
+
+TEST(Winograd, KnowsStaticImages) {
+  for (const int64_t size : {1, 2, 6, 7}) {
+    SmallGraph text = between("static", 64, 64, kSame, "relu(c)");
+    text.inputs.replace(0, text.inputs.find(']') + 1, fmt::format("x: f32[2, 3, {}, {}]", size, 2 * size));
+    CompiledCheck check = check_of(64);
+    check.bindings = 1;
+    const Graph graph = make(text);
+    EXPECT_EQ(forms(compile(graph, check.compile)), size > 1 ? 1 : 0);  // a row is no square
+    EXPECT_TRUE(compiled_matches(graph, check)) << size;
+  }
+}
+
+TEST(Winograd, IsTheSameBitsForAnyNumberOfThreads) {
+  const Graph graph = make(between("same", 64, 64, kSame, "relu(c)"));
+  const Executable executable = compile(graph, {.least_shared_work = 0, .tile_cache = kCache});
+  std::mt19937_64 rng(3);
+  EXPECT_TRUE(same_for_any_threads(executable, {random_array(f32, {2, 3, 33, 30}, rng)}));
+}
+
+class NotWinograd : public testing::TestWithParam<SmallGraph> {};
+
+TEST_P(NotWinograd, IsAConvolution) {
+  const Executable executable = compile(make(GetParam()), {.tile_cache = kCache});
+  EXPECT_EQ(forms(executable), 0) << executable.explain();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NotWinograd,
+    testing::Values(between("few_channels", 63, 64, kSame), between("few_results", 64, 63, kSame),
+                    between("too_many_for_the_cache", 512, 512, kSame), between("strided", 64, 64, "stride=[2, 2]"),
+                    between("strided_once", 64, 64, "stride=[1, 2]"), between("dilated", 64, 64, "w_dilation=[2, 2]"),
+                    SmallGraph{"grouped",
+                               "x: f32[b, 3, h, v], wa: f32[128, 3, 1, 1], wb: f32[128, 64, 3, 3], "
+                               "wc: f32[5, 128, 1, 1]",
+                               "a = conv(x, wa); c = conv(a, wb, groups=2); y = conv(c, wc)"},
+                    SmallGraph{"wider",
+                               "x: f32[b, 3, h, v], wa: f32[64, 3, 1, 1], wb: f32[64, 64, 5, 3], wc: f32[5, 64, 1, 1]",
+                               "a = conv(x, wa); c = conv(a, wb); y = conv(c, wc)"},
+                    SmallGraph{"one_axis", "x: f32[b, 3, h], wa: f32[64, 3, 1], wb: f32[64, 64, 3], wc: f32[5, 64, 1]",
+                               "a = conv(x, wa); c = conv(a, wb); y = conv(c, wc)"},
+                    SmallGraph{"given_weights", "x: f32[b, 64, h, v], f: f32[64, 64, 3, 3]", "y = conv(x, f)"},
+                    SmallGraph{"doubles", "x: f64[b, 3, h, v], wa: f64[64, 3, 1, 1], wb: f64[64, 64, 3, 3]",
+                               "a = conv(x, wa); c = conv(a, wb); y = reduce(c, op=sum, axes=[2, 3])"}),
+    [](const auto& each) { return each.param.name; });
+
+TEST(NotWinograd, WhereItIsSwitchedOff) {
+  EXPECT_EQ(forms(compile(make(between("same", 64, 64, kSame)), {.tile_cache = kCache, .winograd = false})), 0);
+}
+
+/// In smaller caches fewer squares fit beside each other, and weights would be read more often than they are worth.
+TEST(NotWinograd, WhereTheCacheIsTooSmall) {
+  const Graph graph = make(between("same", 128, 128, kSame));
+  EXPECT_EQ(forms(compile(graph, {.tile_cache = kCache})), 1);
+  EXPECT_EQ(forms(compile(graph, {.tile_cache = kCache / 8})), 0);
+}
+
+/// Channels of the result lie side by side for the caller.
+SmallGraph alone(const std::string& of_image, const std::string& of_weights) {
+  return {
+      "alone", "x: f32[b, 3, h, v], wa: f32[64, 3, 1, 1], wb: f32[64, 64, 3, 3]",
+      fmt::format("i = {}; a = conv(i, {}); c = conv(a, {}, low=[1, 1], high=[1, 1]); "
+                  "y = transpose(c, axes=[0, 2, 3, 1])",
+                  of_image, fmt::format(fmt::runtime(of_weights), "wa"), fmt::format(fmt::runtime(of_weights), "wb"))};
+}
+
+double largest_error(const Array& actual, const Array& exact) {
+  double most = 0;
+  for (int64_t i = 0; i < exact.size(); ++i) {
+    most = std::max(most, std::abs(actual.at(i) - exact.at(i)));
+  }
+  return most;
+}
+
+TEST(Winograd, IsAsNearToTheTruthAsTheConvolution) {
+  const Graph graph = make(alone("relu(x)", "{}"));
+  const Executable winograd = compile(graph, {.tile_cache = kCache});
+  ASSERT_EQ(forms(winograd), 1);
+  std::mt19937_64 rng(4);
+  const Array image = random_array(f32, {1, 3, 21, 20}, rng);
+  const Array exact = interpret(make(alone("cast(relu(x), dtype=f64)", "cast({}, dtype=f64)")), {image})[0];
+  ASSERT_EQ(exact.dtype(), f64);
+  double largest = 0;
+  for (int64_t i = 0; i < exact.size(); ++i) {
+    largest = std::max(largest, std::abs(exact.at(i)));
+  }
+  const double roundings = std::sqrt(9.0 * 64) * kRounding;
+  EXPECT_LT(largest_error(winograd.run({image})[0], exact), 2 * roundings * largest);
+}
+
+/// What no square with such a pixel has is as it would be without it. In those that have it, a result is NaN or what
+/// the convolution gives, and never a number where that is none.
+TEST(Winograd, NumbersThatAreNoneStayInTheirSquares) {
+  const Graph graph = make(alone("relu(x)", "{}"));
+  const Executable winograd = compile(graph, {.tile_cache = kCache});
+  const Executable plain = compile(graph, {.tile_cache = kCache, .winograd = false});
+  ASSERT_EQ(forms(winograd), 1);
+  constexpr int64_t kHeight = 11;
+  constexpr int64_t kWidth = 12;
+  std::mt19937_64 rng(6);
+  Array image = random_array(f32, {1, 3, kHeight, kWidth}, rng, 0, 1);
+  const std::vector<std::pair<int64_t, int64_t>> special{{1, 1}, {6, 7}, {10, 11}};
+  image.mutable_values<float>()[static_cast<size_t>(special[0].first * kWidth + special[0].second)] = NAN;
+  image.mutable_values<float>()[static_cast<size_t>(special[1].first * kWidth + special[1].second)] = INFINITY;
+  image.mutable_values<float>()[static_cast<size_t>(special[2].first * kWidth + special[2].second)] = 3e38F;
+  const Array actual = winograd.run({image})[0];
+  const Array expected = plain.run({image})[0];
+  int64_t in_squares = 0;
+  for (int64_t i = 0; i < actual.size(); ++i) {
+    const int64_t y = i / 64 / kWidth;
+    const int64_t x = i / 64 % kWidth;
+    const bool near = std::ranges::any_of(special, [&](const auto& each) {  // squares read one pixel around them
+      return std::abs(2 * each.first - 2 * (y / 2 * 2) - 1) <= 3 &&
+             std::abs(2 * each.second - 2 * (x / 2 * 2) - 1) <= 3;
+    });
+    in_squares += near ? 1 : 0;
+    if (near) {
+      const bool same_kind = std::isnan(expected.at(i)) == std::isnan(actual.at(i));
+      EXPECT_TRUE(same_kind || std::isnan(actual.at(i))) << y << ", " << x;
+      EXPECT_TRUE(std::isfinite(expected.at(i)) || !std::isfinite(actual.at(i))) << y << ", " << x;
+    } else {
+      ASSERT_NEAR(actual.at(i), expected.at(i), 1e-3) << y << ", " << x;
+    }
+  }
+  EXPECT_GT(in_squares, 0);
+  EXPECT_LT(in_squares, actual.size());
+}
+
+/// At any size, with the little that products themselves need.
+TEST(Winograd, ScratchStaysSmall) {
+  for (const auto& [channels, results] : {std::pair(64, 64), std::pair(65, 80), std::pair(256, 256)}) {
+    for (const int64_t cache : {kCache / 2, kCache, 8 * kCache}) {
+      const Program program =
+          schedule(make(between("same", channels, results, kSame)), {.panel = 32, .tiles = product_tiles(cache)});
+      for (const loops::Kernel& kernel : program.kernels) {
+        const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);
+        for (const int64_t size : {1, 2, 15, 64, 1000}) {
+          EXPECT_LE(evaluate(bytes, {{"b", 3}, {"h", size}, {"v", 2 * size}}), kMostScratch) << kernel.name;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon
