@@ -33,7 +33,11 @@ std::vector<loops::Bound> Substituted::inside(AxisSet axes) const {
 }
 
 int Substituted::load(loops::Load load) {
-  const std::vector<loops::Bound> also = inside(axes_of(load.at) | draft_.values.axes(load.inside));
+  AxisSet axes = axes_of(load.at) | draft_.values.axes(load.inside);
+  for (const loops::Lookup& lookup : load.lookups) {
+    axes |= draft_.values.axes(lookup.value);
+  }
+  const std::vector<loops::Bound> also = inside(axes);
   load.at = affine(load.at);
   for (loops::Bound& bound : load.inside) {
     bound.index = affine(bound.index);

@@ -4,6 +4,7 @@
 #include <array>
 #include <thread>
 
+#include "kernel/program.h"
 #include "schedule/product_blocks.h"
 #include "schedule/substituted.h"
 
@@ -64,9 +65,16 @@ bool is_channels(const Draft& draft, int axis) {
   return size && *size >= kFewestChannels;
 }
 
+/// What products may use for themselves: nothing is copied of panels.
+int64_t work_bytes(const ConstantOperands& constants) {
+  return constants.panel > 0 ? kProductPanelScratchBytes : kProductScratchBytes;
+}
+
 /// How many squares of so many channels and results a block has room for.
-int64_t most_squares(const ProductTiles& tiles, int64_t channels_and_results) {
-  return (tiles.winograd_elements / kWinogradParts - 4 * kApart) / channels_and_results;
+int64_t most_squares(const ProductTiles& tiles, const ConstantOperands& constants, int64_t channels_and_results) {
+  const int64_t elements =
+      std::min(tiles.winograd_elements, (kMostScratch - work_bytes(constants)) / static_cast<int64_t>(sizeof(float)));
+  return (elements / kWinogradParts - 2 * kApart) / channels_and_results;
 }
 
 std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
@@ -100,7 +108,7 @@ std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores,
   match.y = sides[0];
   match.x = sides[1];
   const auto size_of = [&](int axis) { return *draft.kernel.axes[static_cast<size_t>(axis)].extent.constant(); };
-  const int64_t most = most_squares(tiles, size_of(match.channels) + size_of(match.results));
+  const int64_t most = most_squares(tiles, constants, size_of(match.channels) + size_of(match.results));
   const bool known_weights =
       weights->at.base.is_constant() &&
       std::ranges::all_of(weights->at.terms, [](const loops::Term& term) { return term.scale.is_constant(); });
@@ -164,7 +172,7 @@ class Writer {
     x_ = cut_of(match_.x);
     rows_ = in_order(match_.product->rows & ~axis_bit(match_.y.result) & ~axis_bit(match_.x.result));
     rows_.insert(rows_.end(), {y_.axis, x_.axis});
-    const int64_t most = most_squares(tiles_, size_of(match_.channels) + size_of(match_.results));
+    const int64_t most = most_squares(tiles_, constants_, size_of(match_.channels) + size_of(match_.results));
     const int64_t threads = std::max(1u, std::thread::hardware_concurrency());
     // Whole rows of the image where they fit.
     const Extent share = max(Extent(kFewestSquares), ceildiv(steps_of(draft_, rows_), threads) + x_.squares);
@@ -289,7 +297,7 @@ class Writer {
     statement.columns = {match_.results};
     statement.depth = {match_.channels};
     statement.panel = constants_.panel;
-    statement.work = add_scratch(draft_, Dtype::u8, panels ? kProductPanelScratchBytes : kProductScratchBytes);
+    statement.work = add_scratch(draft_, Dtype::u8, work_bytes(constants_));
     result_.panels[weights.buffer] = layout;
   }
 

@@ -84,20 +84,28 @@ const std::string kSame = "low=[1, 1], high=[1, 1]";
 
 INSTANTIATE_TEST_SUITE_P(
     All, Winograd,
-    testing::Values(ImageCase{between("same", 64, 64, kSame)}, ImageCase{between("inside", 64, 64, ""), 64, false},
-                    ImageCase{between("apart", 64, 65, "low=[0, 2], high=[2, 1]")},
-                    ImageCase{between("wide_pads", 64, 64, "low=[3, 1], high=[1, 4]")},
-                    ImageCase{between("odd_channels", 65, 80, kSame), 65},
-                    ImageCase{between("other_odd", 80, 65, kSame), 80},
-                    ImageCase{between("more", 128, 128, kSame), 128},
-                    ImageCase{between("wide", 64, 128, ""), 64, false},
-                    ImageCase{between("bias_relu", 64, 64, kSame, "relu(add(c, wd))", ", wd: f32[64, 1, 1]")},
-                    ImageCase{between("residual", 64, 64, kSame, "relu(add(c, a))")},
-                    ImageCase{between("gelu_of_inputs", 64, 64, kSame, "gelu(mul(c, u))", ", u: f32[b, 64, h, v]")},
-                    ImageCase{between("by_position", 64, 80, kSame, "add(c, u)", ", u: f32[h, v]")},
-                    ImageCase{between("by_row_and_image", 64, 64, kSame, "add(add(c, u), s)",
-                                      ", u: f32[h, 1], s: f32[b, 64, 1, 1]")}),
+    testing::Values(
+        ImageCase{between("same", 64, 64, kSame)}, ImageCase{between("inside", 64, 64, ""), 64, false},
+        ImageCase{between("apart", 64, 65, "low=[0, 2], high=[2, 1]")},
+        ImageCase{between("wide_pads", 64, 64, "low=[3, 1], high=[1, 4]")},
+        ImageCase{between("odd_channels", 65, 80, kSame), 65}, ImageCase{between("other_odd", 80, 65, kSame), 80},
+        ImageCase{between("more", 128, 128, kSame), 128}, ImageCase{between("wide", 64, 128, ""), 64, false},
+        ImageCase{between("bias_relu", 64, 64, kSame, "relu(add(c, wd))", ", wd: f32[64, 1, 1]")},
+        ImageCase{between("residual", 64, 64, kSame, "relu(add(c, a))")},
+        ImageCase{between("gelu_of_inputs", 64, 64, kSame, "gelu(mul(c, u))", ", u: f32[b, 64, h, v]")},
+        ImageCase{between("by_position", 64, 80, kSame, "add(c, u)", ", u: f32[h, v]")},
+        ImageCase{between("looked_up", 64, 64, kSame, "add(c, gather(u, iota(i64[v], 0), axes=[0]))", ", u: f32[v]")},
+        ImageCase{
+            between("by_row_and_image", 64, 64, kSame, "add(add(c, u), s)", ", u: f32[h, 1], s: f32[b, 64, 1, 1]")}),
     [](const auto& each) { return each.param.graph.name; });
+
+/// Several blocks of rows, of whole images, and of a row.
+TEST(Winograd, CutsLargeImages) {
+  const Graph graph = make(between("same", 64, 64, kSame, "relu(c)"));
+  CompiledCheck check = check_of(64);
+  check.at = {{{"b", 1}, {"h", 51}, {"v", 40}}, {{"b", 9}, {"h", 10}, {"v", 11}}, {{"b", 2}, {"h", 3}, {"v", 401}}};
+  EXPECT_TRUE(compiled_matches(graph, check));
+}
 
 TEST(Winograd, StoresSeveralResults) {
   const Graph graph =
@@ -265,9 +273,9 @@ TEST(Winograd, NumbersThatAreNoneStayInTheirSquares) {
 /// At any size, with the little that products themselves need.
 TEST(Winograd, ScratchStaysSmall) {
   for (const auto& [channels, results] : {std::pair(64, 64), std::pair(65, 80), std::pair(256, 256)}) {
-    for (const int64_t cache : {kCache / 2, kCache, 8 * kCache}) {
+    for (const auto& [cache, panel] : {std::pair(kCache / 2, 32), std::pair(kCache, 32), std::pair(8 * kCache, 0)}) {
       const Program program =
-          schedule(make(between("same", channels, results, kSame)), {.panel = 32, .tiles = product_tiles(cache)});
+          schedule(make(between("same", channels, results, kSame)), {.panel = panel, .tiles = product_tiles(cache)});
       for (const loops::Kernel& kernel : program.kernels) {
         const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);
         for (const int64_t size : {1, 2, 15, 64, 1000}) {
