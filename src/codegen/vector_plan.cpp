@@ -168,14 +168,26 @@ class Survey {
   int clock_ = 0;
 };
 
-/// Bodies are chains in which each instruction waits for the one before: several independent vectors side by side hide
-/// that, and a processor does not see far enough ahead to find them by itself in the next iterations of a long body.
-/// Never so many that values leave the registers, or that the code of a very long body grows without need.
+/// How many vectors a step takes, by what one of them costs. Bodies are chains in which each instruction waits for the
+/// one before: several independent vectors side by side hide that, and a processor does not see far enough ahead to
+/// find them by itself in the next iterations of a long body. Of one function it does: more vectors would be code to
+/// compile and no faster. Short bodies have little to do beside the loop itself.
+unsigned wanted_unroll(int cost) {
+  constexpr int kShort = 12;
+  constexpr int kSeenAhead = 40;
+  constexpr int kLong = 128;
+  constexpr int kVeryLong = 256;
+  if (cost <= kShort) return 4;
+  if (cost <= kSeenAhead) return 2;
+  return cost <= kLong ? 4 : cost <= kVeryLong ? 2 : 1;
+}
+
+/// Never so many that values leave the registers.
 unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lanes) {
   const int registers_per_unit = std::max(1, static_cast<int>(lanes) * 32 / target.vector_bits);
   const int live = std::max(1, survey.live * registers_per_unit + (survey.calls_functions ? 3 : 0));
   const int available = target.vector_registers - (survey.calls_functions ? 8 : 2);
-  const unsigned wanted = survey.cost <= 128 ? 4 : survey.cost <= 256 ? 2 : 1;
+  const unsigned wanted = wanted_unroll(survey.cost);
   unsigned unroll = 1;
   while (unroll < wanted && live * static_cast<int>(unroll) * 2 <= available)
     unroll *= 2;
