@@ -49,8 +49,9 @@ struct CompileOptions {
   /// that are streamed, as attention's are, sum in the order of their blocks: last bits may differ with it.
   int64_t tile_cache = 0;
   /// Convolutions of 3x3 with constant weights, stride 1 and enough channels multiply less than half as often, after
-  /// Winograd. Results differ by roundings; next to an infinity or a NaN of the image there may be NaN where the
-  /// convolution itself has none: in any result of the same square of 2x2.
+  /// Winograd. Roundings are relative to the largest of the 4x4 pixels that a square of 2x2 results reads: beside it,
+  /// much smaller results lose their digits. Next to an infinity or a NaN, and to pixels or weights of more than a
+  /// quarter of the largest number, results of the same square may be NaN where the convolution itself has none.
   bool winograd = true;
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which

@@ -70,10 +70,10 @@ int64_t work_bytes(const ConstantOperands& constants) {
   return constants.panel > 0 ? kProductPanelScratchBytes : kProductScratchBytes;
 }
 
-/// How many squares of so many channels and results a block has room for.
-int64_t most_squares(const ProductTiles& tiles, const ConstantOperands& constants, int64_t channels_and_results) {
+/// How many squares of so many channels and results a block has room for, beside what products use themselves.
+int64_t most_squares(const ProductTiles& tiles, int64_t work, int64_t channels_and_results) {
   const int64_t elements =
-      std::min(tiles.winograd_elements, (kMostScratch - work_bytes(constants)) / static_cast<int64_t>(sizeof(float)));
+      std::min(tiles.winograd_elements, (kMostScratch - work) / static_cast<int64_t>(sizeof(float)));
   return (elements / kWinogradParts - 2 * kApart) / channels_and_results;
 }
 
@@ -108,7 +108,8 @@ std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores,
   match.y = sides[0];
   match.x = sides[1];
   const auto size_of = [&](int axis) { return *draft.kernel.axes[static_cast<size_t>(axis)].extent.constant(); };
-  const int64_t most = most_squares(tiles, constants, size_of(match.channels) + size_of(match.results));
+  // As for machine code, whoever runs the loops: all see the same steps.
+  const int64_t room = most_squares(tiles, kProductPanelScratchBytes, size_of(match.channels) + size_of(match.results));
   const bool known_weights =
       weights->at.base.is_constant() &&
       std::ranges::all_of(weights->at.terms, [](const loops::Term& term) { return term.scale.is_constant(); });
@@ -117,7 +118,7 @@ std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores,
     return each.axes == (product.rows | product.columns) && each.inside.empty() &&
            scale_along(each.at, match.results) == Extent(1);
   });
-  return most >= kLeastRoom && known_weights && known_stores ? std::optional(match) : std::nullopt;
+  return room >= kLeastRoom && known_weights && known_stores ? std::optional(match) : std::nullopt;
 }
 
 class Writer {
@@ -172,7 +173,8 @@ class Writer {
     x_ = cut_of(match_.x);
     rows_ = in_order(match_.product->rows & ~axis_bit(match_.y.result) & ~axis_bit(match_.x.result));
     rows_.insert(rows_.end(), {y_.axis, x_.axis});
-    const int64_t most = most_squares(tiles_, constants_, size_of(match_.channels) + size_of(match_.results));
+    const int64_t most =
+        most_squares(tiles_, work_bytes(constants_), size_of(match_.channels) + size_of(match_.results));
     const int64_t threads = std::max(1u, std::thread::hardware_concurrency());
     // Whole rows of the image where they fit.
     const Extent share = max(Extent(kFewestSquares), ceildiv(steps_of(draft_, rows_), threads) + x_.squares);

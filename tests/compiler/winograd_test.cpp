@@ -188,6 +188,16 @@ INSTANTIATE_TEST_SUITE_P(
                                "a = conv(x, wa); c = conv(a, wb); y = reduce(c, op=sum, axes=[2, 3])"}),
     [](const auto& each) { return each.param.name; });
 
+/// What explain shows without machine code is what runs.
+TEST(Winograd, IsTakenForTheSameConvolutionsWithoutMachineCode) {
+  for (const int channels : {64, 128, 256, 300}) {
+    const Graph graph = make(between("same", channels, channels, kSame));
+    EXPECT_EQ(forms(compile(graph, {.native = false, .tile_cache = kCache})),
+              forms(compile(graph, {.tile_cache = kCache})))
+        << channels;
+  }
+}
+
 TEST(NotWinograd, WhereItIsSwitchedOff) {
   EXPECT_EQ(forms(compile(make(between("same", 64, 64, kSame)), {.tile_cache = kCache, .winograd = false})), 0);
 }
