@@ -3,7 +3,7 @@
 //
 // The error is at most this many units of the last place, with and without fma; tests/codegen/math_accuracy_test.cpp
 // holds a dense sample of all arguments to it, and on request every float:
-//   exp, expm1, log, log1p, sin, cos, pow, atan2  2        tanh, erf  3
+//   exp, exp_normal, expm1, log, log1p, sin, cos, pow, atan2  2        tanh, erf  3
 // Infinities, NaN, signed zeros and subnormal numbers are right, both as operands and as results. A lane's value does
 // not depend on its neighbours. sin and cos beyond 2^17 leave the straight line: those lanes call a function.
 #pragma once

@@ -56,6 +56,14 @@ std::vector<Bindings> images() {
   return all;
 }
 
+/// So many convolutions of `channels` channels are in the form, and results are right.
+void expect_right(const Graph& graph, int64_t channels, int in_form) {
+  CompiledCheck check = check_of(channels);
+  check.at = images();
+  EXPECT_EQ(forms(compile(graph, check.compile)), in_form);
+  EXPECT_TRUE(compiled_matches(graph, check));
+}
+
 struct ImageCase {
   SmallGraph graph;
   int64_t channels = 64;
@@ -112,10 +120,7 @@ TEST(Winograd, StoresSeveralResults) {
       make({"two", "x: f32[b, 3, h, v], wa: f32[64, 3, 1, 1], wb: f32[64, 64, 3, 3], wc: f32[5, 64, 1, 1]",
             "a = conv(x, wa); c = conv(a, wb, low=[1, 1], high=[1, 1]); e = exp(mul(c, c)); r = relu(c); "
             "y = conv(r, wc); y2 = conv(sigmoid(c), wc); y3 = conv(add(r, a), wc)"});
-  CompiledCheck check = check_of(64);
-  check.at = images();
-  EXPECT_EQ(forms(compile(graph, check.compile)), 1);
-  EXPECT_TRUE(compiled_matches(graph, check));
+  expect_right(graph, 64, 1);
 }
 
 TEST(Winograd, WritesItsPartOfAConcat) {
@@ -124,10 +129,7 @@ TEST(Winograd, WritesItsPartOfAConcat) {
                             "wc: f32[5, 144, 1, 1]",
                             "a = conv(x, wa); c = relu(conv(a, wb, low=[1, 1], high=[1, 1])); "
                             "d = relu(conv(a, wd, low=[1, 1], high=[1, 1])); y = conv(concat(c, d, axis=1), wc)"});
-  CompiledCheck check = check_of(80);
-  check.at = images();
-  EXPECT_EQ(forms(compile(graph, check.compile)), 2);
-  EXPECT_TRUE(compiled_matches(graph, check));
+  expect_right(graph, 80, 2);
 }
 
 TEST(Winograd, RunsWithoutMachineCodeAndInRowsOfItsOwn) {
