@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "runtime/arena.h"
+#include "runtime/copy_elements.h"
 #include "runtime/executor.h"
 
 namespace tenon::runtime {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "runtime/copy_elements.h"
 
 namespace tenon::runtime {
 

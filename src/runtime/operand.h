@@ -19,6 +19,8 @@ struct Operand {
   const Array* array = nullptr;           // whose memory it is, if any
 
   int64_t size() const;
+  /// Whether the last axis lies closest, and there are no gaps.
+  bool is_row_major() const;
   /// Whether kernels can use the memory as it is: rows without gaps, at an address that the element's size divides.
   bool is_plain() const;
   /// Whether no two elements share memory: each stride steps over all that the smaller ones reach. Rows that lie in the
@@ -38,8 +40,5 @@ struct AddressRange {
   bool overlaps(const AddressRange& other) const { return begin < other.end && other.begin < end; }
 };
 AddressRange address_range(const Operand& operand);
-
-/// Copy the elements of a tensor to another of the same dtype and dims.
-void copy_elements(const Operand& from, const Operand& to);
 
 }  // namespace tenon::runtime

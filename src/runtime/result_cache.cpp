@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "runtime/copy_elements.h"
 
 namespace tenon::runtime {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "runtime/clock.h"
+#include "runtime/copy_elements.h"
 
 namespace tenon {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/operand.h"
+#include "runtime/copy_elements.h"
 #include "tenon/tensor_view.h"
 
 namespace tenon {

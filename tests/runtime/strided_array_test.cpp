@@ -1,6 +1,10 @@
 #include "tenon/strided_array.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "support/arrays.h"
 
@@ -43,6 +47,40 @@ TEST(StridedArray, ContiguousGathersAnyView) {
     };
     for (const StridedArray& view : views) {
       EXPECT_TRUE(same(view.contiguous(), gathered(view)));
+    }
+  }
+}
+
+/// Around the sides of the squares that a copy is made of, in any order of axes, with gaps, steps and broadcasts.
+TEST(StridedArray, ContiguousGathersLargeViewsInAnyOrder) {
+  std::mt19937 random(7);
+  const auto below = [&](int64_t limit) { return static_cast<int64_t>(random() % static_cast<uint64_t>(limit)); };
+  const std::vector<int64_t> sizes = {1, 7, 15, 16, 17, 33, 65};
+  for (const Dtype dtype : {u8, i16, i32, i64}) {
+    for (int round = 0; round < 60; ++round) {
+      std::vector<int64_t> dims, order;
+      for (int64_t axis = 0; axis < 2 + round % 3; ++axis) {
+        dims.push_back(round % 3 == 2 ? 1 + below(9) : sizes[static_cast<size_t>(below(std::ssize(sizes)))]);
+        order.push_back(axis);
+      }
+      std::ranges::shuffle(order, random);
+      std::vector<int64_t> strides(dims.size());
+      int64_t extent = 1;
+      for (const int64_t axis : order) {
+        const auto i = static_cast<size_t>(axis);
+        strides[i] = below(8) == 0 ? 0 : extent * (1 + below(6) / 4);
+        extent = strides[i] == 0 ? extent : strides[i] * dims[i] + below(4) / 3;
+      }
+      int64_t first = 0;
+      for (size_t i = 0; i < dims.size(); ++i) {
+        if (below(8) == 0) {
+          first += (dims[i] - 1) * strides[i];
+          strides[i] = -strides[i];
+        }
+      }
+      const StridedArray view{counting(dtype, 2 * extent + 1), first, dims, strides};
+      ASSERT_TRUE(same(view.contiguous(), gathered(view)))
+          << fmt::format("{}: [{}], strides {}", name(dtype), fmt::join(dims, ", "), fmt::join(strides, ", "));
     }
   }
 }
