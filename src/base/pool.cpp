@@ -1,9 +1,10 @@
 #include "base/pool.h"
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 #include <utility>
+
+#include "base/clock.h"
 
 namespace tenon {
 namespace {
@@ -24,26 +25,31 @@ void relax() {
 #endif
 }
 
-/// A thread is asleep when the last loop is so many nanoseconds past.
-constexpr int64_t kClose = 30'000;
+/// A thread is still awake when the last loop is so many nanoseconds past.
+constexpr int64_t kClose = 10'000;
 
-int64_t now() {
-  using std::chrono::nanoseconds;
-  return std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+/// Work that takes so many times as long as a thread takes to come is worth calling one. It finds nothing in its
+/// caches, and its core may have slept as well: products of 60 us lost with a thread that came after 12.
+constexpr double kComings = 6;
+/// What is expected moves by such a part towards the newest: to what threads take when nothing keeps them. One that the
+/// system lets wait costs the caller little more than the call, and says little about the next.
+constexpr double kTowardsSooner = 0.25;
+constexpr double kTowardsLater = 0.03;
+constexpr double kShortestComing = 1'000;
+constexpr double kLongestComing = 200'000;
+/// While no thread is called, nothing is measured, and less is expected by this part of the time that passes: sooner or
+/// later one is called to try.
+constexpr double kForgotten = 1.0 / 512;
 
-/// Wait while `value` is `old`; the value then. `awake` counts those who do not sleep.
-int32_t await_change(const std::atomic<int32_t>& value, int32_t old, std::atomic<int32_t>* awake = nullptr) {
+/// Wait a little while `value` is `old`; whether it changed.
+bool changes_soon(const std::atomic<int32_t>& value, int32_t old) {
   for (int i = 0; i < kSpins; ++i) {
-    if (const int32_t now = value.load(std::memory_order_acquire); now != old) {
-      return now;
+    if (value.load(std::memory_order_acquire) != old) {
+      return true;
     }
     relax();
   }
-  if (awake) awake->fetch_sub(1, std::memory_order_relaxed);
-  value.wait(old, std::memory_order_acquire);
-  if (awake) awake->fetch_add(1, std::memory_order_relaxed);
-  return value.load(std::memory_order_acquire);
+  return false;
 }
 
 }  // namespace
@@ -68,19 +74,21 @@ Pool& Pool::shared() {
 }
 
 /// Callers may come at once: what one of them overwrites is a little work that does not count.
-bool Pool::is_worth_waking(double work, double enough) {
-  if (work >= enough) {
+bool Pool::is_worth_waking(double nanoseconds) {
+  const double enough = kComings * coming();
+  if (nanoseconds >= enough) {
     return true;
   }
-  if (now() - alone_until_.load(std::memory_order_relaxed) > kClose) {
+  if (nanoseconds_now() - alone_until_.load(std::memory_order_relaxed) > kClose) {
     alone_.store(0, std::memory_order_relaxed);
   }
-  return alone_.load(std::memory_order_relaxed) + work >= enough;
+  return alone_.load(std::memory_order_relaxed) + nanoseconds >= enough;
 }
 
-void Pool::ran_alone(double work) {
-  alone_.store(alone_.load(std::memory_order_relaxed) + work, std::memory_order_relaxed);
-  alone_until_.store(now(), std::memory_order_relaxed);
+void Pool::ran_alone(double nanoseconds) {
+  coming_.store(std::max(coming() - kForgotten * nanoseconds, kShortestComing), std::memory_order_relaxed);
+  alone_.store(alone_.load(std::memory_order_relaxed) + nanoseconds, std::memory_order_relaxed);
+  alone_until_.store(nanoseconds_now(), std::memory_order_relaxed);
 }
 
 void Pool::run(const Job& job, int threads) {
@@ -103,6 +111,9 @@ void Pool::run(const Job& job, int threads) {
   failed_.store(false, std::memory_order_relaxed);
   start(seats);
 
+  if (!is_awake(threads_of_job_) && called_.load(std::memory_order_relaxed) == 0) {
+    called_.store(nanoseconds_now(), std::memory_order_relaxed);
+  }
   inside_.store(seats << kSeatShift, std::memory_order_release);
   generation_.fetch_add(1, std::memory_order_release);
   if (seats < static_cast<int>(threads_.size())) {
@@ -136,8 +147,12 @@ void Pool::work(int worker) {
   int32_t seen = 0;
   FloatMode mode = FloatMode::current();
   awake_.fetch_add(1, std::memory_order_relaxed);
+  called_.store(0, std::memory_order_relaxed);  // to start takes longer than to wake up
   while (true) {
-    seen = await_change(generation_, seen, &awake_);
+    if (!changes_soon(generation_, seen)) {
+      sleep(seen);
+    }
+    seen = generation_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) {
       return;
     }
@@ -149,6 +164,18 @@ void Pool::work(int worker) {
       claim(worker);
       leave();
     }
+  }
+}
+
+void Pool::sleep(int32_t generation) {
+  called_.store(0, std::memory_order_relaxed);  // whoever called met one that was awake
+  awake_.fetch_sub(1, std::memory_order_relaxed);
+  generation_.wait(generation, std::memory_order_acquire);
+  awake_.fetch_add(1, std::memory_order_relaxed);
+  if (const int64_t called = called_.exchange(0, std::memory_order_relaxed); called != 0) {
+    const double came = std::min(static_cast<double>(nanoseconds_now() - called), kLongestComing);
+    const double part = came < coming() ? kTowardsSooner : kTowardsLater;
+    coming_.store(coming() + part * (came - coming()), std::memory_order_relaxed);
   }
 }
 
@@ -172,7 +199,10 @@ void Pool::leave() {
 void Pool::close() {
   int32_t inside = inside_.fetch_and(kCountMask, std::memory_order_acq_rel) & kCountMask;
   while (inside != 0) {
-    inside = await_change(inside_, inside);
+    if (!changes_soon(inside_, inside)) {
+      inside_.wait(inside, std::memory_order_acquire);
+    }
+    inside = inside_.load(std::memory_order_acquire);
   }
 }
 

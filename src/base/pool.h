@@ -36,11 +36,14 @@ class Pool {
     return awake_.load(std::memory_order_relaxed) >= others;
   }
 
-  /// Whether a loop of so much work should wake threads that sleep, where a loop of `enough` should. Those that follow
-  /// each other so closely that threads would stay awake between them count together; ran_alone() tells of them.
-  bool is_worth_waking(double work, double enough);
-  /// A loop of so much work has just run without the others.
-  void ran_alone(double work);
+  /// Whether a loop that takes one thread so many nanoseconds should wake threads that sleep: they must have come, by
+  /// what they took to come of late, when much of it is still to be done. Loops that follow each other so closely that
+  /// threads would stay awake between them count together; ran_alone() tells of them.
+  bool is_worth_waking(double nanoseconds);
+  /// A loop of so many nanoseconds has just run without the others.
+  void ran_alone(double nanoseconds);
+  /// Nanoseconds from the call of threads that sleep to the first that is there, of late.
+  double coming() const { return coming_.load(std::memory_order_relaxed); }
 
   /// Call f(begin, end, worker) on ranges that together cover [0, count), each of at most `grain` unless they all run
   /// on the caller. `worker` is in [0, size()), and of one loop no two ranges run under one number at once. At most
@@ -77,6 +80,7 @@ class Pool {
   void run(const Job& job, int threads);
   void start(int workers);
   void work(int worker);
+  void sleep(int32_t generation);
   bool enter();
   void leave();
   void close();
@@ -104,7 +108,9 @@ class Pool {
   // Apart, because each is written by another thread than the one that waits for it.
   alignas(64) std::atomic<bool> busy_ = false;
   alignas(64) std::atomic<int32_t> awake_ = 0;       // workers that have not gone to sleep
-  std::atomic<double> alone_ = 0;                    // work of late that was not worth it to wake them
+  std::atomic<double> coming_ = 20'000;              // nanoseconds, as long as nothing was measured
+  std::atomic<int64_t> called_ = 0;                  // when those that sleep were, in nanoseconds; 0: one has come
+  std::atomic<double> alone_ = 0;                    // nanoseconds of late that were not worth it to wake them
   std::atomic<int64_t> alone_until_ = 0;             // nanoseconds
   alignas(64) std::atomic<int32_t> generation_ = 0;  // grows with each job
   alignas(64) std::atomic<int32_t> inside_ = 0;      // workers inside; above them, while the job is open, its seats

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
+
+#include "base/clock.h"
 
 namespace tenon::runtime {
 
@@ -11,16 +12,13 @@ namespace tenon::runtime {
 class TimeInto {
  public:
   explicit TimeInto(std::atomic<int64_t>& sum) : sum_(sum) {}
-  ~TimeInto() {
-    const auto time = std::chrono::steady_clock::now() - start_;
-    sum_.fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(), std::memory_order_relaxed);
-  }
+  ~TimeInto() { sum_.fetch_add(nanoseconds_now() - start_, std::memory_order_relaxed); }
   TimeInto(const TimeInto&) = delete;
   TimeInto& operator=(const TimeInto&) = delete;
 
  private:
   std::atomic<int64_t>& sum_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const int64_t start_ = nanoseconds_now();
 };
 
 }  // namespace tenon::runtime

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "runtime/failure.h"
 #include "runtime/scratch.h"
-#include "runtime/waves.h"
+#include "runtime/work.h"
 
 namespace tenon::runtime {
 namespace {
@@ -78,16 +79,26 @@ void run_shared(const Run& run, const Launch& launch, Failure& failure) {
       run.threads);
 }
 
+void run_alone(const Run& run, const Launch& launch, Failure& failure) {
+  const int64_t begin = nanoseconds_now();
+  run_whole(run, launch, failure);
+  const auto taken = static_cast<double>(nanoseconds_now() - begin);
+  launch.alone.add(taken);
+  run.context.pool.ran_alone(taken);
+}
+
 void run_launch(const Run& run, const Launch& launch, Failure& failure) {
-  Pool& pool = run.context.pool;
-  const double waking = kWakingWorks * run.context.plan.least_shared_work;
   if (launch.chunks <= 1) {
     run_whole(run, launch, failure);
-  } else if (pool.is_awake(run.threads) || pool.is_worth_waking(launch.work, waking)) {
+    return;
+  }
+  Pool& pool = run.context.pool;
+  const bool always = run.context.plan.least_shared_work == 0;
+  if (always || pool.is_awake(run.threads) ||
+      pool.is_worth_waking(launch.alone.nanoseconds(launch.work / kWorkOfANanosecond))) {
     run_shared(run, launch, failure);
   } else {
-    run_whole(run, launch, failure);
-    pool.ran_alone(launch.work);
+    run_alone(run, launch, failure);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/alone_time.h"
 #include "runtime/plan.h"
 #include "tenon/bindings.h"
 #include "tenon/executable.h"
@@ -24,6 +25,7 @@ struct Launch {
   Span ranges;         // of Specialization::ranges
   int64_t chunks = 0;  // 1: too little work for a second thread
   double work = 0;     // of all chunks, in the units of work.h
+  AloneTime alone = {};
 };
 
 /// What runs between two points at which everything before has ended and nothing after has begun.

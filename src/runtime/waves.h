@@ -13,9 +13,6 @@ namespace tenon::runtime {
 /// it gives. The fork and the lines of cache that pass between cores take 1.5 to 2 us, and so much work 4 to 9 us
 /// (docs/decisions/0015-threads-for-small-work.md). CompileOptions::least_shared_work is the same for one launch.
 inline constexpr double kInlineWork = 300'000;
-/// Threads that sleep are woken for so many times the work that is worth a thread that waits: to wake one takes the
-/// caller several microseconds, and the thread tens of them to come.
-inline constexpr double kWakingWorks = 8;
 /// The least work of a chunk, against the cost of claiming it.
 inline constexpr double kChunkWork = 8192;
 

@@ -8,7 +8,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr int64_t kScattered = 16;
-constexpr int64_t kOperand = 8;  // an element of an operand that is used once
+constexpr int64_t kOperand = 4;  // an element of an operand that is used once, from a second cache
 
 /// Elements that the lanes of a vector find apart from one another come one by one, and each with a line of its own.
 bool is_scattered(const loops::Kernel& kernel, const loops::Load& load) {

@@ -6,8 +6,10 @@
 namespace tenon::runtime {
 
 /// Work is counted in units of one cheap operation on one element of 4 bytes: a vector holds twice as many of 2 bytes.
-/// On a core with vectors of 512 bits 60 to 100 units take a nanosecond. This is a part of a unit.
+/// This is a part of a unit.
 inline constexpr double kByteOperation = 0.25;
+/// On a core with vectors of 512 bits 60 to 100 units take a nanosecond.
+inline constexpr double kWorkOfANanosecond = 80;
 
 /// One grid iteration of a phase, in operations on a byte.
 Extent work(const loops::Kernel& kernel, const loops::Phase& phase);

@@ -224,19 +224,52 @@ TEST(Pool, KnowsWhetherThreadsAreAwake) {
 
 TEST(Pool, IsWokenForMuchWorkOrForLittleAgainAndAgain) {
   Pool pool(2);
-  EXPECT_TRUE(pool.is_worth_waking(10, 10));
-  EXPECT_TRUE(pool.is_worth_waking(0, 0));
+  const double much = 10 * pool.coming();
+  const double little = pool.coming() / 10;
+  EXPECT_TRUE(pool.is_worth_waking(much));
   for (int i = 0; i < 20; ++i) {
-    EXPECT_FALSE(pool.is_worth_waking(4, 10));
-    pool.ran_alone(4);
+    EXPECT_FALSE(pool.is_worth_waking(little));
+    pool.ran_alone(little);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the next one comes long after
   }
   int calls = 1;
-  while (!pool.is_worth_waking(4, 10)) {
-    pool.ran_alone(4);
+  while (!pool.is_worth_waking(little)) {
+    pool.ran_alone(little);
     ++calls;
   }
   EXPECT_GE(calls, 3);
+}
+
+/// Where threads come slowly, more work is needed to call them.
+TEST(Pool, MeasuresHowLongThreadsTakeToCome) {
+  Pool pool(2);
+  const double expected = pool.coming();
+  std::atomic<int> calls = 0;
+  for (int i = 0; i < 20; ++i) {
+    while (!pool.is_awake()) {
+      pool.parallel_for(2, 1, [&](int64_t, int64_t, int) { ++calls; });
+    }
+    while (pool.is_awake()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  EXPECT_NE(pool.coming(), expected);
+  EXPECT_GT(pool.coming(), 0);
+  EXPECT_FALSE(pool.is_worth_waking(pool.coming() / 2));
+}
+
+/// Nothing is measured while no thread is called: one that came late once must not stay away for ever.
+TEST(Pool, ForgetsSlowly) {
+  Pool pool(2);
+  const double expected = pool.coming();
+  const double work = expected;
+  pool.ran_alone(work);
+  EXPECT_GT(pool.coming(), 0.99 * expected);
+  for (int i = 0; i < 10'000; ++i) {
+    pool.ran_alone(work);
+  }
+  EXPECT_LT(pool.coming(), 0.5 * expected);
+  EXPECT_GT(pool.coming(), 0);
 }
 
 }  // namespace
