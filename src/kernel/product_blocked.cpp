@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "kernel/product_caches.h"
+#include "kernel/product_one_tile.h"
 #include "kernel/product_packing.h"
 
 namespace tenon {
@@ -361,7 +362,7 @@ void blocked_product(const ProductKernels& kernels, const ProductTypes& types, c
   if (call.rows == 0 || call.columns == 0) return;
   if (kernels.matrix.begin != nullptr && call.rows >= kMatrixRows) {
     matrix_product(kernels.matrix, types, call, scratch);
-  } else {
+  } else if (!product_of_one_tile(kernels, call)) {
     Blocked(kernels, types, call, scratch).run();
   }
 }
