@@ -13,6 +13,7 @@
 #include "support/convolutions.h"
 #include "support/numbers.h"
 #include "support/openblas.h"
+#include "support/peak.h"
 #include "support/report.h"
 #include "support/timing.h"
 #include "tenon/compile.h"
@@ -173,19 +174,22 @@ class Benchmark {
       }
     };
     if (blas_ != nullptr) blas_->use_threads(threads);
-    std::vector<double> time;
-    std::vector<double> ratio;
+    std::vector<double> time, ratio, share, their_share;
     for (int round = -1; round < kRounds; ++round) {
       const double t = settled_seconds_of(threads, repeats(shape.flops()), [&] { ours.run(); });
       const double o = blas_ == nullptr ? t : settled_seconds_of(threads, repeats(shape.flops()), their_run);
+      const double least = shape.flops() / (threads * bench::peak_flops());
       if (round < 0) continue;  // memory and caches are new
       time.push_back(t);
       ratio.push_back(o / t);
+      share.push_back(100 * least / t);
+      their_share.push_back(100 * least / o);
     }
     const std::string name = name_of(shape, threads);
     const std::string note =
-        fmt::format("{:.1f} GFLOP/s, {:.2f} us", 1e-9 * shape.flops() / median(time), 1e6 * median(time)) +
-        (shape.chain > 1 ? fmt::format(" for a chain of {}", shape.chain) : "");
+        fmt::format("{:.1f} GFLOP/s, {:.0f} % of peak{}, {:.2f} us{}", 1e-9 * shape.flops() / median(time),
+                    median(share), blas_ == nullptr ? "" : fmt::format(" (OpenBLAS {:.0f} %)", median(their_share)),
+                    1e6 * median(time), shape.chain > 1 ? fmt::format(" for a chain of {}", shape.chain) : "");
     if (blas_ == nullptr) {
       report_.add_pending(name, "x OpenBLAS", shape.target, bench::Better::higher, note);
       return;
