@@ -42,12 +42,18 @@ std::vector<bool> fused_products(const loops::Kernel& kernel, const Target& targ
   std::vector<bool> fused(kernel.values.size());
   if (!target.fma) return fused;
   const std::vector<int> uses = count_uses(kernel);
-  for (const loops::Accumulator& accumulator : kernel.accumulators) {
+  // Sums that products took over are still listed, and fed nowhere: what they would have summed may be used elsewhere.
+  const auto visit = [&](const loops::Statement& statement) {
+    const auto* const fed = std::get_if<loops::Accumulate>(&statement.what);
+    if (fed == nullptr) return;
+    const loops::Accumulator& accumulator = kernel.accumulators[static_cast<size_t>(fed->accumulator)];
     const auto input = static_cast<size_t>(accumulator.input);
     const auto* compute = std::get_if<loops::Compute>(&kernel.values[input].what);
     fused[input] = accumulator.op == ReduceOp::sum && is_float(accumulator.dtype) && compute != nullptr &&
                    compute->prim == Prim::mul && uses[input] == 1;
-  }
+  };
+  for (const loops::Phase& phase : kernel.phases)
+    for_each_statement(phase.body, visit);
   return fused;
 }
 

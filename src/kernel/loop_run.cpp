@@ -149,7 +149,10 @@ class Launch {
     const auto count = [&](const std::vector<int>& axes) {
       int64_t product_of_all = 1;
       for (const int axis : axes) {
-        product_of_all *= trip_count(axis);
+        const int64_t trips = trip_count(axis);
+        TENON_CHECK(product_of_all <= 1 || trips == numbers_[code_.axes[static_cast<size_t>(axis)].extent],
+                    "a product counts axes as one, though a tile of axis {} is shorter than the others", axis);
+        product_of_all *= trips;
       }
       return product_of_all;
     };

@@ -5,6 +5,7 @@
 #include "schedule/product_operands.h"
 
 namespace tenon {
+
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
   if (most == Extent(1) && multiple == 1) {
     return 1;
@@ -26,6 +27,32 @@ AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64
     most = max(Extent(1), floordiv(most, max(Extent(1), draft.axis(axis).extent)));
   }
   return counters;
+}
+
+void CutsOfSides::add(const std::vector<int>& axes) {
+  AxisSet all = 0;
+  for (const int axis : axes) {
+    all |= axis_bit(axis);
+  }
+  for (const int axis : axes) {
+    together_[axis] = all;
+  }
+}
+
+bool CutsOfSides::count_as_one(Draft& draft, const std::vector<int>& side) const {
+  AxisSet outer = 0;
+  for (const int axis : side) {
+    const loops::Axis& tile = draft.axis(axis);
+    const auto size = tile.extent.constant();
+    const auto total = tile.total.constant();
+    const bool always_whole = tile.tile_of < 0 || (size && total && *size > 0 && *total % *size == 0);
+    const auto cut = together_.find(axis);
+    if (outer != 0 && !always_whole && (cut == together_.end() || !is_subset(outer, cut->second))) {
+      return false;
+    }
+    outer |= axis_bit(axis);
+  }
+  return true;
 }
 
 DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles) {

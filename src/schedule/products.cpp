@@ -73,6 +73,8 @@ class Tiler {
       if (!is_subset(result_.grid, draft_.values.axes(product.result))) {
         throw Refusal{"a product would be computed again and again", {}};
       }
+      require_one_count(in_order(product.rows & ~result_.grid));
+      require_one_count(in_order(product.columns & ~result_.grid));
     }
     work_ = add_scratch(draft_, Dtype::u8, kProductScratchBytes);
     if (stream_) {
@@ -134,6 +136,12 @@ class Tiler {
     }
     if (!is_subset(all, known)) {
       throw Refusal{"it runs over more than the product does", {}};
+    }
+  }
+
+  void require_one_count(const std::vector<int>& side) const {
+    if (!cuts_.count_as_one(draft_, side)) {
+      throw Refusal{"one product would run over tiles of rows and columns of another", {}};
     }
   }
 
@@ -243,6 +251,7 @@ class Tiler {
       axes.erase(axes.begin(), first);
     }
     std::ranges::for_each(axes, [&](int axis) { tiled_ |= axis_bit(axis); });
+    cuts_.add(axes);
     result_.grid |= cut_loops(draft_, axes, std::move(most), multiple);
   }
 
@@ -366,6 +375,7 @@ class Tiler {
   const ProductTiles& tiles_ = form_.tiles;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
+  CutsOfSides cuts_;
   int work_ = 0;
   std::optional<ProductStream> stream_;
   TiledProducts result_;

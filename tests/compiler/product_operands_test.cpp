@@ -92,6 +92,44 @@ INSTANTIATE_TEST_SUITE_P(
                     SmallGraph{"none_contracted", "a: f32[m], b: f32[n]", "y = contract(a, b)"}),
     name_of);
 
+/// One product whose result is wanted in two orders of axes of one size: what is a side of the one is rows and columns
+/// of the other.
+INSTANTIATE_TEST_SUITE_P(
+    Orders, ProductOperands,
+    testing::Values(
+        SmallGraph{"with_its_transpose", "x: f32[p, p, 5], v: f32[5, p]", "y1 = matmul(x, v); y2 = transpose(y1)"},
+        SmallGraph{"turned", "x: f32[p, p, 5], v: f32[5, p]", "y1 = matmul(x, v); y2 = transpose(y1, [2, 0, 1])"},
+        SmallGraph{"turned_on", "x: f32[p, p, 5], v: f32[5, p]", "y1 = matmul(x, v); y2 = transpose(y1, [1, 2, 0])"},
+        SmallGraph{"plus_its_transpose", "x: f32[p, p, 5], v: f32[5, p]", "z = matmul(x, v); y = add(z, transpose(z))"},
+        SmallGraph{"sums_with_its_transpose", "x: f32[p, p, 5], v: f32[5, p]",
+                   "z = matmul(x, v); y = reduce_sum(add(z, transpose(z)), [2])"},
+        SmallGraph{"two_softmaxes", "x: f32[p, p, 5], v: f32[5, p]",
+                   "z = matmul(x, v); y1 = softmax(z); y2 = softmax(transpose(z))"},
+        SmallGraph{"two_einsums", "x: f32[p, p, 7], v: f32[7, p]",
+                   "y1 = matmul(x, v); y2 = einsum(x, v, \"abc,cd->dba\")"},
+        SmallGraph{"four_axes", "x: f32[p, p, p, 5], v: f32[5, p]", "y1 = matmul(x, v); y2 = transpose(y1)"},
+        SmallGraph{"channels_first_and_last", "x: f32[2, 3, 17, 17], v: f32[17, 3, 3, 3]",
+                   "z = conv(x, v, low=[1, 1], high=[1, 1]); y1 = relu(z); y2 = transpose(z, [0, 2, 3, 1])"},
+        SmallGraph{"channels_first_and_last_pointwise", "x: f64[3, 2, 17, 17], v: f64[17, 2, 1, 1]",
+                   "z = conv(x, v); y1 = relu(z); y2 = transpose(z, [0, 2, 3, 1])"},
+        SmallGraph{"channels_of_any_number", "x: f32[2, 3, p, p], v: f32[p, 3, 1, 1]",
+                   "z = conv(x, v); y1 = relu(z); y2 = transpose(z, [0, 2, 3, 1])"}),
+    name_of);
+
+/// The products of elements, which a product sums, are wanted too.
+INSTANTIATE_TEST_SUITE_P(
+    Terms, ProductOperands,
+    testing::Values(SmallGraph{"and_its_terms", "a: f32[m, k], b: f32[k, n]",
+                               "y1 = matmul(a, b); y2 = mul(expand_dims(a, [2]), expand_dims(b, [0]))"},
+                    SmallGraph{"terms_and_their_sum", "a: f32[13, 8], b: f32[8, 16]",
+                               "y1 = mul(expand_dims(a, [2]), expand_dims(b, [0])); y2 = reduce_sum(y1, [1])"},
+                    SmallGraph{"maps_of_terms", "a: f64[13, 8], b: f64[8, 16]",
+                               "z = mul(expand_dims(a, [2]), expand_dims(b, [0])); y1 = exp(neg(square(z)));"
+                               "y2 = reduce_sum(z, [1]); y3 = reduce_max(z, [1])"},
+                    SmallGraph{"terms_by_einsum", "a: bf16[8, 13], b: bf16[8, 16]",
+                               "y1 = einsum(a, b, \"bd,bt->dt\"); y2 = einsum(a, b, \"bd,bt->bdt\")"}),
+    name_of);
+
 /// Inputs that begin with w are constants, which are laid out in panels where the code wants them so.
 INSTANTIATE_TEST_SUITE_P(
     Constants, ProductOperands,
