@@ -26,6 +26,9 @@ Number parse_number(std::string_view name, const std::string& text) {
   Number number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc::result_out_of_range && stop == end) {
+    fail("`{}`: {} is too large", name, text);
+  }
   if (error != std::errc() || stop != end) {
     fail("`{}` takes a number, not `{}`", name, text);
   }

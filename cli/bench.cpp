@@ -156,6 +156,9 @@ int run(const Arguments& arguments) {
   if (arguments.has("--svg") && sweeps.empty()) {
     fail("`--svg` plots over a swept axis; give one: --sweep batch=1,2,4,8");
   }
+  if (const auto file = arguments.find("--svg")) {
+    require_folder_of(*file);  // before all is measured
+  }
   const Settings settings{.repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(3)),
                           .microseconds = arguments.find_real("--seconds").value_or(0.2) * 1e6,
                           .threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),

@@ -25,7 +25,7 @@ constexpr Option kOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of axes; files give theirs, built-in models have usual ones"},
     {"--input", "NAME=SOURCE", "a .npy file, `random` (the default), `zeros` or `ones`; without NAME=, for all inputs",
      true},
-    {"--output", "DIR", "write each output to DIR/NAME.npy"},
+    {"--output", "DIR", "write each output to DIR/NAME.npy; bf16 as f32, which numpy has"},
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
