@@ -31,6 +31,9 @@ constexpr int64_t kClose = 10'000;
 /// Work that takes so many times as long as a thread takes to come is worth calling one. It finds nothing in its
 /// caches, and its core may have slept as well: products of 60 us lost with a thread that came after 12.
 constexpr double kComings = 6;
+/// Loops that follow each other count together, but may end any time: the first one that is shared has to bring half of
+/// what it reads to another core, so there should be many.
+constexpr double kComingsOfMany = 20;
 /// What is expected moves by such a part towards the newest: to what threads take when nothing keeps them. One that the
 /// system lets wait costs the caller little more than the call, and says little about the next.
 constexpr double kTowardsSooner = 0.25;
@@ -40,6 +43,10 @@ constexpr double kLongestComing = 200'000;
 /// While no thread is called, nothing is measured, and less is expected by this part of the time that passes: sooner or
 /// later one is called to try.
 constexpr double kForgotten = 1.0 / 512;
+
+/// A thread that slept is slow at first, with cold caches and a clock that has to speed up again. When less than one
+/// part in so many of a loop is left, the others have done it before the one could do a chunk.
+constexpr int64_t kMuch = 3;
 
 /// Wait a little while `value` is `old`; whether it changed.
 bool changes_soon(const std::atomic<int32_t>& value, int32_t old) {
@@ -75,14 +82,13 @@ Pool& Pool::shared() {
 
 /// Callers may come at once: what one of them overwrites is a little work that does not count.
 bool Pool::is_worth_waking(double nanoseconds) {
-  const double enough = kComings * coming();
-  if (nanoseconds >= enough) {
+  if (nanoseconds >= kComings * coming()) {
     return true;
   }
   if (nanoseconds_now() - alone_until_.load(std::memory_order_relaxed) > kClose) {
     alone_.store(0, std::memory_order_relaxed);
   }
-  return alone_.load(std::memory_order_relaxed) + nanoseconds >= enough;
+  return alone_.load(std::memory_order_relaxed) + nanoseconds >= kComingsOfMany * coming();
 }
 
 void Pool::ran_alone(double nanoseconds) {
@@ -149,7 +155,8 @@ void Pool::work(int worker) {
   awake_.fetch_add(1, std::memory_order_relaxed);
   called_.store(0, std::memory_order_relaxed);  // to start takes longer than to wake up
   while (true) {
-    if (!changes_soon(generation_, seen)) {
+    const bool slept = !changes_soon(generation_, seen);
+    if (slept) {
       sleep(seen);
     }
     seen = generation_.load(std::memory_order_acquire);
@@ -157,11 +164,13 @@ void Pool::work(int worker) {
       return;
     }
     if (enter()) {
-      if (mode != job_.mode) {
-        mode = job_.mode;
-        mode.use();
+      if (!slept || is_much_left()) {
+        if (mode != job_.mode) {
+          mode = job_.mode;
+          mode.use();
+        }
+        claim(worker);
       }
-      claim(worker);
       leave();
     }
   }
@@ -188,6 +197,16 @@ bool Pool::enter() {
     }
   }
   return false;
+}
+
+bool Pool::is_much_left() const {
+  int64_t left = 0;
+  for (int i = 0; i < threads_of_job_; ++i) {
+    const Share& share = shares_[static_cast<size_t>(i)];
+    left += std::max<int64_t>(0, share.end - share.next.load(std::memory_order_relaxed));
+  }
+  const int64_t all = shares_[static_cast<size_t>(threads_of_job_ - 1)].end;
+  return kMuch * left >= all;
 }
 
 void Pool::leave() {

@@ -82,6 +82,7 @@ class Pool {
   void work(int worker);
   void sleep(int32_t generation);
   bool enter();
+  bool is_much_left() const;
   void leave();
   void close();
   void claim(int worker);
