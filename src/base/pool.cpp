@@ -29,7 +29,7 @@ void relax() {
 constexpr int64_t kClose = 10'000;
 
 /// Work that takes so many times as long as a thread takes to come is worth calling one. It finds nothing in its
-/// caches, and its core may have slept as well: products of 60 us lost with a thread that came after 12.
+/// caches, and its core may have slept as well: products of 60 us lost with a thread that came within 15.
 constexpr double kComings = 6;
 /// Loops that follow each other count together, but may end any time: the first one that is shared has to bring half of
 /// what it reads to another core, so there should be many.

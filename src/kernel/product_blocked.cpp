@@ -20,8 +20,7 @@ constexpr int64_t kDepthInPlace = 256;
 constexpr int64_t kDepthOfStrip = 256;
 constexpr size_t kStripBytes = ProductKernels::kMostRows * (kDepthOfStrip * sizeof(double) + 128);
 
-constexpr int64_t kSmall = int64_t{64} << 10;  // less than any second cache
-constexpr int64_t kMatrixRows = 8;             // for fewer, a matrix unit has too little to do to pay for packing
+constexpr int64_t kMatrixRows = 8;  // for fewer, a matrix unit has too little to do to pay for packing
 
 int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
@@ -47,7 +46,7 @@ class Blocked {
     steps_.tile_row = call.tile_row * tile_bytes_;
     // Out of cache, narrow strips were measured to be fetched faster; in cache, wide tiles have more sums under way.
     const int64_t bytes = call.depth * call.columns * right_bytes_;
-    const bool large = bytes > kSmall && bytes > cache_sizes().second;
+    const bool large = bytes > kSmallOperand && bytes > cache_sizes().second;
     widest_ = large ? 2 * k_.panel : kProductScratchBytes;
   }
 

@@ -1,16 +1,16 @@
 #include "kernel/product_one_tile.h"
 
+#include "kernel/product_caches.h"
+
 namespace tenon {
 namespace {
-
-constexpr int64_t kSmall = int64_t{64} << 10;  // bytes that are read again from the first caches
 
 /// The tile that a small product is, if it is one: to plan blocks would take longer than it does.
 const ProductKernels::Tile* only_tile(const ProductKernels& k, const ProductCall& call) {
   const bool in_order = call.panel > 0 ? call.columns <= call.panel : call.right_column == 1;
   const bool whole = k.masks || call.columns % k.lanes == 0;
   if (k.pack_left != nullptr || !in_order || !whole || call.rows > (call.columns <= k.lanes ? k.tall_rows : k.rows) ||
-      call.columns > k.panel || call.depth * call.columns * k.right_bytes > kSmall) {
+      call.columns > k.panel || call.depth * call.columns * k.right_bytes > kSmallOperand) {
     return nullptr;
   }
   const auto row = static_cast<size_t>(call.rows);

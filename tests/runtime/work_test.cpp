@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "kernel/product.h"
-#include "runtime/alone_time.h"
 #include "support/loop_builder.h"
 #include "tenon/bindings.h"
 
@@ -75,21 +74,6 @@ TEST(Work, FewRowsOfAProductCostAsMuchAsSome) {
   EXPECT_EQ(work_at(kernel, 1), work_at(kernel, 4));
   EXPECT_EQ(work_at(kernel, 32), 8 * work_at(kernel, 4));
   EXPECT_EQ(static_cast<double>(work_at(kernel, 32)) * kByteOperation, 32 * 64 * 256);
-}
-
-/// The first runs find nothing in caches, and any run may be interrupted.
-TEST(AloneTime, IsTheLeastOfSeveralRuns) {
-  const AloneTime time;
-  EXPECT_EQ(time.nanoseconds(7), 7);
-  time.add(50);
-  time.add(30);
-  EXPECT_EQ(time.nanoseconds(7), 7);
-  time.add(40);
-  EXPECT_EQ(time.nanoseconds(7), 30);
-  time.add(90);
-  EXPECT_EQ(time.nanoseconds(7), 30);
-  time.add(20);
-  EXPECT_EQ(time.nanoseconds(7), 20);
 }
 
 }  // namespace
