@@ -17,7 +17,6 @@
 
 #include "codegen/llvm_compile.h"
 #include "codegen/llvm_linker.h"
-#include "codegen/llvm_target.h"
 
 namespace tenon::codegen {
 
@@ -95,22 +94,21 @@ struct Jit::State {
     return content_hash(text);
   }
 
-  // Code generators are costly to make and serve one thread at a time.
-  std::unique_ptr<llvm::TargetMachine> take_machine() {
+  std::unique_ptr<ModuleCompiler> take_compiler() {
     {
       const std::lock_guard lock(mutex);
-      if (!machines.empty()) {
-        auto machine = std::move(machines.back());
-        machines.pop_back();
-        return machine;
+      if (!compilers.empty()) {
+        auto compiler = std::move(compilers.back());
+        compilers.pop_back();
+        return compiler;
       }
     }
-    return make_target_machine(options.target);
+    return std::make_unique<ModuleCompiler>(options.target);
   }
 
-  void give_back(std::unique_ptr<llvm::TargetMachine> machine) {
+  void give_back(std::unique_ptr<ModuleCompiler> compiler) {
     const std::lock_guard lock(mutex);
-    machines.push_back(std::move(machine));
+    compilers.push_back(std::move(compiler));
   }
 
   std::unique_ptr<llvm::MemoryBuffer> object_of(const Request& request, const ContentHash& hash,
@@ -121,10 +119,10 @@ struct Jit::State {
       return llvm::MemoryBuffer::getMemBufferCopy({bytes->data(), bytes->size()}, name);
     }
     CompileTimes times;
-    auto machine = take_machine();
-    auto bytes = compile_module({.request = request, .name = name, .sanitize_address = options.sanitize_address},
-                                options.target, *machine, times);
-    give_back(std::move(machine));
+    auto compiler = take_compiler();
+    auto bytes =
+        compiler->compile({.request = request, .name = name, .sanitize_address = options.sanitize_address}, times);
+    give_back(std::move(compiler));
     cache.store(hash, {bytes.data(), bytes.size()});
     const std::lock_guard lock(mutex);
     ++counters.emitted;
@@ -167,7 +165,7 @@ struct Jit::State {
 
   mutable std::mutex mutex;  // over what follows
   std::map<ContentHash, std::shared_future<void*>> functions;
-  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;
+  std::vector<std::unique_ptr<ModuleCompiler>> compilers;  // that no thread uses
   JitCounters counters;
 };
 

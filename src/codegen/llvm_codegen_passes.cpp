@@ -1,5 +1,6 @@
 #include "codegen/llvm_codegen_passes.h"
 
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
@@ -53,6 +54,7 @@ constexpr auto kUseless = std::to_array<std::string_view>({
     "X86 Byte/Word Instruction Fixup",
     "X86 LEA Fixup",
     "X86 Fixup Inst Tuning",
+    "BreakFalseDeps",
 });
 
 // A tenth. The emitter writes several vectors side by side already; with twice 16 registers the order it chose spills
@@ -88,10 +90,13 @@ class Selection final : public llvm::legacy::PassManagerBase {
 
 }  // namespace
 
-void add_code_generator(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
-                        llvm::raw_pwrite_stream& stream, const CodeGeneratorOptions& options) {
+CodeGenerator::CodeGenerator(llvm::TargetMachine& machine, const CodeGeneratorOptions& options) {
+  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
+  library.disableAllFunctions();  // as in optimize()
+  passes_.add(new llvm::TargetLibraryInfoWrapperPass(library));
+
   auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);  // as all that make code are
-  Selection selection(passes, machine.getTargetTriple(), options);
+  Selection selection(passes_, machine.getTargetTriple(), options);
   auto* const modules = new llvm::MachineModuleInfoWrapperPass(&target);
   llvm::TargetPassConfig* const config = target.createPassConfig(selection);
   config->setDisableVerify(true);
@@ -101,9 +106,16 @@ void add_code_generator(llvm::legacy::PassManager& passes, llvm::TargetMachine& 
   config->addMachinePasses();
   config->setInitialized();
   const bool cannot_print =
-      target.addAsmPrinter(selection, stream, nullptr, options.output, modules->getMMI().getContext());
+      target.addAsmPrinter(selection, stream_, nullptr, options.output, modules->getMMI().getContext());
   TENON_CHECK(!cannot_select && !cannot_print, "{} does not write files of this kind", machine.getTargetTriple().str());
   selection.add(llvm::createFreeMachineFunctionPass());
+}
+
+llvm::SmallVector<char, 0> CodeGenerator::run(llvm::Module& module) {
+  passes_.run(module);
+  llvm::SmallVector<char, 0> result;
+  result.swap(bytes_);
+  return result;
 }
 
 }  // namespace tenon::codegen

@@ -1,6 +1,7 @@
 // The passes from LLVM's IR to an object file.
 #pragma once
 
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Support/CodeGen.h>
 #include <llvm/Support/raw_ostream.h>
@@ -16,9 +17,19 @@ struct CodeGeneratorOptions {
   int vector_registers = 16;
 };
 
-/// What TargetMachine::addPassesToEmitFile() adds, less what effort leaves out. `machine` and `stream` must outlive
-/// `passes`.
-void add_code_generator(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
-                        llvm::raw_pwrite_stream& stream, const CodeGeneratorOptions& options);
+/// What TargetMachine::addPassesToEmitFile() adds, less what effort leaves out, for one module after the other: to set
+/// the passes up takes as long as to run them over a short function.
+class CodeGenerator {
+ public:
+  /// `machine` must outlive it.
+  CodeGenerator(llvm::TargetMachine& machine, const CodeGeneratorOptions& options);
+
+  llvm::SmallVector<char, 0> run(llvm::Module& module);
+
+ private:
+  llvm::SmallVector<char, 0> bytes_;
+  llvm::raw_svector_ostream stream_{bytes_};
+  llvm::legacy::PassManager passes_;
+};
 
 }  // namespace tenon::codegen

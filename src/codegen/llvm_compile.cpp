@@ -1,14 +1,11 @@
 #include "codegen/llvm_compile.h"
 
-#include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
 
 #include "base/fail.h"
-#include "codegen/llvm_codegen_passes.h"
 #include "codegen/llvm_optimize.h"
 #include "codegen/llvm_target.h"
 
@@ -43,24 +40,21 @@ void settle_names(llvm::Module& module, const std::string& symbol, const std::st
   }
 }
 
-llvm::SmallVector<char, 0> generate(llvm::Module& module, const Target& target, llvm::TargetMachine& machine,
-                                    const CompileJob& job) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
-  library.disableAllFunctions();  // as in optimize()
-  llvm::legacy::PassManager passes;
-  passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
-  add_code_generator(passes, machine, stream,
-                     {.output = job.output, .effort = job.request.effort, .vector_registers = target.vector_registers});
-  passes.run(module);
-  return bytes;
-}
-
 }  // namespace
 
-llvm::SmallVector<char, 0> compile_module(const CompileJob& job, const Target& target, llvm::TargetMachine& machine,
-                                          CompileTimes& times) {
+ModuleCompiler::ModuleCompiler(const Target& target) : target_(target), machine_(make_target_machine(target)) {}
+
+CodeGenerator& ModuleCompiler::generator(llvm::CodeGenFileType output, Effort effort) {
+  std::unique_ptr<CodeGenerator>& kept = generators_[{output, effort}];
+  if (kept == nullptr) {
+    const CodeGeneratorOptions options{
+        .output = output, .effort = effort, .vector_registers = target_.vector_registers};
+    kept = std::make_unique<CodeGenerator>(*machine_, options);
+  }
+  return *kept;
+}
+
+llvm::SmallVector<char, 0> ModuleCompiler::compile(const CompileJob& job, CompileTimes& times) {
   llvm::LLVMContext context;
   const auto begin_emit = Clock::now();
   const std::unique_ptr<llvm::Module> module = job.request.emit(context);
@@ -70,28 +64,27 @@ llvm::SmallVector<char, 0> compile_module(const CompileJob& job, const Target& t
 
   const auto begin_optimize = Clock::now();
   settle_names(*module, job.request.symbol, job.name);
-  apply_target(*module, target, machine);
-  optimize(*module, machine, {.sanitize_address = job.sanitize_address, .effort = job.request.effort});
+  apply_target(*module, target_, *machine_);
+  optimize(*module, *machine_, {.sanitize_address = job.sanitize_address, .effort = job.request.effort});
   times.optimize_ms += milliseconds_since(begin_optimize);
 
   const auto begin_codegen = Clock::now();
-  llvm::SmallVector<char, 0> bytes = generate(*module, target, machine, job);
+  llvm::SmallVector<char, 0> bytes = generator(job.output, job.request.effort).run(*module);
   times.codegen_ms += milliseconds_since(begin_codegen);
   return bytes;
 }
 
 std::string emit_assembly(const Jit::Request& request, const Target& target) {
   CompileTimes times;
-  const auto bytes =
-      compile_module({.request = request, .name = request.symbol, .output = llvm::CodeGenFileType::AssemblyFile},
-                     target, *make_target_machine(target), times);
+  const auto bytes = ModuleCompiler(target).compile(
+      {.request = request, .name = request.symbol, .output = llvm::CodeGenFileType::AssemblyFile}, times);
   return {bytes.begin(), bytes.end()};
 }
 
 std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address) {
   CompileTimes times;
-  const auto bytes = compile_module({.request = request, .name = request.symbol, .sanitize_address = sanitize_address},
-                                    target, *make_target_machine(target), times);
+  const auto bytes = ModuleCompiler(target).compile(
+      {.request = request, .name = request.symbol, .sanitize_address = sanitize_address}, times);
   return {bytes.begin(), bytes.end()};
 }
 

@@ -5,9 +5,13 @@
 #include <llvm/Support/CodeGen.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "codegen/jit.h"
+#include "codegen/llvm_codegen_passes.h"
 
 namespace tenon::codegen {
 
@@ -24,8 +28,20 @@ struct CompileJob {
   llvm::CodeGenFileType output = llvm::CodeGenFileType::ObjectFile;
 };
 
-/// The object file or the assembly of `job` for `target`, whose code generator is `machine`.
-llvm::SmallVector<char, 0> compile_module(const CompileJob& job, const Target& target, llvm::TargetMachine& machine,
-                                          CompileTimes& times);
+/// Makes code for one target, one module at a time. Costly to make, so keep it.
+class ModuleCompiler {
+ public:
+  explicit ModuleCompiler(const Target& target);
+
+  /// The object file or the assembly of `job`.
+  llvm::SmallVector<char, 0> compile(const CompileJob& job, CompileTimes& times);
+
+ private:
+  CodeGenerator& generator(llvm::CodeGenFileType output, Effort effort);
+
+  Target target_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::map<std::pair<llvm::CodeGenFileType, Effort>, std::unique_ptr<CodeGenerator>> generators_;  // as they are needed
+};
 
 }  // namespace tenon::codegen
