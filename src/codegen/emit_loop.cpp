@@ -13,9 +13,6 @@ namespace {
 /// Loops of at most this many iterations are written out when that stays small: their positions become immediates.
 constexpr int64_t kWriteOut = 4;
 constexpr int kWriteOutCost = 32;
-/// A body of this cost waits for memory, however few vectors of it run side by side, and a second form of it is short.
-/// Others ask at each store whether it goes past the caches.
-constexpr int kMemoryHides = 12;
 
 /// Lanes by one number. What is found out about the number is found out once, if it was there before the loop.
 llvm::Value* divide_by_one(Emission& e, llvm::Value* lanes, int divisor) {
@@ -124,16 +121,8 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   const auto multiple_of = [&](unsigned lanes) { return e.b.CreateAnd(count, ~(uint64_t{lanes} - 1)); };
   const unsigned step = plan.lanes * plan.unroll;
   if (step > 1) {
-    llvm::Value* end = multiple_of(step);
-    llvm::Value* const past = unit_strides || plan.run_time_strides.empty() ? stores_past_caches(e, loop) : nullptr;
-    const bool asks = past != nullptr && block_cost(e.kernel, loop.body) > kMemoryHides;
-    if (past != nullptr && !asks) {
-      llvm::Value* const past_end = e.b.CreateSelect(past, multiple_of(plan.lanes), done);
-      end = e.b.CreateSelect(past, past_end, end);
-      run(past_end, plan.lanes, false, e.b.getTrue());
-      done = past_end;
-    }
-    run(end, step, false, asks ? past : nullptr);
+    llvm::Value* const end = multiple_of(step);
+    run(end, step, false, unit_strides || plan.run_time_strides.empty() ? stores_past_caches(e, loop) : nullptr);
     done = end;
   }
   if (done == count) return;
@@ -150,7 +139,10 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
 }
 
 void vector_loop(Emission& e, const loops::Loop& loop, llvm::Value* count) {
-  VectorPlan plan = plan_vector_loop(e.kernel, loop, e.target);
+  const auto ahead = e.prefetches.find(&loop);
+  const bool fetches_parts = ahead != e.prefetches.end() &&
+                             std::ranges::any_of(ahead->second, [](const Prefetch& each) { return each.parts > 1; });
+  VectorPlan plan = plan_vector_loop(e.kernel, loop, e.target, fetches_parts);
   if (plan.run_time_strides.empty()) return run_widths(e, loop, plan, count, false);
   llvm::Value* contiguous = nullptr;
   for (const Extent& stride : plan.run_time_strides) {

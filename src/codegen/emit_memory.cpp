@@ -95,7 +95,6 @@ class LaneAccess {
                buffer_);
     };
     if (past == nullptr) return store();
-    if (is_always(past)) return store_past_caches(first, value);
     llvm::BasicBlock* const next = e_.block("stored");
     branch(past, next, [&] { store_past_caches(first, value); });
     store();

@@ -17,7 +17,6 @@ constexpr uint64_t kNearestApart = 4096;
 }  // namespace
 
 void prefetch(Emission& e, const Prefetch& what) {
-  if (what.writes && e.vector.past_caches != nullptr && is_always(e.vector.past_caches)) return;
   const uint64_t size = byte_size(e.buffer(what.buffer).dtype);
   llvm::Value* const ahead = e.in_block(e.entry, [&] {
     llvm::Value* next = extent(e, what.ahead);
@@ -37,14 +36,16 @@ void prefetch(Emission& e, const Prefetch& what) {
   });
   llvm::Value* first = e.b.CreateGEP(e.b.getInt8Ty(), address_of(e, what.buffer, what.at).first, ahead);
   const auto parts = static_cast<uint64_t>(what.parts);
-  if (parts > 1) {
-    // The lanes stand at a position of the row; the part's own position moves that much slower.
+  const auto share = static_cast<uint64_t>(what.share);
+  if (share < parts) {
+    // The lanes stand at a position of the row; that of what is fetched moves so much slower.
     llvm::Value* const start = e.in_block(e.entry, [&] {
       llvm::Value* const row = e.b.CreateNSWMul(extent(e, e.axis(e.vector.axis).extent), e.b.getInt64(size));
-      return e.b.CreateNSWMul(e.b.CreateUDiv(row, e.b.getInt64(parts)), e.b.getInt64(static_cast<uint64_t>(what.part)));
+      llvm::Value* const part = e.b.CreateUDiv(row, e.b.getInt64(parts));
+      return e.b.CreateNSWMul(part, e.b.getInt64(static_cast<uint64_t>(what.first_part)));
     });
     llvm::Value* const at = e.axes[static_cast<size_t>(e.vector.axis)];
-    const uint64_t slower = size * (parts - 1);
+    const uint64_t slower = size * (parts - share);
     llvm::Value* const too_far = slower % parts == 0
                                      ? e.b.CreateNSWMul(at, e.b.getInt64(slower / parts))
                                      : e.b.CreateUDiv(e.b.CreateNSWMul(at, e.b.getInt64(slower)), e.b.getInt64(parts));
@@ -53,7 +54,7 @@ void prefetch(Emission& e, const Prefetch& what) {
   if (llvm::Value* const past = what.writes ? is_stored_past_caches(e, what.buffer) : nullptr; past != nullptr) {
     first = e.b.CreateSelect(past, e.args, first);  // what is stored past the caches must not be in them
   }
-  for (uint64_t at = 0; at * parts < e.vector.lanes * size; at += kLine) {
+  for (uint64_t at = 0; at * parts < e.vector.lanes * size * share; at += kLine) {
     llvm::Value* const line = e.b.CreateConstGEP1_64(e.b.getInt8Ty(), first, at);
     llvm::Value* const write = e.b.getInt32(what.writes ? 1 : 0);
     llvm::Value* const locality = e.b.getInt32(3);  // the first cache

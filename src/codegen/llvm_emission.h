@@ -104,11 +104,6 @@ struct Emission {
 };
 
 inline bool is_vector(const llvm::Value* value) { return value->getType()->isVectorTy(); }
-/// Of an i1: known to hold.
-inline bool is_always(const llvm::Value* condition) {
-  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition);
-  return known != nullptr && !known->isZero();
-}
 
 // emit_index.cpp: sizes, positions, masks.
 

@@ -101,7 +101,7 @@ class Planner {
     }
   }
 
-  /// Every stream in parts, and the parts in order to the loops, so that each has fetched its share when it has done
+  /// Every stream in parts, and those in order to the loops, so that each has fetched its share when it has done
   /// its share of the work. Where rows are written too, what is read comes rather late than early: the last loop waits
   /// for its stores anyway, and the first, which finds its row in a cache, for nothing.
   void share_out(const std::vector<Prefetch>& streams, const std::vector<const loops::Loop*>& hosts) {
@@ -115,13 +115,14 @@ class Planner {
     for (Prefetch prefetch : streams) {
       const int rounding = writes && !prefetch.writes ? 0 : all / 2;
       prefetch.parts = kParts;
-      prefetch.part = 0;
+      int next = 0;
       int done = 0;
       for (const loops::Loop* each : hosts) {
         done += cost(each);
-        for (const int until = (done * kParts + rounding) / all; prefetch.part < until; ++prefetch.part) {
-          plan[each].push_back(prefetch);
-        }
+        prefetch.first_part = next;
+        next = (done * kParts + rounding) / all;
+        prefetch.share = next - prefetch.first_part;
+        if (prefetch.share > 0) plan[each].push_back(prefetch);
       }
     }
   }

@@ -27,9 +27,10 @@ struct Prefetch {
   };
   std::optional<SingleRow> single = {};
   bool writes = false;
-  /// Of the row that the loop runs over, the one of so many equal parts: a loop's whole run fetches that much.
-  int part = 0;
-  int parts = 1;
+  /// Of the row that the loop runs over, cut into equal parts, those that a whole run of the loop fetches.
+  int first_part = 0;
+  int share = 1;  // so many parts, in a row
+  int parts = 1;  // of so many
 
   friend bool operator==(const Prefetch&, const Prefetch&) = default;
 };

@@ -8,12 +8,11 @@
 
 namespace tenon::codegen {
 
-/// A loop that has a form for this, and its store to an output, the only one. A store reads the line that it writes to,
-/// and pushes another out of the caches for it: with more bytes than caches hold both is in vain, and instructions that
+/// A loop whose store to an output, the only one, has a form for this. A store reads the line that it writes to, and
+/// pushes another out of the caches for it: with more bytes than caches hold both is in vain, and instructions that
 /// write whole lines to memory save a third of the traffic. How many bytes there are, and whether rows begin with
-/// lines, is known when the kernel runs, so such loops have two forms. They do little but store, because else memory
-/// does not bound them and the second form is long; they reduce nothing, so that their forms may differ in steps and
-/// not in results; and nobody in the kernel reads what they store.
+/// lines, is known when the kernel runs, so each step of such a loop asks. The loops do little but store, because else
+/// memory does not bound them; they reduce nothing; and nobody in the kernel reads what they store.
 struct StreamedStore {
   const loops::Loop* loop = nullptr;
   const loops::Store* store = nullptr;

@@ -31,6 +31,7 @@ class Survey {
   int narrowest_bytes = 8;  // in memory
   int live = 0;             // vectors at one time, in units of 32 bits a lane
   bool calls_functions = false;
+  bool accumulates = false;
   std::vector<Extent> run_time_strides;
 
  private:
@@ -129,6 +130,7 @@ class Survey {
         cost += 1;
       } else if (const auto* accumulate = std::get_if<Accumulate>(&statement.what)) {
         const Accumulator& accumulator = kernel_.accumulators[static_cast<size_t>(accumulate->accumulator)];
+        accumulates = true;
         widen(accumulator.dtype);
         const bool is_one_instruction = accumulator.op == ReduceOp::sum || accumulator.may_skip_nan;
         cost += is_one_instruction ? 1 : is_arg(accumulator.op) ? 8 : 3;
@@ -171,23 +173,28 @@ class Survey {
 /// How many vectors a step takes, by what one of them costs. Bodies are chains in which each instruction waits for the
 /// one before: several independent vectors side by side hide that, and a processor does not see far enough ahead to
 /// find them by itself in the next iterations of a long body. Of one function it does: more vectors would be code to
-/// compile and no faster. Short bodies have little to do beside the loop itself.
-unsigned wanted_unroll(int cost) {
+/// compile and no faster. A short body that adds up waits for the sum so far, unless there are others. One that stores
+/// takes as long as its stores, and a line of memory a step keeps the loop itself out of their way.
+unsigned wanted_unroll(const Survey& survey, const Target& target, bool fetches_parts) {
   constexpr int kShort = 12;
   constexpr int kSeenAhead = 40;
   constexpr int kLong = 128;
   constexpr int kVeryLong = 256;
-  if (cost <= kShort) return 4;
-  if (cost <= kSeenAhead) return 2;
-  return cost <= kLong ? 4 : cost <= kVeryLong ? 2 : 1;
+  constexpr int kLineBits = 512;
+  if (survey.cost <= kShort) {
+    if (survey.accumulates || fetches_parts) return 4;
+    return static_cast<unsigned>(std::max(1, kLineBits / target.vector_bits));
+  }
+  if (survey.cost <= kSeenAhead) return 2;
+  return survey.cost <= kLong ? 4 : survey.cost <= kVeryLong ? 2 : 1;
 }
 
 /// Never so many that values leave the registers.
-unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lanes) {
+unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lanes, bool fetches_parts) {
   const int registers_per_unit = std::max(1, static_cast<int>(lanes) * 32 / target.vector_bits);
   const int live = std::max(1, survey.live * registers_per_unit + (survey.calls_functions ? 3 : 0));
   const int available = target.vector_registers - (survey.calls_functions ? 8 : 2);
-  const unsigned wanted = wanted_unroll(survey.cost);
+  const unsigned wanted = wanted_unroll(survey, target, fetches_parts);
   unsigned unroll = 1;
   while (unroll < wanted && live * static_cast<int>(unroll) * 2 <= available)
     unroll *= 2;
@@ -208,14 +215,14 @@ Extent scale_of(const Affine& at, int axis) {
   return 0;
 }
 
-VectorPlan plan_vector_loop(const Kernel& kernel, const loops::Loop& loop, const Target& target) {
+VectorPlan plan_vector_loop(const Kernel& kernel, const loops::Loop& loop, const Target& target, bool fetches_parts) {
   Survey survey(kernel, loop.axis);
   survey.run(loop.body);
   VectorPlan plan;
   plan.lanes = static_cast<unsigned>(target.lanes(survey.bits));
   plan.masked_tail = has_masked_access(target, survey.narrowest_bytes);
   plan.run_time_strides = std::move(survey.run_time_strides);
-  plan.unroll = choose_unroll(survey, target, plan.lanes);
+  plan.unroll = choose_unroll(survey, target, plan.lanes, fetches_parts);
   if (const auto extent = kernel.axes[static_cast<size_t>(loop.axis)].extent.constant()) {
     const auto length = static_cast<unsigned>(std::clamp<int64_t>(*extent, 1, 1 << 16));
     if (length < plan.lanes) plan.lanes = plan.masked_tail ? std::bit_ceil(length) : std::bit_floor(length);

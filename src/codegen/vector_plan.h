@@ -17,7 +17,9 @@ struct VectorPlan {
   std::vector<Extent> run_time_strides;  // along the axis, other than constants, each once
 };
 
-VectorPlan plan_vector_loop(const loops::Kernel& kernel, const loops::Loop& loop, const Target& target);
+/// With `fetches_parts` each step asks for a line of a part of the next row (prefetch_plan.h), so steps are long.
+VectorPlan plan_vector_loop(const loops::Kernel& kernel, const loops::Loop& loop, const Target& target,
+                            bool fetches_parts = false);
 
 /// The scale of `axis` in `at`; 0 where it does not occur.
 Extent scale_of(const loops::Affine& at, int axis);
