@@ -1,5 +1,4 @@
-// What a compile costs: LLVM for one kernel, and a 12-layer encoder as a whole, with and without the disk cache. Every
-// kernel is compiled once in the process, so that the first graph that has it pays for it.
+// What a compile costs: LLVM for one kernel, and a 12-layer encoder as a whole, with and without the disk cache.
 #include "tenon/compile.h"
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "support/count_graphs.h"
+#include "support/kernel_times.h"
 #include "support/report.h"
 #include "support/timing.h"
 #include "tenon/tenon.h"
@@ -31,12 +31,6 @@ Compiled compile_anew(const Graph& graph, bool disk_cache) {
   return result;
 }
 
-/// Those that took LLVM any time: the first of equal ones.
-void add_new(std::vector<KernelReport>& all, const CompileReport& report) {
-  std::ranges::copy_if(report.code_of, std::back_inserter(all),
-                       [](const KernelReport& each) { return each.milliseconds > 0; });
-}
-
 double sum_without_products(const CompileReport& report) {
   double milliseconds = 0;
   for (const KernelReport& each : report.code_of) {
@@ -45,10 +39,9 @@ double sum_without_products(const CompileReport& report) {
   return milliseconds;
 }
 
-void measure_encoder(bench::Report& report, std::vector<KernelReport>& all) {
+void measure_encoder(bench::Report& report) {
   const Graph bert_base = with_weights(bert());
   const Compiled first = compile_anew(bert_base, false);
-  add_new(all, first.report);
   report.add("bert_base.first", first.seconds, "s", 1, bench::Better::lower, "no disk cache");
   report.add("bert_base.rows_and_maps", sum_without_products(first.report), "ms", 200, bench::Better::lower,
              "LLVM for all kernels without products");
@@ -69,18 +62,20 @@ void measure_from_disk(bench::Report& report, const char* program) {
   report.add("bert_base.from_disk", seconds, "s", 0.1, bench::Better::lower, "another process");
 }
 
-void measure_kernels(bench::Report& report, std::vector<KernelReport>& all) {
-  for (const auto& graphs : {bench::count_graphs(), bench::product_graphs(), bench::model_graphs()}) {
-    for (const bench::CountGraph& each : graphs) {
-      add_new(all, compile_anew(each.graph, false).report);
+void measure_kernels(bench::Report& report) {
+  std::vector<Graph> graphs;
+  for (const auto& some : {bench::count_graphs(), bench::product_graphs(), bench::model_graphs()}) {
+    for (const bench::CountGraph& each : some) {
+      graphs.push_back(each.graph);
     }
   }
+  const std::vector<bench::KernelTime> all = bench::kernel_times(graphs);
   for (const bool products : {false, true}) {
-    std::vector<KernelReport> some;
+    std::vector<bench::KernelTime> some;
     std::ranges::copy_if(all, std::back_inserter(some),
-                         [&](const KernelReport& each) { return each.has_products == products; });
+                         [&](const bench::KernelTime& each) { return each.has_products == products; });
     if (some.empty()) continue;
-    std::ranges::sort(some, {}, &KernelReport::milliseconds);
+    std::ranges::sort(some, {}, &bench::KernelTime::milliseconds);
     const auto at = [&](double share) {
       return some[static_cast<size_t>(share * static_cast<double>(some.size() - 1))];
     };
@@ -108,9 +103,8 @@ int main(int argc, char** argv) {
     report.add_pending("compile", "ms", 10, bench::Better::lower, "this build makes no native code");
     return report.finish();
   }
-  std::vector<KernelReport> all;
-  measure_encoder(report, all);
+  measure_encoder(report);
   measure_from_disk(report, argv[0]);
-  measure_kernels(report, all);
+  measure_kernels(report);
   return report.finish();
 }
