@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "base/fail.h"
 #include "kernel/prim_cost.h"
@@ -11,6 +12,8 @@ namespace tenon::codegen {
 using namespace loops;
 
 namespace {
+
+constexpr unsigned kMost = 4;  // vectors side by side
 
 bool is_function(int cost) { return cost >= 10; }
 
@@ -175,26 +178,26 @@ class Survey {
 /// find them by itself in the next iterations of a long body. Of one function it does: more vectors would be code to
 /// compile and no faster. A short body that adds up waits for the sum so far, unless there are others. One that stores
 /// takes as long as its stores, and a line of memory a step keeps the loop itself out of their way.
-unsigned wanted_unroll(const Survey& survey, const Target& target, bool fetches_parts) {
+unsigned wanted_unroll(const Survey& survey, const Target& target, bool long_steps) {
   constexpr int kShort = 12;
   constexpr int kSeenAhead = 40;
   constexpr int kLong = 128;
   constexpr int kVeryLong = 256;
   constexpr int kLineBits = 512;
   if (survey.cost <= kShort) {
-    if (survey.accumulates || fetches_parts) return 4;
+    if (survey.accumulates || long_steps) return kMost;
     return static_cast<unsigned>(std::max(1, kLineBits / target.vector_bits));
   }
   if (survey.cost <= kSeenAhead) return 2;
-  return survey.cost <= kLong ? 4 : survey.cost <= kVeryLong ? 2 : 1;
+  return survey.cost <= kLong ? kMost : survey.cost <= kVeryLong ? 2 : 1;
 }
 
 /// Never so many that values leave the registers.
-unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lanes, bool fetches_parts) {
+unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lanes, bool long_steps) {
   const int registers_per_unit = std::max(1, static_cast<int>(lanes) * 32 / target.vector_bits);
   const int live = std::max(1, survey.live * registers_per_unit + (survey.calls_functions ? 3 : 0));
   const int available = target.vector_registers - (survey.calls_functions ? 8 : 2);
-  const unsigned wanted = wanted_unroll(survey, target, fetches_parts);
+  const unsigned wanted = wanted_unroll(survey, target, long_steps);
   unsigned unroll = 1;
   while (unroll < wanted && live * static_cast<int>(unroll) * 2 <= available)
     unroll *= 2;
@@ -222,8 +225,10 @@ VectorPlan plan_vector_loop(const Kernel& kernel, const loops::Loop& loop, const
   plan.lanes = static_cast<unsigned>(target.lanes(survey.bits));
   plan.masked_tail = has_masked_access(target, survey.narrowest_bytes);
   plan.run_time_strides = std::move(survey.run_time_strides);
-  plan.unroll = choose_unroll(survey, target, plan.lanes, fetches_parts);
-  if (const auto extent = kernel.axes[static_cast<size_t>(loop.axis)].extent.constant()) {
+  const std::optional<int64_t> extent = kernel.axes[static_cast<size_t>(loop.axis)].extent.constant();
+  const bool one_step = extent && *extent <= int64_t{kMost} * plan.lanes;  // and no loop
+  plan.unroll = choose_unroll(survey, target, plan.lanes, fetches_parts || one_step);
+  if (extent) {
     const auto length = static_cast<unsigned>(std::clamp<int64_t>(*extent, 1, 1 << 16));
     if (length < plan.lanes) plan.lanes = plan.masked_tail ? std::bit_ceil(length) : std::bit_floor(length);
     while (plan.unroll > 1 && plan.lanes * plan.unroll > length)
