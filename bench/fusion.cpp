@@ -231,7 +231,8 @@ class Benchmark {
  public:
   explicit Benchmark(bench::Report& report) : report_(report), x_(from_a_run(numbers({kElements}))), copy_(x_) {}
 
-  /// Compile, and report how long LLVM takes for one kernel of those that the graph becomes.
+  /// Compile, and report how long LLVM takes for one kernel of those that the graph becomes. What it may take for a
+  /// usual one is a target of bench_compile.
   std::shared_ptr<const Executable> compiled(const Case& c) {
     if (const std::string name = c.name + ".compile"; report_.wants(name)) {
       const std::vector<bench::KernelTime> times = bench::kernel_times(std::span(&c.graph, 1));
@@ -239,7 +240,7 @@ class Benchmark {
       for (const bench::KernelTime& each : times) {
         all += each.milliseconds;
       }
-      report_.add(name, all / static_cast<double>(times.size()), "ms", 10, bench::Better::lower,
+      report_.add(name, all / static_cast<double>(times.size()), "ms", {}, bench::Better::lower,
                   fmt::format("LLVM for a kernel, the mean of {}", times.size()));
     }
     return std::make_shared<const Executable>(compile(c.graph, {.disk_cache = false}));

@@ -15,8 +15,8 @@ struct KernelTime {
   double milliseconds = 0;  // of one processor
 };
 
-/// Every different kernel of the graphs once, compiled alone several times: the median. Two at once share caches and
-/// more, and what the machine gives to others for a moment should not decide. Empty in a build without LLVM.
+/// Every different kernel of the graphs once, compiled alone several times: the least, since the work is the same each
+/// time and whatever else happens on the machine adds to it. Empty in a build without LLVM.
 std::vector<KernelTime> kernel_times(std::span<const tenon::Graph> graphs);
 
 }  // namespace bench
