@@ -235,10 +235,10 @@ int run(const Arguments& arguments) {
   const GraphModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train"), .weights = true});
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip"), .report = &report};
-  if (const auto step = arguments.find_number("--kernel")) {
+  if (const auto step = arguments.find_number("--kernel", 1)) {
     return show(arguments, "loops", step_loops(model.graph, *step, options));
   }
-  if (const auto step = arguments.find_number("--asm")) {
+  if (const auto step = arguments.find_number("--asm", 1)) {
     return show(arguments, "assembly",
                 step_assembly(model.graph, *step, arguments.find("--target").value_or("host"), options));
   }
