@@ -42,7 +42,7 @@ struct JitOptions {
 /// How hard LLVM tries.
 enum class Effort {
   full,   ///< for what is compiled once and runs most of the time
-  quick,  ///< without the passes that find next to nothing in loops of vectors: two thirds of the time
+  quick,  ///< without the passes that find next to nothing in loops of vectors
 };
 
 struct JitCounters {

@@ -18,7 +18,7 @@ struct CodeGeneratorOptions {
 };
 
 /// What TargetMachine::addPassesToEmitFile() adds, less what effort leaves out, for one module after the other: to set
-/// the passes up takes as long as to run them over a short function.
+/// the passes up takes about as long as to run them over the shortest function.
 class CodeGenerator {
  public:
   /// `machine` must outlive it.
