@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/count_graphs.h"
 #include "support/report.h"
 #include "tenon/compile.h"
+#include "tenon/text.h"
 
 namespace {
 
@@ -120,12 +124,24 @@ Measured measure(const tenon::Graph& graph) {
   return result;
 }
 
+/// Each graph as text, for tools/compare_builds.py; whole models are built into the command.
+int write_graphs(const std::filesystem::path& folder, const std::vector<bench::CountGraph>& graphs) {
+  std::filesystem::create_directories(folder);
+  for (const bench::CountGraph& each : graphs) {
+    std::ofstream(folder / (each.name + ".graph")) << tenon::to_text(each.graph);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report(argc, argv);
   std::vector<bench::CountGraph> graphs = bench::count_graphs();
   std::ranges::move(bench::product_graphs(), std::back_inserter(graphs));
+  if (argc == 3 && std::string_view(argv[1]) == "--write") {
+    return write_graphs(argv[2], graphs);
+  }
+  bench::Report report(argc, argv);
   std::ranges::move(bench::model_graphs(), std::back_inserter(graphs));
   for (const Row& row : kRows) {
     const std::string opponent = row.tinygrad ? fmt::format("tinygrad {}", *row.tinygrad) : "";

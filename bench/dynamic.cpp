@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/canonicalize.h"
+#include "passes/rewriting/canonicalize.h"
 #include "support/report.h"
 #include "support/resident.h"
 #include "tenon/compile.h"
@@ -197,11 +197,11 @@ void compare_static(bench::Report& report, const std::string& name, const Graph&
   std::vector<double> ratios;
   int kernels = 0;
   for (const Bindings& bindings : sample) {
-    Substitution sizes;
+    tenon::passes::Substitution sizes;
     for (const auto& [axis, size] : bindings) {
       sizes.emplace(axis, Extent(size));
     }
-    const Executable fixed = compile(rename_axes(graph, sizes), {.disk_cache = false});
+    const Executable fixed = compile(tenon::passes::rename_axes(graph, sizes), {.disk_cache = false});
     kernels = fixed.kernel_count();
     const std::vector<Array> inputs = inputs_at(dynamic, bindings);
     std::vector<double> ours;

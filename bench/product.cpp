@@ -11,7 +11,7 @@
 
 #include "base/aligned.h"
 #include "codegen/compile_kernels.h"
-#include "codegen/product_library.h"
+#include "codegen/products/product_library.h"
 #include "support/openblas.h"
 #include "support/peak.h"
 #include "support/report.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/scalar_loop.h"
-#include "codegen/symbols.h"
+#include "codegen/math/scalar_loop.h"
+#include "codegen/math/symbols.h"
 #include "support/report.h"
 #include "support/sleef.h"
 #include "support/timing.h"

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "text/suggest.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 const Option& find_option(std::string_view name, std::span<const Option> options) {
@@ -119,4 +119,4 @@ std::vector<std::string> Arguments::list(std::string_view name) const {
   return text ? split(*text, ',') : std::vector<std::string>();
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

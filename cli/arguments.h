@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tenon {
+namespace tenon::cli {
 
 /// `--name`, or `--name VALUE` where `value` names what it takes. What VALUE is called decides what a shell completes:
 /// FILE and what ends in .EXT files, DIR folders, a|b|c one of these words.
@@ -50,4 +50,4 @@ class Arguments {
 /// The parts of `text` between separators; one empty part for an empty text.
 std::vector<std::string> split(std::string_view text, char separator);
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -17,7 +17,7 @@
 #include "units.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr Option kOptions[] = {
@@ -217,4 +217,4 @@ const Verb kBenchVerb{
     .examples = kExamples,
     .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -16,7 +16,7 @@
 #include "terminal.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr Option kOptions[] = {
@@ -289,4 +289,4 @@ const Verb kCheckVerb{
     .examples = kExamples,
     .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

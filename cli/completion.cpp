@@ -9,7 +9,7 @@
 #include "tenon/models.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 enum class Kind : uint8_t { nothing, files, folders, words };
@@ -213,4 +213,4 @@ const Verb kCompletionVerb{.name = "completion",
                            .examples = kExamples,
                            .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -14,7 +14,7 @@
 #include "units.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 /// A sentence encoder of a usual small size.
@@ -110,4 +110,4 @@ const Verb kDemoVerb{.name = "demo",
                      .about = "This is what `./dev run` shows.",
                      .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

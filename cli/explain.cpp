@@ -16,7 +16,7 @@
 #include "terminal.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr int64_t kMostConstantElements = 8;
@@ -271,4 +271,4 @@ const Verb kExplainVerb{
     .examples = kExamples,
     .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

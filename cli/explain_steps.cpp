@@ -8,7 +8,7 @@
 #include "tenon/tenon.h"
 #include "units.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 /// From the first thread that begins a step to the last that ends it: the least of a few runs.
@@ -107,4 +107,4 @@ Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, c
   return steps;
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -9,7 +9,7 @@
 #include "json.h"
 #include "scheduled.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 /// What a step moves, computes and takes at a binding.
 struct BoundStep {
@@ -29,4 +29,4 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Executable& e
 /// Everything about every step as data; `bound` may be empty.
 Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, const std::vector<BoundStep>& bound);
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -18,7 +18,7 @@
 #include "tenon/onnx_export.h"
 #endif
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr Option kOptions[] = {
@@ -97,4 +97,4 @@ const Verb kExportVerb{
     .examples = kExamples,
     .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 void require_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -24,4 +24,4 @@ void write_text(const std::string& path, const std::string& text) {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

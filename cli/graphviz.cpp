@@ -17,7 +17,7 @@
 
 extern char** environ;
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 /// A file that is gone with the object.
@@ -79,4 +79,4 @@ std::string layout_svg(const std::string& dot) {
   return to.read();
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -6,7 +6,7 @@
 
 #include "json.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr size_t kColumns = 100;
@@ -135,4 +135,4 @@ const Verb kHelpVerb{.name = "help",
                      .examples = kExamples,
                      .run = run_help};
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -5,7 +5,7 @@
 
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 /// All verbs, a line each, and where to begin.
 std::string help_text();
@@ -16,4 +16,4 @@ std::string usage(const Verb& verb);
 /// `--input NAME=SOURCE`
 std::string spelling(const Option& option);
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -7,7 +7,7 @@
 #include "ir/node.h"
 #include "passes/inline_calls.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 /// The inputs that each integer value is made of.
@@ -32,7 +32,7 @@ std::optional<Positions> positions_of(const Node& node) {
 }  // namespace
 
 std::vector<std::optional<Extent>> index_limits(const Graph& graph) {
-  const Graph flat = inline_calls(graph);
+  const Graph flat = passes::inline_calls(graph);
   std::vector<std::optional<Extent>> limits(flat.inputs().size());
   Sources sources;
   for (size_t i = 0; i < flat.inputs().size(); ++i) {
@@ -61,4 +61,4 @@ std::vector<std::optional<Extent>> index_limits(const Graph& graph) {
   return limits;
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

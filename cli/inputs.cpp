@@ -16,7 +16,7 @@
 #include "npy.h"
 #include "text/suggest.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr int64_t kSmallNumber = 10;
@@ -211,4 +211,4 @@ std::vector<NamedArray> read_expected(const Graph& graph, const std::vector<std:
   return expected;
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -7,7 +7,7 @@
 #include "load_graph.h"
 #include "tenon/array.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 struct NamedArray {
   std::string name;
@@ -33,4 +33,4 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
 /// NAME=FILE.npy words for outputs, as what `tenon check` expects. An empty array stands for an output without a word.
 std::vector<NamedArray> read_expected(const Graph& graph, const std::vector<std::string>& words);
 
-}  // namespace tenon
+}  // namespace tenon::cli

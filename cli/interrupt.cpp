@@ -6,7 +6,7 @@
 #include <csignal>
 #include <string_view>
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 CancelToken cancelled;
@@ -55,4 +55,4 @@ InterruptibleRun::~InterruptibleRun() { has_run = false; }
 
 const CancelToken* InterruptibleRun::token() { return &cancelled; }
 
-}  // namespace tenon
+}  // namespace tenon::cli

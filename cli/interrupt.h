@@ -3,7 +3,7 @@
 
 #include "tenon/cancel.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 /// What a command that was interrupted ends with: 128 and the number of the signal, as shells have it.
 inline constexpr int kInterruptedStatus = 130;
@@ -24,4 +24,4 @@ class InterruptibleRun {
   static const CancelToken* token();
 };
 
-}  // namespace tenon
+}  // namespace tenon::cli

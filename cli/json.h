@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tenon {
+namespace tenon::cli {
 
 /// A JSON value as its text. Members keep the order in which they were set. What is no number (NaN, infinities) becomes
 /// null; bytes that are no UTF-8 become U+FFFD.
@@ -51,4 +51,4 @@ class Json {
   std::string text_;  // of an object or an array, what stands between the brackets
 };
 
-}  // namespace tenon
+}  // namespace tenon::cli

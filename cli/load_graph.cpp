@@ -20,7 +20,7 @@
 #include "tenon/onnx.h"
 #endif
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 /// Of graph text, in bytes.
@@ -247,4 +247,4 @@ Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
   return completed(model, given);
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -8,7 +8,7 @@
 #include "tenon/bindings.h"
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 struct LoadGraphOptions {
   /// One step of Adam on it: the loss is the first output where that is a scalar, else the mean of its squares. The
@@ -49,4 +49,4 @@ void require_bound(const GraphModel& model, const Bindings& given, const std::ve
 /// Error: a name that the graph does not have; one that stays unbound.
 Bindings complete_bindings(const GraphModel& model, const Bindings& given);
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -11,7 +11,7 @@
 #include "interrupt.h"
 #include "tenon/cancel.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 using Words = std::span<const std::string>;
@@ -43,24 +43,24 @@ int run(const std::string& name, Words words) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::cli
 
 /// Exit status: 0, 1 for the user's mistake, 2 for our bug, 130 for an interrupt.
 int main(int argc, char** argv) {
-  tenon::end_at_interrupts();
+  tenon::cli::end_at_interrupts();
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.empty()) {
-      fmt::print(stderr, "{}", tenon::help_text());
+      fmt::print(stderr, "{}", tenon::cli::help_text());
       return 1;
     }
-    const int status = tenon::run(words[0], tenon::Words(words).subspan(1));
+    const int status = tenon::cli::run(words[0], tenon::cli::Words(words).subspan(1));
     if (std::fflush(stdout) != 0) {
       tenon::fail("cannot write to standard output");
     }
     return status;
   } catch (const tenon::Cancelled&) {
-    return tenon::kInterruptedStatus;
+    return tenon::cli::kInterruptedStatus;
   } catch (const tenon::Error& error) {
     fmt::print(stderr, "tenon: {}\n", error.what());
     return 1;

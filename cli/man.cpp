@@ -7,7 +7,7 @@
 #include "help.h"
 #include "json.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 /// Text for roff: what it would take as a command is not one.
@@ -75,4 +75,4 @@ const Verb kManVerb{.name = "man",
                     .examples = kExamples,
                     .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

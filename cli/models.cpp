@@ -8,7 +8,7 @@
 #include "tenon/tenon.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 Json port(const std::string& name, const Shape& shape) {
@@ -74,4 +74,4 @@ const Verb kModelsVerb{.name = "models",
                        .about = "Each name is a MODEL for the other verbs. Weights are random and the same every time.",
                        .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

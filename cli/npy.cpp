@@ -14,7 +14,7 @@
 
 static_assert(std::endian::native == std::endian::little, ".npy files are read and written as they lie in memory");
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -250,4 +250,4 @@ void write_npy(const std::filesystem::path& path, const Array& array) {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

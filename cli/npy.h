@@ -5,7 +5,7 @@
 
 #include "tenon/array.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 /// Format versions 1 to 3, little-endian elements of a dtype that Tenon has, in C or Fortran order. An Error of one
 /// line that begins with the path: a file that cannot be read, is no .npy file, holds something else, or whose size is
@@ -15,4 +15,4 @@ Array read_npy(const std::filesystem::path& path);
 /// Version 1, C order. bf16, which NumPy has not, is written as f32. Error when the file cannot be written.
 void write_npy(const std::filesystem::path& path, const Array& array);
 
-}  // namespace tenon
+}  // namespace tenon::cli

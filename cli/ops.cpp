@@ -9,7 +9,7 @@
 #include "ops/scalar/scalar_table.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 std::string call(const ScalarFn& fn) {
@@ -62,4 +62,4 @@ const Verb kOpsVerb{.name = "ops",
                     .about = "These are the operations of .graph files and, by the same names, of the C++ API.",
                     .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "ir/node.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr const char* kHullColours[] = {"#e8f0fe", "#e6f4ea", "#fef7e0", "#fce8e6", "#f3e8fd", "#e4f7fb"};
@@ -162,4 +162,4 @@ std::string picture_html(const std::string& svg, const Executable& executable, c
       html(executable.name()), rows, start == std::string::npos ? svg : svg.substr(start));
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -5,7 +5,7 @@
 
 #include "scheduled.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 /// In Graphviz's language. A hull's number is the step's, and it links to `#stepN`.
 std::string picture_dot(const ScheduledGraph& scheduled, const Executable& executable);
@@ -16,4 +16,4 @@ std::string layout_svg(const std::string& dot);
 /// A page around the picture: the steps as a table, each linked with its hull.
 std::string picture_html(const std::string& svg, const Executable& executable, const ScheduledGraph& scheduled);
 
-}  // namespace tenon
+}  // namespace tenon::cli

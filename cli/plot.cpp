@@ -8,7 +8,7 @@
 
 #include "units.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr double kWidth = 460, kHeight = 300, kLeft = 70, kTop = 60, kGap = 40, kBottom = 50, kLegendLine = 18;
@@ -133,4 +133,4 @@ std::string plot_svg(const std::string& title, const std::vector<Panel>& panels)
   return text + "</svg>\n";
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenon {
+namespace tenon::cli {
 
 struct Line {
   std::string name;
@@ -24,4 +24,4 @@ struct Panel {
 /// Panels side by side, with a legend of the lines of the first.
 std::string plot_svg(const std::string& title, const std::vector<Panel>& panels);
 
-}  // namespace tenon
+}  // namespace tenon::cli

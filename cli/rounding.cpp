@@ -9,10 +9,10 @@
 #include "ops/macs.h"
 #include "ops/make.h"
 #include "passes/inline_calls.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "tenon/random.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr double kMost = 0.5;  // beyond that nothing would be checked
@@ -106,7 +106,7 @@ class Walk {
 }  // namespace
 
 std::vector<double> rounding_bounds(const Graph& graph, const Bindings& bindings) {
-  const Graph flat = inline_calls(graph);
+  const Graph flat = passes::inline_calls(graph);
   Walk walk(bindings);
   walk.run(flat);
   std::vector<double> bounds;
@@ -122,22 +122,23 @@ std::vector<double> rounding_bounds(const Graph& graph, const Bindings& bindings
 Graph with_roundings(const Graph& graph, uint64_t seed) {
   const Value key = constant(Array::full(u64, {}, static_cast<double>(seed)));
   int64_t number = 0;
-  return rewrite(inline_calls(graph),
-                 [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
-                   const bool gives = node.as<If>() || node.as<Loop>();
-                   if (!rounds(node) && !gives) {
-                     return std::nullopt;
-                   }
-                   std::vector<Value> results = make_all(node.op, operands);
-                   for (Value& result : results) {
-                     if (is_float(result.dtype())) {
-                       const Value counter = constant(Array::full(u64, {}, static_cast<double>(++number)));
-                       const double most = half_step(result.dtype());
-                       result = result * (uniform(key, counter, result.shape(), -most, most) + 1.0);
-                     }
-                   }
-                   return results;
-                 });
+  return passes::rewrite(
+      passes::inline_calls(graph),
+      [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
+        const bool gives = node.as<If>() || node.as<Loop>();
+        if (!rounds(node) && !gives) {
+          return std::nullopt;
+        }
+        std::vector<Value> results = make_all(node.op, operands);
+        for (Value& result : results) {
+          if (is_float(result.dtype())) {
+            const Value counter = constant(Array::full(u64, {}, static_cast<double>(++number)));
+            const double most = half_step(result.dtype());
+            result = result * (uniform(key, counter, result.shape(), -most, most) + 1.0);
+          }
+        }
+        return results;
+      });
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -6,7 +6,7 @@
 #include "tenon/bindings.h"
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 /// For each output, the error relative to its largest element that a right computation may have against one in f64.
 /// Integers: none. f32: 1e-4, f64: 1e-10. Where halves are on the way, more: each operation whose result is a half
@@ -22,4 +22,4 @@ std::vector<double> rounding_bounds(const Graph& graph, const Bindings& bindings
 ///   before: sub(mul(a, b), c)        after: off(sub(off(mul(a, b)), c)),  off(x) = x * (1 + epsilon * uniform(-1, 1))
 Graph with_roundings(const Graph& graph, uint64_t seed);
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -18,7 +18,7 @@
 #include "units.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr Option kOptions[] = {
@@ -210,4 +210,4 @@ const Verb kRunVerb{
     .examples = kExamples,
     .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -6,10 +6,10 @@
 
 #include "compiler/pipeline.h"
 #include "ir/walk.h"
-#include "schedule/group.h"
+#include "schedule/fuse/group.h"
 #include "tenon/models.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 /// Multiply-accumulates of one node: those of a graph that is this node over inputs.
@@ -26,14 +26,14 @@ Extent flops_of(const Node& node) {
 }
 
 void add_steps(const Graph& graph, const CompileOptions& options, std::vector<ScheduledStep>& to) {
-  MapPrograms programs;
-  const Roles roles(graph, programs);
-  for (const GroupedStep& grouped : group(graph, roles, programs, {.fuse = options.fuse})) {
+  schedule::MapPrograms programs;
+  const schedule::Roles roles(graph, programs);
+  for (const schedule::GroupedStep& grouped : schedule::group(graph, roles, programs, {.fuse = options.fuse})) {
     ScheduledStep& step = to.emplace_back();
     if (grouped.alone != nullptr) {
       step.nodes.push_back(grouped.alone);
     }
-    for (const Group& part : grouped.groups) {
+    for (const schedule::Group& part : grouped.groups) {
       step.nodes.insert(step.nodes.end(), part.nodes.begin(), part.nodes.end());
     }
     for (const Node* node : step.nodes) {
@@ -111,4 +111,4 @@ ScheduledGraph scheduled(const Graph& graph, const CompileOptions& options) {
   return result;
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

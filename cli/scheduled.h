@@ -9,7 +9,7 @@
 #include "compiler/segments.h"
 #include "tenon/compile.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 struct ScheduledStep {
   std::vector<const Node*> nodes;  // operands before users; what is cheap may be in several steps
@@ -37,4 +37,4 @@ struct ScheduledGraph {
 
 ScheduledGraph scheduled(const Graph& graph, const CompileOptions& options);
 
-}  // namespace tenon
+}  // namespace tenon::cli

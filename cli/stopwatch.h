@@ -9,7 +9,7 @@
 
 #include "tenon/executable.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 inline double microseconds(const std::function<void()>& call) {
   const auto begin = std::chrono::steady_clock::now();
@@ -49,4 +49,4 @@ inline Samples sample(const std::function<void()>& call, size_t least, double bu
   return samples;
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr int64_t kShown = 4;
@@ -57,4 +57,4 @@ Json Summary::to_json() const {
   return json.set("first", first);
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -8,7 +8,7 @@
 #include "tenon/array.h"
 #include "tenon/shape.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 /// What an array holds, counted in one pass.
 struct Summary {
@@ -22,4 +22,4 @@ struct Summary {
   Json to_json() const;
 };
 
-}  // namespace tenon
+}  // namespace tenon::cli

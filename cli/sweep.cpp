@@ -5,7 +5,7 @@
 #include "arguments.h"
 #include "base/fail.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr size_t kMostPoints = 10'000;
@@ -81,4 +81,4 @@ std::vector<Bindings> combinations(const std::vector<Sweep>& sweeps) {
   return points;
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -6,7 +6,7 @@
 
 #include "tenon/bindings.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 struct Sweep {
   std::string axis;
@@ -19,4 +19,4 @@ std::vector<Sweep> parse_sweeps(const std::vector<std::string>& words);
 /// Every combination, the last sweep fastest; one empty binding without sweeps. At most 10,000: an Error beyond.
 std::vector<Bindings> combinations(const std::vector<Sweep>& sweeps);
 
-}  // namespace tenon
+}  // namespace tenon::cli

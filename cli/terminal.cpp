@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 bool has_colours() {
@@ -41,4 +41,4 @@ void Progress::show(std::string_view line) const {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

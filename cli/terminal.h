@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tenon {
+namespace tenon::cli {
 
 /// Words that stand out on standard output: as they are unless that is a terminal, and where NO_COLOR is set.
 std::string bold(std::string_view text);
@@ -26,4 +26,4 @@ class Progress {
   bool terminal_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace tenon {
+namespace tenon::cli {
 
 std::string bytes_text(int64_t bytes) {
   constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -36,4 +36,4 @@ std::string count_text(double count) {
   return fmt::format("{:.3g}{}", count, units[unit]);
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

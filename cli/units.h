@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tenon {
+namespace tenon::cli {
 
 /// 512 B, 1.5 KiB, 12 MiB.
 std::string bytes_text(int64_t bytes);
@@ -13,4 +13,4 @@ std::string time_text(double microseconds);
 /// 12, 3.4 k, 5.67 M, 1.2 G.
 std::string count_text(double count);
 
-}  // namespace tenon
+}  // namespace tenon::cli

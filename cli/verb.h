@@ -7,7 +7,7 @@
 
 #include "arguments.h"
 
-namespace tenon {
+namespace tenon::cli {
 
 struct Example {
   std::string_view command;  // without `tenon`
@@ -36,4 +36,4 @@ std::vector<Option> options_of(const Verb& verb);
 extern const Verb kRunVerb, kExplainVerb, kBenchVerb, kCheckVerb, kExportVerb, kDemoVerb, kModelsVerb, kOpsVerb,
     kVersionVerb, kCompletionVerb, kManVerb, kHelpVerb;
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -4,7 +4,7 @@
 #include "text/suggest.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 constexpr const Verb* kVerbs[] = {&kRunVerb, &kExplainVerb, &kBenchVerb,   &kCheckVerb,      &kExportVerb, &kModelsVerb,
@@ -36,4 +36,4 @@ std::vector<Option> options_of(const Verb& verb) {
   return options;
 }
 
-}  // namespace tenon
+}  // namespace tenon::cli

@@ -9,7 +9,7 @@
 #include "units.h"
 #include "verb.h"
 
-namespace tenon {
+namespace tenon::cli {
 namespace {
 
 #ifdef TENON_WITH_ONNX
@@ -74,4 +74,4 @@ const Verb kVersionVerb{.name = "version",
                         .about = "The cache holds machine code by its content; deleting it costs compile time only.",
                         .run = run};
 
-}  // namespace tenon
+}  // namespace tenon::cli

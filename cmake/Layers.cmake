@@ -15,15 +15,18 @@ target_include_directories(tenon_internal INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(tenon_internal INTERFACE tenon tenon_warnings fmt::fmt)
 
 define_property(GLOBAL PROPERTY TENON_LAYERS BRIEF_DOCS "Names of the layers declared so far")
+define_property(GLOBAL PROPERTY TENON_ABOVE_OPS BRIEF_DOCS "Names of the layers that see graphs")
 define_property(GLOBAL PROPERTY TENON_INSTALLED BRIEF_DOCS "Targets of the layers, for cmake/Install.cmake")
 
-# tenon_layer(<name> [DEPS layer...] [DIR folder] [ONLY pattern...] [EXCEPT pattern...])
+# tenon_layer(<name> [DEPS layer...] [DIR folder] [ONLY pattern...] [EXCEPT pattern...] [ROOMS room...]
+#             [HEADERS header...] [ALONE pattern...])
 #
 # Make tenon_<name> from src/<name>/ and its folders and add it to tenon. DIR names another folder of src/; ONLY and EXCEPT choose
-# among its sources. DEPS must have been declared above. A folder without sources gives an interface target; a folder
-# that does not exist gives nothing.
+# among its sources. DEPS must have been declared above. ROOMS is for tools/check_layers.py alone. HEADERS are
+# precompiled for this layer beside those that all share. ALONE are sources that tenon_join_sources() must not join. A
+# folder without sources gives an interface target; a folder that does not exist gives nothing.
 function(tenon_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR" "DEPS;ONLY;EXCEPT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR" "DEPS;ONLY;EXCEPT;ROOMS;HEADERS;ALONE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tenon_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
@@ -54,11 +57,27 @@ function(tenon_layer name)
     list(REMOVE_ITEM sources ${left_out})
   endif()
 
+  get_property(above_ops GLOBAL PROPERTY TENON_ABOVE_OPS)
+  set(headers standard)
+  foreach(each IN LISTS name arg_DEPS)
+    if(each STREQUAL ops OR each IN_LIST above_ops)
+      set(headers graph)
+      set_property(GLOBAL APPEND PROPERTY TENON_ABOVE_OPS ${name})
+    endif()
+  endforeach()
+
   set(target tenon_${name})
   if(sources)
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${target} PRIVATE fmt::fmt $<BUILD_INTERFACE:tenon_warnings>)
+    tenon_precompile(${target} ${headers} ${arg_HEADERS})
+    tenon_join_sources(${target})
+    if(arg_ALONE)
+      list(TRANSFORM arg_ALONE PREPEND ${folder}/)
+      file(GLOB alone CONFIGURE_DEPENDS ${arg_ALONE})
+      set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)

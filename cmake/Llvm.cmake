@@ -13,9 +13,6 @@ if(TENON_LLVM)
   set(TENON_LLVM_INCLUDE ${LLVM_INCLUDE_DIRS} CACHE INTERNAL "For tools/check_headers.py")
 endif()
 
-# tenon_use_llvm(<target>): <target> includes LLVM. Its headers come precompiled: they cost eleven seconds a file.
-function(tenon_use_llvm target)
-  target_link_libraries(${target} PRIVATE tenon_llvm)
-  target_precompile_headers(${target} PRIVATE
-    <llvm/IR/IRBuilder.h> <llvm/IR/Intrinsics.h> <llvm/IR/LLVMContext.h> <llvm/IR/Module.h>)
-endfunction()
+# What to precompile for those who include LLVM: eleven seconds a source otherwise.
+set(tenon_codegen_headers
+  <llvm/IR/IRBuilder.h> <llvm/IR/Intrinsics.h> <llvm/IR/LLVMContext.h> <llvm/IR/Module.h>)

@@ -15,8 +15,5 @@ if(TENON_ONNX)
   target_link_libraries(tenon_onnx_proto INTERFACE ${TENON_ONNX_PROTO_LIBRARY} protobuf::libprotobuf)
 endif()
 
-# tenon_use_onnx(<target>): <target> includes onnx/proto.h of src/.
-function(tenon_use_onnx target)
-  target_link_libraries(${target} PRIVATE tenon_onnx_proto)
-  target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/onnx/proto.h)
-endfunction()
+# What to precompile for those who include protobuf's messages.
+set(tenon_onnx_headers ${PROJECT_SOURCE_DIR}/src/onnx/proto.h)

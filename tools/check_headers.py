@@ -39,7 +39,7 @@ def main():
                for top in ("include", "src") for path in sorted((root / top).rglob("*.h"))]
     llvm = llvm_include(args.build)
     if llvm is None:
-        headers = [header for header in headers if not header.startswith("codegen/llvm_")]
+        headers = [header for header in headers if not Path(header).name.startswith("llvm_")]
     command = [args.compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
                "-Iinclude", "-Isrc", f"-I{args.build.resolve() / 'generated/include'}", *(["-isystem", llvm] if llvm else []), "-x", "c++", "-"]
     failed = 0

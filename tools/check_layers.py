@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Check that includes point down only.
 
-The layers and what each of them sees are read from the tenon_layer() table in CMakeLists.txt. Every #include in src/
-must name the same folder or one that it sees; a public header belongs to the layer given below and is held to the same
-rule. Prints one line for each violation and exits with status 1 when there is any.
+The layers, their rooms and what each of them sees are read from the tenon_layer() table in CMakeLists.txt. Every
+#include in src/ must name the same folder or one that it sees, and within a folder the same room or one that it sees; a
+public header belongs to the layer given below and is held to the same rule. Prints one line for each violation and exits
+with status 1 when there is any.
 """
 
 import argparse
@@ -59,12 +60,13 @@ UMBRELLA = "tenon.h"  # includes every public header; for users, tests and progr
 
 LAYER = re.compile(r"^tenon_layer\((\w+)([^)]*)\)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-KEYWORDS = {"DEPS", "DIR", "ONLY", "EXCEPT"}
+KEYWORDS = {"DEPS", "DIR", "ONLY", "EXCEPT", "ROOMS", "HEADERS", "ALONE"}
+TOP = "."  # the room of the files directly in a folder
 
 
 def read_layers(cmake_text):
-    """Folder of src/ -> the set of folders that it sees, itself among them."""
-    folder_of, sees = {}, {}
+    """Two maps: folder of src/ -> the folders that it sees, and -> its rooms with those that each sees; itself always."""
+    folder_of, sees, rooms = {}, {}, {}
     for name, rest in LAYER.findall(cmake_text):
         options, key = {}, None
         for word in rest.split():
@@ -80,9 +82,24 @@ def read_layers(cmake_text):
             if dep not in folder_of:
                 raise SystemExit(f"CMakeLists.txt: layer {name} names {dep}, which is not declared above it")
             seen |= sees[folder_of[dep]]
+        if "ROOMS" in options:
+            rooms[folder] = read_rooms(name, options["ROOMS"])
     if not sees:
         raise SystemExit("CMakeLists.txt: no tenon_layer() lines found")
-    return sees
+    return sees, rooms
+
+
+def read_rooms(layer, words):
+    """Room -> the rooms that it sees, from words such as `math` (all before it) or `export:.` (those and what they see)."""
+    seen = {}
+    for word in words + [TOP] * all(w.partition(":")[0] != TOP for w in words):
+        room, named, others = word.partition(":")
+        seen[room] = {room}
+        for other in others.split(",") if named else list(seen):
+            if other not in seen:
+                raise SystemExit(f"CMakeLists.txt: room {room} of {layer} names {other}, which is not before it")
+            seen[room] |= seen[other]
+    return seen
 
 
 def includes(path):
@@ -97,10 +114,15 @@ def is_standard(target):
     return "/" not in target and "." not in target
 
 
+def room_of(path):
+    """Of a path within a layer."""
+    return path.parts[0] if len(path.parts) > 1 else TOP
+
+
 class Checker:
     def __init__(self, root):
         self.root = root
-        self.sees = read_layers((root / "CMakeLists.txt").read_text(encoding="utf-8"))
+        self.sees, self.rooms = read_layers((root / "CMakeLists.txt").read_text(encoding="utf-8"))
         self.violations = []
 
     def report(self, path, number, text):
@@ -127,14 +149,27 @@ class Checker:
             owned = f", which belongs to {owner}" if folder == "tenon" else ""
             self.report(path, number, f"{layer} must not include {target}{owned} ({layer} sees {below})")
 
+    def check_room(self, path, number, layer, target):
+        """`target`, of the same layer: between its rooms."""
+        room = room_of(path.relative_to(self.root / "src" / layer))
+        if room_of(Path(target).relative_to(layer)) not in self.rooms[layer][room]:
+            here = f"{layer}/{room}" if room != TOP else f"what is directly in {layer}"
+            self.report(path, number, f"{here} must not include {target}: that room is not one that it sees")
+
     def check_source(self, path):
         layer = path.relative_to(self.root / "src").parts[0]
         if layer not in self.sees:
             self.report(path, 1, f"src/{layer} is not a layer: add it to the table in CMakeLists.txt")
             return
+        room = room_of(path.relative_to(self.root / "src" / layer))
+        if room not in self.rooms.get(layer, {TOP}):
+            self.report(path, 1, f"src/{layer}/{room} is not a room: add it to ROOMS of {layer} in CMakeLists.txt")
+            return
         for number, kind, target in includes(path):
             if kind == '"':
                 self.check_target(path, number, layer, target)
+                if layer in self.rooms and target.startswith(layer + "/"):
+                    self.check_room(path, number, layer, target)
             elif target.split("/")[0] in {"tenon", *self.sees} and "/" in target and target not in FOREIGN:
                 self.report(path, number, f'<{target}>: our own headers are included as "{target}"')
 

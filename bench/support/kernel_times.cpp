@@ -10,8 +10,8 @@
 #include "compiler/grouping.h"
 #include "compiler/pipeline.h"
 #include "compiler/segments.h"
-#include "kernel/loop_walk.h"
-#include "kernel/program.h"
+#include "kernel/loop/loop_walk.h"
+#include "kernel/program/program.h"
 #include "schedule/schedule.h"
 
 namespace bench {
@@ -28,7 +28,7 @@ std::vector<loops::Kernel> kernels_of(const Graph& graph) {
   std::vector<PassRun> runs;
   std::vector<loops::Kernel> kernels;
   for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
-    const Program program = schedule(segment.graph, grouping(options), body_optimizer(options));
+    const Program program = schedule::make_program(segment.graph, grouping(options), body_optimizer(options));
     for (const loops::Kernel* each : all_kernels(program)) {
       kernels.push_back(*each);
     }

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 
 namespace bench {
 

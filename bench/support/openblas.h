@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernel/product.h"
+#include "kernel/product/product.h"
 
 namespace bench {
 

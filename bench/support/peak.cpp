@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "codegen/compile_kernels.h"
-#include "codegen/product_library.h"
+#include "codegen/products/product_library.h"
 #include "support/timing.h"
 
 namespace bench {

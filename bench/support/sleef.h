@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernel/scalar.h"
+#include "kernel/scalar/scalar.h"
 
 namespace bench {
 

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <memory>
 
-#include "codegen/llvm_emit_kernel.h"
-#include "codegen/product_library.h"
-#include "codegen/symbols.h"
-#include "kernel/loop_walk.h"
+#include "codegen/emit/llvm_emit_kernel.h"
+#include "codegen/jit/emitter_version.h"
+#include "codegen/math/symbols.h"
+#include "codegen/products/product_library.h"
+#include "kernel/loop/loop_walk.h"
 
 namespace tenon::codegen {
 
 JitOptions kernel_jit_options() {
   JitOptions options;
-  const std::span<const ExternalSymbol> symbols = external_symbols();
-  options.symbols.assign(symbols.begin(), symbols.end());
+  options.symbols.assign(external_symbols().begin(), external_symbols().end());
+  options.symbols.insert(options.symbols.end(), product_symbols().begin(), product_symbols().end());
   options.emitter = emitter_version();
   return options;
 }
@@ -58,9 +59,10 @@ std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const
   std::vector<Jit::Request> requests;
   for (const loops::Kernel* kernel : kernels)
     requests.push_back(kernel_request(*kernel, jit.target(), options));
+  const bool disk_cache = jit.cache().enabled();
   for (const loops::Kernel* kernel : kernels) {
-    loops::for_each_product(*kernel,
-                            [&](const loops::Product& product) { prepare_products(types_of(*kernel, product)); });
+    loops::for_each_product(
+        *kernel, [&](const loops::Product& product) { prepare_products(types_of(*kernel, product), disk_cache); });
   }
   std::vector<KernelFunction> functions;
   for (void* address : jit.compile(requests, milliseconds))

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "codegen/emit_kernel.h"
-#include "codegen/jit.h"
+#include "codegen/emit/emit_kernel.h"
+#include "codegen/jit/jit.h"
 #include "kernel/abi.h"
-#include "kernel/loop.h"
+#include "kernel/loop/loop.h"
 
 namespace tenon::codegen {
 

@@ -1,10 +1,10 @@
 #include "compiler/backend.h"
 
-#include "kernel/loop_run.h"
+#include "kernel/loop/loop_run.h"
 
 #ifdef TENON_WITH_LLVM
 #include "codegen/compile_kernels.h"
-#include "codegen/product_shape.h"
+#include "codegen/products/product_shape.h"
 #endif
 
 namespace tenon {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel/abi.h"
-#include "kernel/loop.h"
+#include "kernel/loop/loop.h"
 
 namespace tenon {
 

@@ -13,8 +13,8 @@
 #include "compiler/segments.h"
 #include "ir/data_axes.h"
 #include "ir/walk.h"
-#include "kernel/loop_walk.h"
-#include "runtime/make_executable.h"
+#include "kernel/loop/loop_walk.h"
+#include "runtime/run/make_executable.h"
 #include "schedule/schedule.h"
 
 namespace tenon {
@@ -107,7 +107,7 @@ KernelCode make_code(const std::vector<const loops::Kernel*>& kernels, const Bac
   return code;
 }
 
-Executable compile_segments(const Graph& graph, const Graph& optimized, const GroupOptions& groups,
+Executable compile_segments(const Graph& graph, const Graph& optimized, const schedule::GroupOptions& groups,
                             const BackendOptions& backend, const CompileOptions& options, const Stopwatch& watch,
                             CompileReport& report) {
   const Stopwatch schedule_watch;
@@ -117,7 +117,7 @@ Executable compile_segments(const Graph& graph, const Graph& optimized, const Gr
   AxisNames unbound = data_axes(graph);
   result.late = unbound;
   for (GraphSegment& part : parts.segments) {
-    Segment segment{.program = schedule(part.graph, groups, body_optimizer(options)),
+    Segment segment{.program = schedule::make_program(part.graph, groups, body_optimizer(options)),
                     .code = {},
                     .inputs = std::move(part.inputs),
                     .binds = std::move(part.binds),
@@ -153,12 +153,12 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   const Stopwatch watch;
   const Graph optimized = optimize(graph, options, report.passes);
   const BackendOptions backend{.native = options.native, .disk_cache = options.disk_cache};
-  const GroupOptions groups = grouping(options);
+  const schedule::GroupOptions groups = grouping(options);
   if (!data_axes(optimized).empty()) {
     return compile_segments(graph, optimized, groups, backend, options, watch, report);
   }
   const Stopwatch schedule_watch;
-  Program program = schedule(optimized, groups, body_optimizer(options));
+  Program program = schedule::make_program(optimized, groups, body_optimizer(options));
   report.schedule_ms = schedule_watch.milliseconds();
   const std::vector<const loops::Kernel*> kernels = all_kernels(program);
   KernelCode code = make_code(kernels, backend, report);

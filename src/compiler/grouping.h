@@ -1,11 +1,11 @@
 // What the schedule is told of a compile's options and of the machine.
 #pragma once
 
-#include "schedule/group.h"
+#include "schedule/fuse/group.h"
 #include "tenon/compile.h"
 
 namespace tenon {
 
-GroupOptions grouping(const CompileOptions& options);
+schedule::GroupOptions grouping(const CompileOptions& options);
 
 }  // namespace tenon

@@ -62,7 +62,7 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
   std::vector<Program> programs;
   for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
     before += programs.empty() ? 0 : std::ssize(programs.back().steps);
-    programs.push_back(schedule(segment.graph, grouping(options), body_optimizer(options)));
+    programs.push_back(schedule::make_program(segment.graph, grouping(options), body_optimizer(options)));
     if (number - before <= std::ssize(programs.back().steps)) {
       break;
     }
@@ -94,7 +94,7 @@ std::string step_assembly(const Graph& graph, int64_t step, std::string_view tar
   };
   CompileOptions there = options;
   if (target != "host" && there.tile_cache == 0) {
-    there.tile_cache = kUsualSecondCache;  // nobody knows that machine's caches
+    there.tile_cache = schedule::kUsualSecondCache;  // nobody knows that machine's caches
   }
   return fmt::format("# {}\n", describe(machine)) + show_step(graph, step, there, show);
 }

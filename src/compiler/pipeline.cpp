@@ -63,7 +63,7 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
       continue;
     }
     const auto start = std::chrono::steady_clock::now();
-    Graph after = find_pass(name).run(graph);
+    Graph after = passes::find_pass(name).run(graph);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     verify(graph, after, name);
     after = with_binders(graph, std::move(after));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/segments.h"
+#include "runtime/run/segments.h"
 #include "tenon/graph.h"
 
 namespace tenon {

@@ -1,5 +1,5 @@
 #include "interp/evaluate.h"
-#include "kernel/scalar_eval.h"
+#include "kernel/scalar/scalar_eval.h"
 
 namespace tenon {
 

@@ -1,5 +1,5 @@
 #include "interp/evaluate.h"
-#include "kernel/philox.h"
+#include "kernel/scalar/philox.h"
 
 namespace tenon {
 

@@ -1,14 +1,14 @@
 #include "base/convert.h"
 #include "interp/evaluate.h"
 #include "interp/index.h"
-#include "kernel/accumulate.h"
+#include "kernel/scalar/accumulate.h"
 #include "ops/axes.h"
 
 namespace tenon {
 namespace {
 
 template <class A>
-A combine(ReduceOp op, A a, A b) {
+A continued(ReduceOp op, A a, A b) {
   switch (op) {
     case ReduceOp::sum: return running_sum(a, b);
     case ReduceOp::product: return running_product(a, b);
@@ -35,7 +35,7 @@ Arrays evaluate(const Scan& op, const Evaluation& e) {
         for (int64_t i = 0; i < count; ++i) {
           const int64_t along = op.reverse ? count - 1 - i : i;
           const auto at = static_cast<size_t>(dot(index, other_strides) + along * strides[axis]);
-          const Running<T> next = combine(op.op, running, convert<Running<T>>(x[at]));
+          const Running<T> next = continued(op.op, running, convert<Running<T>>(x[at]));
           result[at] = convert<T>(op.exclusive ? running : next);
           running = next;
         }

@@ -4,7 +4,7 @@
 #include "base/convert.h"
 #include "interp/evaluate.h"
 #include "interp/gather_map.h"
-#include "kernel/accumulate.h"
+#include "kernel/scalar/accumulate.h"
 
 namespace tenon {
 namespace {

@@ -72,6 +72,13 @@ bool same_fields(const Kind& a, const Kind& b, std::index_sequence<I...>) {
 
 }  // namespace
 
+Op::Op() = default;
+Op::Op(const Op& other) = default;
+Op::Op(Op&& other) noexcept = default;
+Op& Op::operator=(const Op& other) = default;
+Op& Op::operator=(Op&& other) noexcept = default;
+Op::~Op() = default;
+
 std::optional<View> as_view(const Op& op) {
   return std::visit(
       []<class Kind>(const Kind& kind) -> std::optional<View> {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "ir/field.h"
-#include "kernel/reduce_op.h"
-#include "kernel/routine.h"
-#include "kernel/scalar_fn.h"
+#include "kernel/program/routine.h"
+#include "kernel/scalar/reduce_op.h"
+#include "kernel/scalar/scalar_fn.h"
 #include "tenon/array.h"
 #include "tenon/graph.h"
 
@@ -317,9 +317,20 @@ struct Barrier {
   static constexpr auto fields() { return std::tuple{}; }
 };
 
-using Op =
+using AnyKind =
     std::variant<Input, Constant, Iota, Random, Map, Reduce, Window, Contract, Conv, Reshape, Transpose, Broadcast,
                  Slice, Pad, Flip, Concat, Gather, Scatter, Update, Sort, Scan, Call, If, Loop, Barrier, Positions>;
+
+/// One of the kinds. Copies and destruction are compiled once, not in every source that makes a node.
+struct Op : AnyKind {
+  using AnyKind::AnyKind;
+  Op();
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+};
 
 /// The spellings of an enumeration that is a field, in the order of its values.
 constexpr std::array<std::string_view, 4> spellings(PadMode) { return {"constant", "edge", "reflect", "wrap"}; }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernel/routine.h"
+#include "kernel/program/routine.h"
 #include "library/workers.h"
 #include "tenon/dtype.h"
 

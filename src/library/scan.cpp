@@ -1,7 +1,7 @@
 #include <array>
 
 #include "base/convert.h"
-#include "kernel/accumulate.h"
+#include "kernel/scalar/accumulate.h"
 #include "library/library.h"
 
 namespace tenon::library {

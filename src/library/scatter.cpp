@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/convert.h"
-#include "kernel/accumulate.h"
+#include "kernel/scalar/accumulate.h"
 #include "library/library.h"
 #include "library/radix.h"
 

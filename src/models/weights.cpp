@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "ops/make.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "tenon/models.h"
 #include "tenon/ops.h"
 
@@ -55,7 +55,7 @@ Graph with_weights(const Model& model) {
     operands.push_back(reshape(constant(initial_value(parameter)), parameter.shape.axes()));
   }
   std::vector<Output> outputs = model.graph.outputs();
-  const std::vector<Value> values = inline_graph(model.graph, operands);
+  const std::vector<Value> values = passes::inline_graph(model.graph, operands);
   for (size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].value = values[i];
     if (outputs[i].aliases >= static_cast<int>(model.data_inputs)) {

@@ -8,12 +8,12 @@
 #include "ops/make.h"
 #include "ops/scalar/scalar_table.h"
 #include "passes/fold_constants.h"
-#include "passes/match.h"
-#include "passes/rewrite.h"
-#include "passes/users.h"
+#include "passes/rewriting/match.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/users.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -279,4 +279,4 @@ class Folder {
 
 Graph fold_batch_norm(Graph graph) { return rewrite(graph, Folder(graph)); }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -3,7 +3,7 @@
 
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Fold what follows a convolution or a product with constant weights, as far as it scales and shifts each output
 /// channel by constants, into the weights and one bias. Batch normalisation with given moments is that, as a composite
@@ -14,4 +14,4 @@ namespace tenon {
 /// another axis than one of the weights', factors that are not finite, half types (scaled weights would round).
 Graph fold_batch_norm(Graph graph);
 
-}  // namespace tenon
+}  // namespace tenon::passes

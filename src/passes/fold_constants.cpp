@@ -4,12 +4,12 @@
 #include <limits>
 
 #include "ops/make.h"
-#include "passes/rewrite.h"
-#include "passes/uniform.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/uniform.h"
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 constexpr double kMostBytes = 1 << 20;
@@ -161,4 +161,4 @@ std::optional<std::vector<Value>> fold_constant_node(const Node& node, const std
 
 Graph fold_constants(Graph graph) { return rewrite(graph, fold_constant_node); }
 
-}  // namespace tenon
+}  // namespace tenon::passes

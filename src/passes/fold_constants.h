@@ -6,7 +6,7 @@
 
 #include "ir/node.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Evaluate operations on constants, by the interpreter.
 ///   before: mul(x, add({1, 2}, {3, 4}))        after: mul(x, {4, 6})
@@ -19,4 +19,4 @@ Graph fold_constants(Graph graph);
 /// What one node on these operands becomes; nothing when it stays.
 std::optional<std::vector<Value>> fold_constant_node(const Node& node, const std::vector<Value>& operands);
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -4,13 +4,13 @@
 #include <unordered_map>
 
 #include "ops/make.h"
-#include "passes/merge_views.h"
-#include "passes/rewrite.h"
-#include "passes/uniform.h"
-#include "passes/users.h"
+#include "passes/rewriting/merge_views.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/uniform.h"
+#include "passes/rewriting/users.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 constexpr int kFarthest = 64;  // values that one view may move to
@@ -130,4 +130,4 @@ class Mover {
 
 Graph fold_views(Graph graph) { return rewrite(graph, Mover(graph)); }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -3,7 +3,7 @@
 
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Move transposes and reshapes through elementwise operations to their operands where views meet there and fewer are
 /// left, and compute before repeating rather than after.
@@ -14,4 +14,4 @@ namespace tenon {
 /// reads too is not computed twice.
 Graph fold_views(Graph graph);
 
-}  // namespace tenon
+}  // namespace tenon::passes

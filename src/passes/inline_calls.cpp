@@ -1,8 +1,8 @@
 #include "passes/inline_calls.h"
 
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 Graph inline_calls(Graph graph) {
   return rewrite(graph, [](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
@@ -13,4 +13,4 @@ Graph inline_calls(Graph graph) {
   });
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -3,10 +3,10 @@
 
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Replace every call by its body, calls inside bodies included.
 ///   before: call(x, body=softmax)        after: div(exp(sub(x, ...)), ...)
 Graph inline_calls(Graph graph);
 
-}  // namespace tenon
+}  // namespace tenon::passes

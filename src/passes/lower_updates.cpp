@@ -4,13 +4,13 @@
 #include <span>
 
 #include "ops/make.h"
-#include "passes/rewrite.h"
-#include "passes/spread_axis.h"
-#include "passes/uniform.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/spread_axis.h"
+#include "passes/rewriting/uniform.h"
 #include "tenon/elementwise.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 bool has_step(const Slice& slice) {
@@ -104,4 +104,4 @@ Graph lower_updates(Graph graph) {
   });
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -3,7 +3,7 @@
 
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// An update whose path has a step, a reshape or a flip becomes the values spread to where they go, and a choice
 /// between them and the base. A base of one number needs no choice: it is what the values are spread in.
@@ -12,4 +12,4 @@ namespace tenon {
 /// Paths of transposes and slices without steps stay: they are loops as they are.
 Graph lower_updates(Graph graph);
 
-}  // namespace tenon
+}  // namespace tenon::passes

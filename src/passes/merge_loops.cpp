@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "ops/make.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 /// Loops that run as one, and where the outputs of each are among the outputs of that one.
@@ -105,4 +105,4 @@ Graph merge_loops(Graph graph) {
   });
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -4,14 +4,14 @@
 
 #include "ops/axes.h"
 #include "ops/make.h"
-#include "passes/merge_views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/merge_views.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/uniform.h"
+#include "passes/rewriting/users.h"
 #include "passes/simplify_maps.h"
-#include "passes/uniform.h"
-#include "passes/users.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 bool gives_position(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
@@ -122,4 +122,4 @@ Graph simplify(Graph graph) {
   });
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -3,7 +3,7 @@
 
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Algebraic simplification that changes no element: NaN, infinities and signed zeros stay what they are.
 ///   before: transpose(transpose(mul(x, 1), [1, 0]), [1, 0])        after: x
@@ -13,4 +13,4 @@ namespace tenon {
 /// So x + 0.0 stays (it makes 0 of -0), and so do x * 0 and x - x of floats.
 Graph simplify(Graph graph);
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -6,10 +6,10 @@
 
 #include "ir/node.h"
 #include "ops/scalar/scalar_table.h"
-#include "passes/uniform.h"
+#include "passes/rewriting/uniform.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 using Operands = const std::vector<Value>&;
@@ -211,4 +211,4 @@ std::optional<Value> simplified_map(const Map& map, const std::vector<Value>& op
   return std::nullopt;
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "ops/make.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 using Replaced = std::optional<std::vector<Value>>;
@@ -61,4 +61,4 @@ Graph sink_constants(Graph graph) {
   });
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "ops/make.h"
-#include "passes/rewrite.h"
-#include "passes/spread_axis.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/spread_axis.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 Graph spread_inputs(Graph graph) {
   return rewrite(graph, [](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
@@ -28,4 +28,4 @@ Graph spread_inputs(Graph graph) {
   });
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

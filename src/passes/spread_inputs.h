@@ -3,7 +3,7 @@
 
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// A convolution that puts zeros between the elements of its input becomes one over an input that has them: transposed
 /// convolutions, and gradients of convolutions with strides. The zeros behind the last element are cropped by padding.
@@ -11,4 +11,4 @@ namespace tenon {
 ///   after:  conv(reshape(pad(reshape(x, [n, c, h, 1]), high=[0, 0, 0, 1]), [n, c, 2*h]), w, high=[-1])
 Graph spread_inputs(Graph graph);
 
-}  // namespace tenon
+}  // namespace tenon::passes

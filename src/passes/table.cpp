@@ -1,19 +1,19 @@
 #include "passes/table.h"
 
 #include "base/fail.h"
-#include "passes/canonicalize.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_views.h"
 #include "passes/inline_calls.h"
 #include "passes/lower_updates.h"
 #include "passes/merge_loops.h"
-#include "passes/recognize_composites.h"
+#include "passes/recognize/recognize_composites.h"
+#include "passes/rewriting/canonicalize.h"
 #include "passes/simplify.h"
 #include "passes/sink_constants.h"
 #include "passes/spread_inputs.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 constexpr Pass kPasses[] = {
@@ -45,4 +45,4 @@ const Pass& find_pass(std::string_view name) {
   fail("there is no pass called `{}`; there is: {}", name, names);
 }
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -6,7 +6,7 @@
 
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 struct Pass {
   std::string_view name;
@@ -19,4 +19,4 @@ std::span<const Pass> pass_table();
 /// The pass of that name; an Error that lists the names there are.
 const Pass& find_pass(std::string_view name);
 
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
-#include "runtime/operand.h"
+#include "runtime/memory/operand.h"
 
 namespace tenon {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
-#include "runtime/engine.h"
+#include "runtime/run/engine.h"
 
 namespace tenon {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/copy_elements.h"
+#include "runtime/memory/copy_elements.h"
 #include "tenon/tensor_view.h"
 
 namespace tenon {

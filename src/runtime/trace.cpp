@@ -7,7 +7,7 @@
 #include <chrono>
 #include <iterator>
 
-#include "runtime/watch.h"
+#include "runtime/run/watch.h"
 
 namespace tenon {
 namespace {

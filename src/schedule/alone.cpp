@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 std::string counted_kernels(int count) { return fmt::format("{} {}", count, count == 1 ? "kernel" : "kernels"); }
@@ -113,4 +113,4 @@ void describe_alone(Step& step, const Node& node, const ScheduleBody& schedule_b
   std::visit(Describe{.step = step, .node = node, .schedule_body = schedule_body}, node.op);
 }
 
-}  // namespace tenon
+}  // namespace tenon::schedule

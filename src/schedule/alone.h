@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "ir/node.h"
-#include "kernel/program.h"
+#include "kernel/program/program.h"
 
-namespace tenon {
+namespace tenon::schedule {
 
 /// The program of a body. What a composite is made of is not optimised: a pass would only find the composite in it.
 using ScheduleBody = std::function<Program(const Graph& body, bool optimized)>;
@@ -14,4 +14,4 @@ using ScheduleBody = std::function<Program(const Graph& body, bool optimized)>;
 /// Fill in the routine, or the control and its bodies, of the step that `node` is, and its label and flops.
 void describe_alone(Step& step, const Node& node, const ScheduleBody& schedule_body);
 
-}  // namespace tenon
+}  // namespace tenon::schedule

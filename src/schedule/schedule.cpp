@@ -8,7 +8,7 @@
 #include "ops/macs.h"
 #include "schedule/alone.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 class Assembler {
@@ -189,12 +189,12 @@ class Assembler {
 
 }  // namespace
 
-Program schedule(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
+Program make_program(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
   const Roles roles(graph, programs, options.layouts ? StorageOrders(graph) : StorageOrders());
   std::vector<GroupedStep> steps = group(graph, roles, programs, options);
   Assembler assembler(graph, roles.storage(), [&](const Graph& body, bool optimized) {
-    return schedule(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
+    return make_program(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
   });
   for (GroupedStep& step : steps) {
     assembler.add(step);
@@ -205,4 +205,4 @@ Program schedule(const Graph& graph, const GroupOptions& options, const Optimize
   return program;
 }
 
-}  // namespace tenon
+}  // namespace tenon::schedule

@@ -3,17 +3,17 @@
 
 #include <functional>
 
-#include "kernel/program.h"
-#include "schedule/group.h"
+#include "kernel/program/program.h"
+#include "schedule/fuse/group.h"
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::schedule {
 
 /// What is done to the body of a loop or a conditional before it is scheduled.
 using OptimizeBody = std::function<Graph(const Graph& body)>;
 
 /// `graph` holds no calls (passes/inline_calls.h), or each is a step that runs its body. Operations without a loop form
 /// are routines of library/, or control steps whose bodies are programs made by the same means.
-Program schedule(const Graph& graph, const GroupOptions& options = {}, const OptimizeBody& optimize_body = {});
+Program make_program(const Graph& graph, const GroupOptions& options = {}, const OptimizeBody& optimize_body = {});
 
-}  // namespace tenon
+}  // namespace tenon::schedule

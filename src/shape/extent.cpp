@@ -29,10 +29,6 @@ int64_t or_overflow(std::optional<int64_t> value) {
   return *value;
 }
 
-[[noreturn]] void overflow(const Extent& a, std::string_view operation, const Extent& b) {
-  fail("extent overflows 64 bits: {} {} {}", algebra::brief_operand(a), operation, algebra::brief_operand(b));
-}
-
 Extent scaled(const Extent& e, int64_t by) {
   if (by == 0 || by == 1) {
     return by == 0 ? Extent() : e;
@@ -234,7 +230,7 @@ Extent operator+(const Extent& a, const Extent& b) {
     }
     return a == Extent() ? b : b == Extent() ? a : sum(a, b);
   } catch (const ArithmeticOverflow&) {
-    overflow(a, "+", b);
+    algebra::overflow(a, "+", b);
   }
 }
 
@@ -245,7 +241,7 @@ Extent operator-(const Extent& a, const Extent& b) {
     }
     return b == Extent() ? a : sum(a, scaled(b, -1));
   } catch (const ArithmeticOverflow&) {
-    overflow(a, "-", b);
+    algebra::overflow(a, "-", b);
   }
 }
 
@@ -256,7 +252,7 @@ Extent operator*(const Extent& a, const Extent& b) {
     }
     return a.is_constant() ? scaled(b, a.value_) : b.is_constant() ? scaled(a, b.value_) : product(a, b);
   } catch (const ArithmeticOverflow&) {
-    overflow(a, "*", b);
+    algebra::overflow(a, "*", b);
   }
 }
 

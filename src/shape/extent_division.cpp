@@ -25,16 +25,10 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-
 struct Division {
   Extent quotient;
   Extent rest;
 };
-
-[[noreturn]] void overflow(const Extent& a, std::string_view operation, const Extent& b) {
-  fail("extent overflows 64 bits: {} {} {}", algebra::brief_operand(a), operation, algebra::brief_operand(b));
-}
 
 [[noreturn]] void division_by_zero(const Extent& a, std::string_view operation) {
   fail("extent divides by zero: {} {} 0", algebra::brief_operand(a), operation);
@@ -229,12 +223,12 @@ Extent floordiv(const Extent& a, const Extent& b) {
       const auto value = checked_floordiv(*a.constant(), d);
       return value ? *value : throw ArithmeticOverflow{};
     }
-    if (d == kMin) {
+    if (d == std::numeric_limits<int64_t>::min()) {
       throw ArithmeticOverflow{};
     }
     return d == 1 ? a : d < 0 ? floordiv(-a, -d) : divide_by_constant(a, d);
   } catch (const ArithmeticOverflow&) {
-    overflow(a, "floordiv", b);
+    algebra::overflow(a, "floordiv", b);
   }
 }
 
@@ -247,7 +241,7 @@ Extent ceildiv(const Extent& a, const Extent& b) {
     if (a.is_constant()) {
       const auto value = checked_floordiv(*a.constant(), d);
       if (!value) {
-        overflow(a, "ceildiv", b);
+        algebra::overflow(a, "ceildiv", b);
       }
       return *value + (*checked_floormod(*a.constant(), d) != 0 ? 1 : 0);
     }

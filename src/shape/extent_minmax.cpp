@@ -21,9 +21,8 @@ struct Operand {
 
 Operand split(const Extent& e) { return {algebra::without_constant(e), algebra::constant_term(e)}; }
 
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-
 bool has_negative(const Operand& o) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   const algebra::TermsOf terms(o.varying);
   return o.constant != kMin &&
          std::none_of(terms.begin(), terms.end(), [](const algebra::Term& t) { return t.coefficient == kMin; });

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/extent.h"
@@ -146,5 +147,8 @@ Extent cofactor(const Extent& e, const Atom& atom);
 std::string brief(const Extent& e);
 /// The same, in parentheses when it is a sum: an operand.
 std::string brief_operand(const Extent& e);
+
+/// Error: the result of an operation has no 64 bits.
+[[noreturn]] void overflow(const Extent& a, std::string_view operation, const Extent& b);
 
 }  // namespace tenon::algebra

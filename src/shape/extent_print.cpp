@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/fail.h"
 #include "shape/extent_names.h"
 #include "shape/extent_polynomial.h"
 #include "tenon/error.h"
@@ -199,6 +200,10 @@ std::string algebra::brief(const Extent& e) {
 std::string algebra::brief_operand(const Extent& e) {
   const bool plain = (e.is_constant() && *e.constant() >= 0) || e.as_name().has_value();
   return plain ? brief(e) : "(" + brief(e) + ")";
+}
+
+void algebra::overflow(const Extent& a, std::string_view operation, const Extent& b) {
+  fail("extent overflows 64 bits: {} {} {}", brief_operand(a), operation, brief_operand(b));
 }
 
 }  // namespace tenon

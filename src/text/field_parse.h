@@ -66,14 +66,18 @@ void parse_whole(Cursor content, GraphTable& graphs, T& to) {
 /// `f32[batch, 512]` at the cursor, which moves past it.
 Shape take_shape(Cursor& cursor);
 
-/// A default-made alternative of a variant of kinds: the one of that name.
+/// The variant that an Op or a View is.
+template <class Kind>
+using VariantOf = std::conditional_t<std::is_same_v<Kind, Op>, AnyKind, Kind>;
+
+/// A default-made alternative of an Op or a View: the one of that name.
 template <class Variant, size_t I = 0>
 std::optional<Variant> kind_called(std::string_view name) {
-  if constexpr (I == std::variant_size_v<Variant>) {
+  if constexpr (I == std::variant_size_v<VariantOf<Variant>>) {
     return std::nullopt;
   } else {
-    return std::variant_alternative_t<I, Variant>::info.name == name ? Variant(std::in_place_index<I>)
-                                                                     : kind_called<Variant, I + 1>(name);
+    return std::variant_alternative_t<I, VariantOf<Variant>>::info.name == name ? Variant(std::in_place_index<I>)
+                                                                                : kind_called<Variant, I + 1>(name);
   }
 }
 
@@ -81,8 +85,8 @@ std::optional<Variant> kind_called(std::string_view name) {
 template <class Variant>
 std::vector<std::string> kind_names() {
   return []<size_t... I>(std::index_sequence<I...>) -> std::vector<std::string> {
-    return {std::string(std::variant_alternative_t<I, Variant>::info.name)...};
-  }(std::make_index_sequence<std::variant_size_v<Variant>>());
+    return {std::string(std::variant_alternative_t<I, VariantOf<Variant>>::info.name)...};
+  }(std::make_index_sequence<std::variant_size_v<VariantOf<Variant>>>());
 }
 
 // Fields whose default is no value: they must be given.

@@ -5,7 +5,7 @@
 
 #include "codegen/native_kernel.h"
 #include "codegen/random_kernel.h"
-#include "kernel/loop_run.h"
+#include "kernel/loop/loop_run.h"
 #include "support/arrays.h"
 
 namespace tenon::codegen {

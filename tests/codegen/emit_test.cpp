@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/jit/emitter_version.h"
 #include "codegen/native_kernel.h"
 #include "support/arrays.h"
 #include "support/loop_builder.h"

@@ -1,4 +1,4 @@
-#include "codegen/jit.h"
+#include "codegen/jit/jit.h"
 
 #include <gtest/gtest.h>
 

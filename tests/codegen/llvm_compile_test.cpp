@@ -1,5 +1,5 @@
 // What LLVM does to a module: which code moves, and that one compiler makes many modules as if each were its first.
-#include "codegen/llvm_compile.h"
+#include "codegen/jit/llvm_compile.h"
 
 #include <gtest/gtest.h>
 #include <llvm/IR/Instructions.h>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "codegen/compile_kernels.h"
-#include "codegen/llvm_optimize.h"
-#include "codegen/llvm_target.h"
+#include "codegen/jit/llvm_optimize.h"
 #include "codegen/llvm_text.h"
+#include "codegen/target/llvm_target.h"
 #include "support/loop_kernels.h"
 
 namespace tenon::codegen {

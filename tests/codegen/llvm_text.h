@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "codegen/jit.h"
+#include "codegen/jit/jit.h"
 
 namespace tenon::codegen {
 

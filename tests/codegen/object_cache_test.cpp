@@ -1,4 +1,4 @@
-#include "codegen/object_cache.h"
+#include "codegen/jit/object_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Which loops fetch ahead, and what.
-#include "codegen/prefetch_plan.h"
+#include "codegen/emit/prefetch_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 #include "base/convert.h"
 #include "codegen/scalar_loops.h"
-#include "kernel/scalar_eval.h"
+#include "kernel/scalar/scalar_eval.h"
 
 namespace tenon::codegen {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/scalar_loop.h"
-#include "codegen/symbols.h"
+#include "codegen/math/scalar_loop.h"
+#include "codegen/math/symbols.h"
 
 namespace tenon::codegen {
 

@@ -1,5 +1,5 @@
 // Stores past the caches: which loops have a form for them, and that it computes the same.
-#include "codegen/streamed_stores.h"
+#include "codegen/emit/streamed_stores.h"
 
 #include <gtest/gtest.h>
 

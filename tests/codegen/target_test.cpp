@@ -1,4 +1,4 @@
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 
 #include <gtest/gtest.h>
 

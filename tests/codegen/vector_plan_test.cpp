@@ -1,5 +1,5 @@
 // How many lanes and vectors a step of a loop has.
-#include "codegen/vector_plan.h"
+#include "codegen/emit/vector_plan.h"
 
 #include <gtest/gtest.h>
 

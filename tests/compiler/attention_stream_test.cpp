@@ -104,7 +104,7 @@ bool streams(const loops::Block& block) {
 }
 
 TEST_P(StreamedProducts, AreInALoopOverBlocks) {
-  const Program program = schedule(inline_calls(make(GetParam().graph)));
+  const Program program = schedule::make_program(passes::inline_calls(make(GetParam().graph)));
   const auto found = std::ranges::find_if(program.kernels, [](const loops::Kernel& kernel) {
     return std::ranges::any_of(kernel.phases, [](const loops::Phase& phase) { return streams(phase.body); });
   });
@@ -140,8 +140,8 @@ TEST(StreamedHalfPrecision, StaysInBoundedScratch) {
     for (const char* const depth : {"8", "64", "256"}) {
       for (const char* const static_keys : {"", "100", "256", "1000"}) {
         const bool is_static = *static_keys != 0;
-        const Program program =
-            schedule(inline_calls(make(half_attention(dtype, depth, is_static ? static_keys : "t"))));
+        const Program program = schedule::make_program(
+            passes::inline_calls(make(half_attention(dtype, depth, is_static ? static_keys : "t"))));
         ASSERT_EQ(program.steps.size(), 1);
         for (const int64_t keys : {1, 33, 160, 256, 257, 1000, 100'000}) {
           for (const int64_t width : {1, 8, 64, 128, 300, 1000, 1024, 1500, 2048, 3000, 4096, 16384}) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernel/scalar.h"
+#include "kernel/scalar/scalar.h"
 #include "support/arrays.h"
 #include "support/compiled.h"
 #include "tenon/autodiff.h"

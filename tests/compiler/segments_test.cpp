@@ -6,7 +6,7 @@
 
 #include "compiler/backend.h"
 #include "ir/data_axes.h"
-#include "runtime/segments.h"
+#include "runtime/run/segments.h"
 #include "schedule/schedule.h"
 #include "support/arrays.h"
 #include "support/error_text.h"
@@ -250,7 +250,7 @@ Executable make_segments(const Graph& graph, const RuntimeOptions& options) {
   result.outputs = parts.outputs;
   std::shared_ptr<void> keep_alive;
   for (GraphSegment& part : parts.segments) {
-    Program program = schedule(part.graph);
+    Program program = schedule::make_program(part.graph);
     KernelCode code = make_code(all_kernels(program), {.native = false});
     keep_alive = std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(keep_alive, code.keep_alive);
     result.segments.push_back({.program = std::move(program),

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "kernel/program.h"
+#include "kernel/program/program.h"
 #include "schedule/schedule.h"
 #include "support/arrays.h"
 #include "support/compiled.h"
@@ -286,8 +286,8 @@ TEST(Winograd, NumbersThatAreNoneStayInTheirSquares) {
 TEST(Winograd, ScratchStaysSmall) {
   for (const auto& [channels, results] : {std::pair(64, 64), std::pair(65, 80), std::pair(256, 256)}) {
     for (const auto& [cache, panel] : {std::pair(kCache / 2, 32), std::pair(kCache, 32), std::pair(8 * kCache, 0)}) {
-      const Program program =
-          schedule(make(between("same", channels, results, kSame)), {.panel = panel, .tiles = product_tiles(cache)});
+      const Program program = schedule::make_program(make(between("same", channels, results, kSame)),
+                                                     {.panel = panel, .tiles = product_tiles(cache)});
       for (const loops::Kernel& kernel : program.kernels) {
         const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);
         for (const int64_t size : {1, 2, 15, 64, 1000}) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernel/philox.h"
+#include "kernel/scalar/philox.h"
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "kernel/loop.h"
+#include "kernel/loop/loop.h"
 #include "support/loop_builder.h"
 #include "support/loop_kernels.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernel/loop_run.h"
+#include "kernel/loop/loop_run.h"
 #include "support/arrays.h"
 #include "support/loop_builder.h"
 #include "support/loop_launch.h"

@@ -1,5 +1,5 @@
 // The interpreter of loop kernels against plain loops.
-#include "kernel/loop_run.h"
+#include "kernel/loop/loop_run.h"
 
 #include "support/arrays.h"
 #include "support/loop_builder.h"

@@ -1,5 +1,5 @@
 // Products as obvious loops, and the driver of blocked ones over kernels written in C++.
-#include "kernel/product.h"
+#include "kernel/product/product.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/aligned.h"
-#include "kernel/product_blocked.h"
+#include "kernel/product/product_blocked.h"
 #include "support/product_case.h"
 
 namespace tenon {

@@ -1,4 +1,4 @@
-#include "kernel/program.h"
+#include "kernel/program/program.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The exporter's table of types is what ONNX's own definitions say.
-#include "onnx/export_types.h"
+#include "onnx/export/export_types.h"
 
 #include <gtest/gtest.h>
 #include <onnx/defs/schema.h>
@@ -11,7 +11,7 @@
 #include "support/arrays.h"
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::exporter {
 namespace {
 
 /// Whether the first operand of the operator may have this dtype, in opset 17.
@@ -42,4 +42,4 @@ TEST(ExportTypes, AreThoseOfTheDefinitions) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::exporter

@@ -41,8 +41,8 @@ class Anything : public ArgumentReader {
 /// The operands and fields of the kind of that name, in order; none when there is no such kind.
 template <size_t I = 0>
 std::vector<std::string> kind_parameters(std::string_view name) {
-  if constexpr (I < std::variant_size_v<Op>) {
-    using Kind = std::variant_alternative_t<I, Op>;
+  if constexpr (I < std::variant_size_v<AnyKind>) {
+    using Kind = std::variant_alternative_t<I, AnyKind>;
     if (Kind::info.name != name) {
       return kind_parameters<I + 1>(name);
     }

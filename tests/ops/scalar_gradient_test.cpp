@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "kernel/scalar_eval.h"
+#include "kernel/scalar/scalar_eval.h"
 #include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "kernel/scalar_program.h"
+#include "kernel/scalar/scalar_program.h"
 #include "support/arrays.h"
 
 namespace tenon {

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "base/convert.h"
-#include "kernel/scalar_eval.h"
+#include "kernel/scalar/scalar_eval.h"
 #include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
 

@@ -9,7 +9,7 @@
 #include "tenon/random.h"
 #include "tenon/recurrent.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 using Inputs = std::vector<Value>;
@@ -116,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(Autodiff, CompositeDifferences, testing::ValuesIn(cases
                          [](const auto& instance) { return instance.param.test_name(); });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

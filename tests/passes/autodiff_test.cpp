@@ -14,7 +14,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 using Inputs = std::vector<Value>;
@@ -356,4 +356,4 @@ TEST(Gradients, SecondDerivativesOfActivationsAreFiniteFarOut) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -1,5 +1,5 @@
 // What the pass does to inputs, which a text test with shared inputs cannot show.
-#include "passes/canonicalize.h"
+#include "passes/rewriting/canonicalize.h"
 
 #include "shape/constraint_set.h"
 #include "support/arrays.h"
@@ -8,7 +8,7 @@
 #include "tenon/ops.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 TEST(Canonicalize, NamesThatMustBeEqualBecomeOne) {
@@ -43,4 +43,4 @@ TEST(Canonicalize, BodiesAreRenamedToo) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -12,7 +12,7 @@
 #include "tenon/nn.h"
 #include "tenon/recurrent.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -121,4 +121,4 @@ TEST(CompositeGradients, AreFiniteForExtremeValues) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -5,7 +5,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 Value counted(std::vector<int64_t> dims) {
@@ -56,4 +56,4 @@ TEST(FoldConstants, KeepsEveryDtype) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

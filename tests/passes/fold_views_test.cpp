@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "passes/recognize_composites.h"
+#include "passes/recognize/recognize_composites.h"
 #include "passes/simplify.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 /// x to the power 2^60: each step has one reader, which reads it twice.
@@ -39,4 +39,4 @@ TEST(FoldViews, MovesThroughASumOfMany) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

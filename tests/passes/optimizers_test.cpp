@@ -9,7 +9,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 /// The state of one number being trained, by hand.
@@ -195,4 +195,4 @@ TEST(TrainingStep, ErrorsNameWhatIsWrong) {
 TEST(Optimizers, AdamwDecaysUnlessToldNot) { EXPECT_EQ(AdamWOptions{.learning_rate = 0.1}.weight_decay, 1e-2); }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

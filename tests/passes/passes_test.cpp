@@ -7,7 +7,7 @@
 #include "support/graph_file.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 class PassFiles : public testing::TestWithParam<std::string> {};
@@ -40,4 +40,4 @@ TEST(PassTable, EveryPassHasATextTest) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

@@ -3,13 +3,13 @@
 #include "passes/fold_constants.h"
 #include "passes/fold_views.h"
 #include "passes/inline_calls.h"
-#include "passes/recognize_composites.h"
+#include "passes/recognize/recognize_composites.h"
 #include "passes/simplify.h"
 #include "support/equivalence.h"
 #include "tenon/nn.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 std::string text(const Graph& graph) { return to_text(graph, {.places = false}); }
@@ -116,4 +116,4 @@ TEST(Recognize, HalfTypesStayBecauseEveryStepRounds) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

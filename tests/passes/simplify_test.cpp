@@ -8,7 +8,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::passes {
 namespace {
 
 /// Numbers on which careless algebra shows.
@@ -92,4 +92,4 @@ TEST(Simplify, LongChainsOfViewsCollapse) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::passes

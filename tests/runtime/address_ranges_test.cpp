@@ -1,4 +1,4 @@
-#include "runtime/address_ranges.h"
+#include "runtime/memory/address_ranges.h"
 
 #include <gtest/gtest.h>
 

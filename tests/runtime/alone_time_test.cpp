@@ -1,4 +1,4 @@
-#include "runtime/alone_time.h"
+#include "runtime/plan/alone_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What waits for what, what runs side by side, and that nothing of it shows in results.
-#include "runtime/dependencies.h"
+#include "runtime/plan/dependencies.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <random>
 
 #include "base/pool.h"
-#include "runtime/layout.h"
-#include "runtime/plan.h"
-#include "runtime/specialization.h"
-#include "runtime/waves.h"
+#include "runtime/plan/layout.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/specialization.h"
+#include "runtime/plan/waves.h"
 #include "support/arrays.h"
 #include "support/programs.h"
 

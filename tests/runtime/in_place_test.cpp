@@ -1,9 +1,9 @@
-#include "runtime/in_place.h"
+#include "runtime/plan/in_place.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/plan.h"
-#include "runtime/specialization.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/specialization.h"
 #include "support/arrays.h"
 #include "support/loop_builder.h"
 #include "support/programs.h"

@@ -1,9 +1,9 @@
 // What is counted as work, where elements are far from alike.
-#include "runtime/work.h"
+#include "runtime/plan/work.h"
 
 #include <gtest/gtest.h>
 
-#include "kernel/product.h"
+#include "kernel/product/product.h"
 #include "support/loop_builder.h"
 #include "tenon/bindings.h"
 

@@ -4,19 +4,19 @@
 #include <algorithm>
 
 #include "compiler/pipeline.h"
-#include "kernel/loop_walk.h"
+#include "kernel/loop/loop_walk.h"
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 #include "tenon/convolution.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 Program program_of(const Graph& graph) {
   std::vector<PassRun> runs;
-  return schedule(optimize(graph, {}, runs));
+  return make_program(optimize(graph, {}, runs));
 }
 
 bool has_product(const loops::Phase& phase) {
@@ -86,4 +86,4 @@ TEST(BatchNormBehindConvolutions, ReadsTheImageOnce) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

@@ -4,16 +4,16 @@
 #include <algorithm>
 
 #include "compiler/pipeline.h"
-#include "kernel/loop_walk.h"
+#include "kernel/loop/loop_walk.h"
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 Program program_of(const SmallGraph& graph) {
   std::vector<PassRun> runs;
-  return schedule(optimize(make(graph), {}, runs));
+  return make_program(optimize(make(graph), {}, runs));
 }
 
 bool loads_input(const loops::Kernel& kernel, const loops::Phase& phase) {
@@ -127,4 +127,4 @@ TEST(RowsOfChannels, LanesRunAlongWhatIsReadForEveryElement) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

@@ -1,14 +1,14 @@
 // Tiles of products follow the caches of the machine.
-#include "schedule/product_tiles.h"
+#include "schedule/products/product_tiles.h"
 
 #include <gtest/gtest.h>
 
-#include "kernel/product.h"
+#include "kernel/product/product.h"
 #include "passes/inline_calls.h"
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 constexpr int64_t kKiB = 1024;
@@ -53,7 +53,7 @@ TEST(ProductTiles, OfHardlyAnyCacheAreStillTiles) {
 /// Beside what products pack for themselves, at any sizes.
 int64_t most_tile_bytes(const Graph& graph, int64_t cache) {
   int64_t most = 0;
-  const Program program = schedule(graph, {.tiles = product_tiles(cache)});
+  const Program program = make_program(graph, {.tiles = product_tiles(cache)});
   for (const Step& step : program.steps) {
     for (const Part& part : step.parts) {
       const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(part.kernel));
@@ -74,7 +74,7 @@ int64_t most_tile_bytes(const Graph& graph, int64_t cache) {
 class TilesOfCaches : public testing::TestWithParam<SmallGraph> {};
 
 TEST_P(TilesOfCaches, TakeScratchOfTheirSize) {
-  const Graph graph = inline_calls(make(GetParam()));
+  const Graph graph = passes::inline_calls(make(GetParam()));
   int64_t smaller = 0;
   for (const int64_t cache : {256, 512, 1024, 2048}) {
     const int64_t bytes = most_tile_bytes(graph, cache * kKiB);
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

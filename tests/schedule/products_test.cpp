@@ -1,5 +1,5 @@
 // Which sums of products become tiles, and what stands around them in one kernel.
-#include "schedule/products.h"
+#include "schedule/products/products.h"
 
 #include <gtest/gtest.h>
 
@@ -12,12 +12,12 @@
 #include "support/small_graph.h"
 #include "tenon/models.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 Program program_of(const Graph& graph, const GroupOptions& options = {}) {
   std::vector<PassRun> runs;
-  return schedule(optimize(graph, {}, runs), options);
+  return make_program(optimize(graph, {}, runs), options);
 }
 
 void collect(const loops::Block& block, std::vector<loops::Product>& products) {
@@ -200,4 +200,4 @@ INSTANTIATE_TEST_SUITE_P(All, PanelScratch,
                          [](const auto& each) { return std::string(each.param); });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

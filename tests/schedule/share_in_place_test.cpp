@@ -1,5 +1,5 @@
 // Which scratch is written in place of another.
-#include "schedule/share_in_place.h"
+#include "schedule/nest/share_in_place.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <string>
 
 #include "compiler/pipeline.h"
-#include "kernel/loop.h"
+#include "kernel/loop/loop.h"
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 constexpr int kTile = 3;    // that the product leaves,
@@ -111,7 +111,7 @@ TEST(ShareInPlace, AttentionHasOneTileOfScores) {
     std::vector<PassRun> runs;
     const std::string inputs =
         std::string("q: ") + dtype + "[b, s, 64], k: " + dtype + "[b, t, 64], v: " + dtype + "[b, t, 64]";
-    const Program program = schedule(optimize(make({"attention", inputs, "y = attention(q, k, v)"}), {}, runs));
+    const Program program = make_program(optimize(make({"attention", inputs, "y = attention(q, k, v)"}), {}, runs));
     ASSERT_EQ(program.kernels.size(), 2U);
     Bindings bindings;
     bindings.set("b", 2);
@@ -125,4 +125,4 @@ TEST(ShareInPlace, AttentionHasOneTileOfScores) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

@@ -10,7 +10,7 @@
 #include "support/equivalence.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 struct Case {
@@ -24,7 +24,7 @@ class SkippedNan : public testing::TestWithParam<Case> {};
 
 TEST_P(SkippedNan, WhereASumShowsIt) {
   std::vector<PassRun> runs;
-  const Program program = schedule(optimize(make(GetParam().graph), {}, runs));
+  const Program program = make_program(optimize(make(GetParam().graph), {}, runs));
   int extremes = 0;
   for (const loops::Kernel& kernel : program.kernels) {
     for (const loops::Accumulator& accumulator : kernel.accumulators) {
@@ -101,4 +101,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.graph.name; });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

@@ -1,5 +1,5 @@
 // Which values lie with their channels side by side, and what that makes of their kernels.
-#include "schedule/storage.h"
+#include "schedule/nest/storage.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "support/small_graph.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 /// The order of the value that was made first among those of this kind; empty where it lies row by row.
@@ -99,7 +99,7 @@ TEST(StorageOrders, GiveWayToReshapes) {
   for (const char* to : {"[b, 9, 7, 16]", "[b, 7, 48, 3]", "[b, 63, 16]"}) {
     const Graph graph = make({"reshaped", "x: f32[b, 3, 7, 9], w: f32[16, 3, 1, 1]",
                               fmt::format("a = relu(conv(x, w)); y = exp(reshape(a, to={}))", to)});
-    const Program program = schedule(graph);
+    const Program program = make_program(graph);
     EXPECT_LE(program.steps.size(), 2) << to;
   }
 }
@@ -118,4 +118,4 @@ TEST(StorageOrders, OfConstantsAreTransposes) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

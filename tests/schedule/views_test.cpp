@@ -7,7 +7,7 @@
 #include "tenon/convolution.h"
 #include "tenon/indexing.h"
 
-namespace tenon {
+namespace tenon::schedule {
 namespace {
 
 Graph graph_of(const std::vector<Value>& inputs, const Value& output) {
@@ -155,4 +155,4 @@ TEST(Rows, RowsKeptInOnePhaseAreComputedAgainInTheNext) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::schedule

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/loop.h"
+#include "kernel/loop/loop.h"
 
 namespace tenon {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "kernel/product.h"
+#include "kernel/product/product.h"
 
 namespace tenon {
 

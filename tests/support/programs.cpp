@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernel/loop_run.h"
+#include "kernel/loop/loop_run.h"
 #include "library/library.h"
 #include "support/loop_builder.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel/program.h"
-#include "runtime/make_executable.h"
+#include "kernel/program/program.h"
+#include "runtime/run/make_executable.h"
 
 namespace tenon {
 

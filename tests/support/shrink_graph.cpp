@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ir/node.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -24,7 +24,8 @@ std::optional<RandomGraph> reduced(const RandomGraph& from, const Value& output,
     if (cut) {
       inputs.push_back(input(fmt::format("cut{}", inputs.size()), cut.shape()));
       known.emplace(cut, inputs.back());
-      result = rewrite_values({output}, std::move(known), [](const Node&, const auto&) { return std::nullopt; })[0];
+      result =
+          passes::rewrite_values({output}, std::move(known), [](const Node&, const auto&) { return std::nullopt; })[0];
     }
     Tolerance widest;
     for (const Tolerance& each : from.tolerances) {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "ir/node.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/arrays.h"
 #include "tenon/bindings.h"
 #include "tenon/ops.h"
@@ -27,7 +27,7 @@ Graph with_constants(const Graph& graph, std::string_view prefix) {
       inputs.push_back(in);
     }
   }
-  const std::vector<Value> values = inline_graph(graph, operands);
+  const std::vector<Value> values = passes::inline_graph(graph, operands);
   std::vector<Output> outputs;
   for (size_t i = 0; i < values.size(); ++i) {
     outputs.push_back({.name = graph.outputs()[i].name, .value = values[i]});

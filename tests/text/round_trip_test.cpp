@@ -337,7 +337,7 @@ TEST(RoundTrip, FieldsOfEveryKind) {
       Positions{},
       Positions{Extent::name("a name")},
   };
-  std::vector<bool> seen(std::variant_size_v<Op>, false);
+  std::vector<bool> seen(std::variant_size_v<AnyKind>, false);
   for (const Op& op : ops) {
     seen[op.index()] = true;
     EXPECT_TRUE(same_structure(reread(op, labels, graphs), op)) << kind_info(op).name;

@@ -15,11 +15,12 @@ tenon_layer(shape      DEPS base)
 tenon_layer(kernel     DEPS shape)
 tenon_layer(ir         DEPS kernel)
 tenon_layer(ops_scalar DEPS kernel DIR ops ONLY scalar/*.cpp)
-tenon_layer(ops        DEPS ir ops_scalar EXCEPT scalar/*.cpp tools/*.cpp)
+tenon_layer(ops        DEPS ir ops_scalar EXCEPT scalar/*.cpp tools/*.cpp
+                       ROOMS scalar . builders gradient:. tools:scalar)
 tenon_layer(text       DEPS ops)
 tenon_layer(interp     DEPS ops)
 tenon_layer(codegen    DEPS kernel)
-tenon_layer(runtime    DEPS kernel)
+tenon_layer(runtime    DEPS kernel ROOMS memory plan)
 """
 
 
@@ -56,6 +57,33 @@ class CheckLayers(unittest.TestCase):
     def test_upward_include(self):
         self.rejects({"src/ir/node.h": '#pragma once\n\n#include "text/print.h"\n'},
                      "src/ir/node.h:3: ir must not include text/print.h (ir sees base, shape, kernel)")
+
+    def test_rooms_see_those_before_them(self):
+        self.accepts({
+            "src/runtime/plan/layout.cpp": '#include "runtime/memory/arena.h"\n#include "runtime/plan/plan.h"\n',
+            "src/runtime/engine.cpp": '#include "runtime/plan/plan.h"\n#include "kernel/abi.h"\n',
+            "src/ops/builders/pool.cpp": '#include "ops/make.h"\n#include "ops/scalar/table.h"\n',
+            "src/ops/gradient/map.cpp": '#include "ops/make.h"\n#include "ops/scalar/table.h"\n',
+        })
+
+    def test_rooms_do_not_see_those_after_them(self):
+        self.rejects({"src/runtime/memory/arena.h": '#include "runtime/plan/plan.h"\n',
+                      "src/runtime/plan/plan.h": '#include "runtime/engine.h"\n',
+                      "src/ops/make.cpp": '#include "ops/builders/pool.h"\n',
+                      "src/ops/gradient/map.cpp": '#include "ops/builders/pool.h"\n'},
+                     "src/ops/gradient/map.cpp:1: ops/gradient must not include ops/builders/pool.h: "
+                     "that room is not one that it sees",
+                     "src/ops/make.cpp:1: what is directly in ops must not include ops/builders/pool.h: "
+                     "that room is not one that it sees",
+                     "src/runtime/memory/arena.h:1: runtime/memory must not include runtime/plan/plan.h: "
+                     "that room is not one that it sees",
+                     "src/runtime/plan/plan.h:1: runtime/plan must not include runtime/engine.h: "
+                     "that room is not one that it sees")
+
+    def test_unknown_room(self):
+        self.rejects({"src/runtime/cellar/wine.h": ""},
+                     "src/runtime/cellar/wine.h:1: src/runtime/cellar is not a room: add it to ROOMS of runtime in "
+                     "CMakeLists.txt")
 
     def test_base_sees_nothing(self):
         self.rejects({"src/base/hash.h": '#include "shape/extent.h"\n'},

@@ -38,4 +38,7 @@ Gradients gradient(const Scan& op, const Node& node, const std::vector<Value>& o
 Gradients gradient(const Positions& op, const Node& node, const std::vector<Value>& outputs);
 Gradients gradient(const Barrier& op, const Node& node, const std::vector<Value>& outputs);
 
+/// Zeros of the shape and dtype of x.
+Value zeros_like(const Value& x);
+
 }  // namespace tenon

@@ -4,8 +4,6 @@
 namespace tenon {
 namespace {
 
-Value zeros_like(const Value& x) { return full(x.shape(), 0); }
-
 /// Element i enters every product from its own on. An element that is not 0 divides out of them, also where they are 0.
 /// The first 0 of a line has the products without it; those hold every later 0, which so gets 0.
 Value of_product(const Scan& op, const Value& x, const Value& y, const Value& g) {

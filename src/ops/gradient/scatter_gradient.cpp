@@ -4,8 +4,6 @@
 namespace tenon {
 namespace {
 
-Value zeros_like(const Value& x) { return full(x.shape(), 0); }
-
 /// The places of a scatter, to read and to write.
 struct Places {
   std::vector<Value> indices;

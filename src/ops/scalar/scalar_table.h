@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/scalar_fn.h"
+#include "kernel/scalar/scalar_fn.h"
 
 namespace tenon {
 

@@ -1,0 +1,51 @@
+# Headers that nearly every source includes, parsed once: they take longer to parse than most sources take to compile.
+# A source that counts on them without naming them fails in a tree without them, such as the fuzzers' (`./dev fuzz`).
+option(TENON_PRECOMPILED "Precompile headers that most sources include" ON)
+
+set(tenon_headers_standard
+  <algorithm> <array> <cmath> <cstddef> <cstdint> <functional> <iterator> <limits> <map> <memory> <numeric> <optional>
+  <set> <span> <string> <string_view> <tuple> <unordered_map> <unordered_set> <utility> <variant> <vector>
+  <fmt/format.h> <fmt/ranges.h>)
+# For layers above ops/: graphs and the builders of their nodes.
+set(tenon_headers_graph ${tenon_headers_standard}
+  ${PROJECT_SOURCE_DIR}/src/ir/node.h ${PROJECT_SOURCE_DIR}/include/tenon/ops.h)
+set(tenon_headers_test ${tenon_headers_graph} <gtest/gtest.h>)
+
+# tenon_precompile(<target> standard|graph|test [<header>...]): one of the lists above, made once for all targets; with
+# further headers, for this target alone.
+function(tenon_precompile target list)
+  if(NOT TENON_PRECOMPILED)
+    return()
+  endif()
+  if(ARGN)
+    target_precompile_headers(${target} PRIVATE ${tenon_headers_${list}} ${ARGN})
+    return()
+  endif()
+  set(maker tenon_precompiled_${list})
+  if(NOT TARGET ${maker})
+    file(WRITE ${CMAKE_BINARY_DIR}/${maker}.cpp "")
+    add_library(${maker} OBJECT ${CMAKE_BINARY_DIR}/${maker}.cpp)
+    # What defines macros must be the same here, and warnings do.
+    target_link_libraries(${maker} PRIVATE fmt::fmt tenon_warnings $<$<STREQUAL:${list},test>:GTest::gtest>)
+    target_include_directories(${maker} PRIVATE
+      ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${generated_include_dir})
+    target_precompile_headers(${maker} PRIVATE ${tenon_headers_${list}})
+    if(NOT list STREQUAL standard)
+      add_dependencies(${maker} generated_headers)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${maker})
+endfunction()
+
+option(TENON_UNITY "Compile sources of a folder several at a time" ON)
+
+# tenon_join_sources(<target>): what several sources instantiate alike is compiled once for all of them. Names in their
+# anonymous namespaces must differ.
+function(tenon_join_sources target)
+  if(TENON_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # a source is no header, though it is included
+    endif()
+  endif()
+endfunction()

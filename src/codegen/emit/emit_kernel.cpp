@@ -1,0 +1,11 @@
+#include "codegen/emit/emit_kernel.h"
+
+#include <fmt/format.h>
+
+namespace tenon::codegen {
+
+std::string to_string(const EmitOptions& options) {
+  return fmt::format("inputs {}, streams from {}", options.inputs_stay ? "stay" : "may change", options.streamed_bytes);
+}
+
+}  // namespace tenon::codegen

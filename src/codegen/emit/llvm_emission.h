@@ -1,0 +1,182 @@
+// A kernel that is being emitted: what the parts of the emitter share. Internal to emit_*.cpp.
+//
+// Inside a vectorised loop a value that depends on the loop's axis is a vector of lanes, any other a scalar; scalars
+// are spread where they meet vectors. The code of the body is emitted anew for each width that the loop runs in.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fail.h"
+#include "codegen/emit/emit_kernel.h"
+#include "codegen/emit/prefetch_plan.h"
+#include "codegen/emit/streamed_stores.h"
+#include "codegen/math/llvm_lanes.h"
+#include "codegen/target/target.h"
+#include "kernel/loop/loop.h"
+
+namespace tenon::codegen {
+
+/// Bytes of a line of the caches; where lines are longer, some are asked for twice.
+inline constexpr uint64_t kLine = 64;
+
+/// The vectorised loop that code is emitted for.
+struct VectorContext {
+  unsigned lanes = 0;                  // 0: none; all is scalar
+  int axis = -1;                       // Emission::axes holds the position of the first lane
+  llvm::Value* mask = nullptr;         // the lanes that exist; null: all of them. At least one does
+  bool unit_strides = false;           // run-time strides along the axis are known to be 1
+  llvm::Value* past_caches = nullptr;  // an i1, whether outputs, then in whole lines, go past the caches; null: never
+  llvm::BasicBlock* before = nullptr;  // runs once before the loop, whatever widths it then has
+};
+
+/// A value of an accumulator: one, or a pair with its position for argmax and argmin.
+struct Partial {
+  llvm::Value* value = nullptr;
+  llvm::Value* position = nullptr;
+};
+
+/// An accumulator between the begin and the end of its loop. It is kept apart for each number of lanes that feeds it;
+/// the parts are combined when the loop ends.
+struct OpenAccumulator {
+  struct Slot {
+    unsigned lanes = 0;
+    Partial memory;  // stack slots, which LLVM turns into registers
+  };
+  llvm::BasicBlock* begin = nullptr;  // runs once before the loop
+  unsigned lanes = 0;                 // of the context in which it began: what it holds there stays apart by lane
+  std::vector<Slot> slots;
+};
+
+/// Where a loop over an axis begins each time round: what depends on no axis further inside has its place there, so
+/// that all loops further inside share it.
+struct LoopHead {
+  llvm::BasicBlock* block = nullptr;
+  llvm::Instruction* last = nullptr;  // of what was placed there; null: nothing yet
+};
+
+struct Emission {
+  Emission(llvm::Module& into, const loops::Kernel& what, const Target& machine, const EmitOptions& how);
+
+  llvm::Module& module;
+  const loops::Kernel& kernel;
+  const Target& target;
+  const EmitOptions& options;
+  llvm::IRBuilder<> b;
+  EmitContext scalar_context;
+
+  std::unordered_map<Extent, int> size_slots;  // where KernelArgs::sizes holds an extent
+  std::vector<bool> fused;                     // products that are added to a sum as they are computed
+  PrefetchPlan prefetches;
+  std::vector<StreamedStore> streamed_stores;
+
+  llvm::Function* function = nullptr;
+  llvm::Value* args = nullptr;  // of the function
+  llvm::Value* scratch = nullptr;
+  llvm::BasicBlock* allocas = nullptr;  // for stack slots
+  llvm::BasicBlock* entry = nullptr;    // of the phase: what is loaded once
+
+  std::unordered_map<Extent, llvm::Value*> sizes;  // loaded in `entry`
+  std::vector<llvm::Value*> buffers;               // likewise, null: not yet
+  std::vector<llvm::Value*> past_caches;           // likewise, by streamed_stores: whether they go there, an i1
+  std::vector<llvm::Value*> axes;                  // i64; null: not bound
+  std::vector<LoopHead> heads;                     // of the loops that bind them
+  std::vector<int> depths;                         // of the loops that bind them
+  std::vector<llvm::Value*> values;
+  std::vector<bool> in_vector_loop;  // values that the vectorised loop around them defined
+  std::vector<OpenAccumulator> accumulators;
+  std::vector<llvm::MDNode*> alias_scopes, distinct_from;  // by buffer
+  VectorContext vector;
+
+  // Small things that every part needs.
+  llvm::LLVMContext& context() { return module.getContext(); }
+  llvm::IntegerType* i64() { return b.getInt64Ty(); }
+  const loops::Axis& axis(int index) const { return kernel.axes[static_cast<size_t>(index)]; }
+  const loops::Buffer& buffer(int index) const { return kernel.buffers[static_cast<size_t>(index)]; }
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context(), name, function); }
+  /// Code of `emit`, placed at the end of `entry` or another block that ends in a branch.
+  llvm::Value* in_block(llvm::BasicBlock* place, const std::function<llvm::Value*()>& emit);
+  /// Code of `emit`, which may depend on these axes and no other: as far outside as they allow.
+  llvm::Value* in_head_of(const std::vector<loops::Term>& terms, const std::function<llvm::Value*()>& emit);
+};
+
+inline bool is_vector(const llvm::Value* value) { return value->getType()->isVectorTy(); }
+
+// emit_index.cpp: sizes, positions, masks.
+
+/// The value of an extent: an immediate, or a size that was loaded once.
+llvm::Value* extent(Emission& e, const Extent& size);
+/// An affine expression at the first lane.
+llvm::Value* first_lane(Emission& e, const loops::Affine& at);
+/// An affine expression: a scalar, or a vector where it depends on the vectorised axis.
+llvm::Value* position(Emission& e, const loops::Affine& at);
+/// 0, 1, 2 ... in every lane of an integer type of so many bits.
+llvm::Constant* lane_numbers(Emission& e, unsigned bits);
+/// A scalar in every lane; vectors stay.
+llvm::Value* spread(Emission& e, llvm::Value* value);
+/// The lanes below `count`, which is positive and has few bits.
+llvm::Value* lanes_below(Emission& e, llvm::Value* count);
+/// Both, where null stands for always.
+llvm::Value* both(Emission& e, llvm::Value* a, llvm::Value* b);
+/// Where all bounds hold that do not depend on the lane: an i1, or null.
+llvm::Value* uniform_bounds(Emission& e, const std::vector<loops::Bound>& bounds);
+/// Where all others hold: a vector of i1, or null.
+llvm::Value* lane_bounds(Emission& e, const std::vector<loops::Bound>& bounds);
+/// a < b, a <= b or a == b of two positions, of which at least one depends on the lane; null when that needs vectors of
+/// the positions themselves.
+llvm::Value* compare_positions(Emission& e, Prim prim, const loops::Affine& a, const loops::Affine& b);
+
+// emit_memory.cpp: loads, stores, lookups.
+
+llvm::Value* load(Emission& e, const loops::Load& what);
+void store(Emission& e, const loops::Store& what);
+/// Sets up Emission::alias_scopes and distinct_from.
+void name_alias_scopes(Emission& e);
+
+// emit_prefetch.cpp
+
+/// Asks for the lines that lie ahead of those that the lanes of this step meet.
+void prefetch(Emission& e, const Prefetch& what);
+
+// emit_streamed_stores.cpp
+
+/// Whether the form of a loop that stores past the caches should run: an i1 that is found out once a phase. Null: the
+/// loop has no such form.
+llvm::Value* stores_past_caches(Emission& e, const loops::Loop& loop);
+/// The same of the loop that stores to this buffer.
+llvm::Value* is_stored_past_caches(Emission& e, int buffer);
+/// At the end of a phase: other threads see what was stored.
+void order_streamed_stores(Emission& e);
+
+// emit_accumulator.cpp
+
+void begin_accumulators(Emission& e, const std::vector<int>& begins);
+void accumulate(Emission& e, int accumulator);
+/// Combines what each accumulator holds, and defines the Result values.
+void end_accumulators(Emission& e, const std::vector<int>& begins);
+
+// emit_loop.cpp
+
+void emit_block(Emission& e, const loops::Block& block);
+/// How often the loop over an axis runs here.
+llvm::Value* trip_count(Emission& e, const loops::Axis& axis);
+/// for (i = begin; i < end; i += step) body(i).
+void counted_loop(Emission& e, llvm::Value* begin, llvm::Value* end, unsigned step,
+                  const std::function<void(llvm::Value*)>& body);
+/// if (condition) then();
+void when(Emission& e, llvm::Value* condition, const std::function<void()>& then);
+/// condition ? then() : otherwise, where then() runs under the condition alone. A null condition always holds.
+llvm::Value* when(Emission& e, llvm::Value* condition, const std::function<llvm::Value*()>& then,
+                  llvm::Value* otherwise);
+
+// emit_product_call.cpp
+
+void emit_product(Emission& e, const loops::Product& product);
+
+}  // namespace tenon::codegen

@@ -1,0 +1,96 @@
+// Native code in this process: emitted as LLVM modules, compiled on a few threads, kept in memory and on disk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/jit/external_symbol.h"
+#include "codegen/jit/object_cache.h"
+#include "codegen/target/target.h"
+
+namespace llvm {
+class LLVMContext;
+class Module;
+}  // namespace llvm
+
+namespace tenon::codegen {
+
+/// Whether this program was built with the address sanitizer, which then should see our code too.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+
+struct JitOptions {
+  Target target = host_target();
+  std::vector<ExternalSymbol> symbols;  ///< all that kernels see of the process
+  ObjectCacheOptions cache;
+  /// Names the emitter, its version and its build: other emitters' objects are never taken from disk. Empty: nothing is
+  /// kept on disk.
+  std::string emitter;
+  int threads = 2;  ///< that compile; under the thread sanitizer they take turns
+  bool sanitize_address = kAddressSanitizer;
+};
+
+/// How hard LLVM tries.
+enum class Effort {
+  full,   ///< for what is compiled once and runs most of the time
+  quick,  ///< without the passes that find next to nothing in loops of vectors
+};
+
+struct JitCounters {
+  int64_t requests = 0;
+  int64_t emitted = 0;      ///< modules that were emitted
+  int64_t compiled = 0;     ///< ... and became objects
+  int64_t from_disk = 0;    ///< objects that came from disk instead
+  int64_t from_memory = 0;  ///< requests that were answered already, or were under way
+  double emit_ms = 0;       ///< times are summed over threads
+  double optimize_ms = 0;
+  double codegen_ms = 0;
+  double link_ms = 0;
+};
+
+/// Compiles functions and holds their code as long as it lives. Safe to use from many threads.
+class Jit {
+ public:
+  /// One function to compile. `emit` makes a module that defines the function `symbol`; it is called on any thread, at
+  /// most once, and not at all when the code is there. `key` is all that its outcome depends on (its canonical text)
+  /// beside the target and the emitter: equal keys and symbols are the same code.
+  struct Request {
+    std::string key;
+    std::string symbol;
+    std::function<std::unique_ptr<llvm::Module>(llvm::LLVMContext&)> emit;
+    Effort effort = Effort::full;
+  };
+
+  explicit Jit(JitOptions options);
+  ~Jit();
+  Jit(const Jit&) = delete;
+  Jit& operator=(const Jit&) = delete;
+
+  /// The addresses of the functions, in order. The first error of any of them is thrown when all are done; an external
+  /// function that is not among JitOptions::symbols is one, and is named. `milliseconds`, where given, has what each
+  /// took of a processor: 0 where the code was there, or was under way.
+  std::vector<void*> compile(std::span<const Request> requests, std::vector<double>* milliseconds = nullptr);
+
+  const Target& target() const;
+  JitCounters counters() const;
+  const ObjectCache& cache() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The code of one function for any target, as assembly or as an object file; nothing is kept.
+std::string emit_assembly(const Jit::Request& request, const Target& target);
+std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address = false);
+
+}  // namespace tenon::codegen

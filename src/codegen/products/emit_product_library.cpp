@@ -1,0 +1,159 @@
+// All kernels of one combination of dtypes, in a few modules: the requested functions hand out their addresses.
+#include <fmt/format.h>
+
+#include "codegen/products/llvm_product.h"
+#include "codegen/products/product_library.h"
+
+namespace tenon::codegen {
+namespace {
+
+constexpr const char* kSymbol = "products";
+
+constexpr int kPanels[] = {2, ProductKernels::kMostPanels};  // constants of f32 alone lie in panels
+
+constexpr size_t kParts = 2;  // modules, compiled on as many threads
+
+/// The functions of a library in the order in which it hands them out; null where they belong to another part of it, or
+/// where there is none.
+class Library {
+ public:
+  Library(const ProductEmission& e, size_t part) : e_(e), part_(part) {
+    add([&] { return emit_pack_rows(e_); });
+    add([&] { return emit_pack_columns(e_); });
+    add([&] { return emit_pack_left(e_); });
+    for (size_t rows = 1; rows < e.shape.widths.size(); ++rows) {
+      for (const int vectors : e.shape.widths[rows]) {
+        add_tiles(static_cast<int>(rows), vectors);
+      }
+    }
+    for (int rows = 1; rows < static_cast<int>(e.shape.dot_columns.size()); ++rows) {
+      add([&] { return emit_product_dot(e_, rows, e_.shape.dot_columns[static_cast<size_t>(rows)]); });
+      add([&] { return emit_product_dot(e_, rows, 1); });
+    }
+    for (const int panels : kPanels) {
+      add([&] { return e_.types == ProductTypes{} ? emit_product_panels(e_, 1, panels) : nullptr; });
+    }
+    for (int rows = 1; rows <= e.shape.pair_rows; ++rows) {
+      add([&] { return emit_product_panels(e_, rows, 2); });
+    }
+  }
+
+  void add_matrix(const ProductEmission& e) {
+    add([&] { return emit_matrix_begin(e); });
+    add([&] { return emit_matrix_end(e); });
+    add([&] { return emit_matrix_tile(e, 1); });
+    add([&] { return emit_matrix_tile(e, 2); });
+    add([&] { return emit_pack_rows(e); });
+    add([&] { return emit_pack_columns(e); });
+  }
+
+  const std::vector<llvm::Function*>& functions() const { return functions_; }
+
+ private:
+  void add(const auto& emit) { functions_.push_back(functions_.size() % kParts == part_ ? emit() : nullptr); }
+
+  /// Columns that are left over by the widest tiles: a partial tile. It would do for whole ones too, but what is read
+  /// soon after a part of a vector was written waits for memory: those of one vector are often all there is.
+  void add_tiles(int rows, int vectors) {
+    const bool part = vectors <= e_.shape.vectors;
+    const bool full = vectors == 1 || vectors >= e_.shape.vectors;
+    add([&] { return full ? emit_product_tile(e_, rows, vectors, false) : nullptr; });
+    add([&] { return part ? emit_product_tile(e_, rows, vectors, true) : nullptr; });
+  }
+
+  const ProductEmission& e_;
+  size_t part_;
+  std::vector<llvm::Function*> functions_;
+};
+
+std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const ProductTypes& types, const Target& target,
+                                           size_t part) {
+  auto module = std::make_unique<llvm::Module>(kSymbol, context);
+  const ProductShape shape = product_shape(types, target);
+  const ProductShape panels = matrix_shape(types, target);
+  const ProductEmission e{*module, shape, types, target};
+  const ProductEmission matrix{*module, panels, types, target};
+  Library library(e, part);
+  if (has_matrix_unit(types, target)) library.add_matrix(matrix);
+  llvm::IRBuilder<> b(context);
+  auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
+  auto* const table = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kSymbol, *module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", table));
+  for (size_t i = 0; i < library.functions().size(); ++i) {
+    llvm::Function* const function = library.functions()[i];
+    if (function != nullptr) b.CreateStore(function, b.CreateConstGEP1_64(b.getPtrTy(), table->getArg(0), i));
+  }
+  b.CreateRetVoid();
+  return module;
+}
+
+}  // namespace
+
+std::vector<Jit::Request> product_requests(const ProductTypes& types, const Target& target) {
+  std::vector<Jit::Request> requests;
+  for (size_t part = 0; part < kParts; ++part) {
+    requests.push_back(
+        {.key = fmt::format("products {} {} {} {}", name(types.left), name(types.right), name(types.tile), part),
+         .symbol = kSymbol,
+         .emit = [=](llvm::LLVMContext& context) { return emit_library(context, types, target, part); }});
+  }
+  return requests;
+}
+
+ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
+  const ProductShape shape = product_shape(types, jit.target());
+  const auto bytes = [](Dtype dtype) { return static_cast<int>(byte_size(dtype)); };
+  ProductKernels kernels{.lanes = shape.lanes,
+                         .rows = shape.rows,
+                         .tall_rows = static_cast<int>(shape.widths.size()) - 1,
+                         .panel = shape.lanes * shape.vectors,
+                         .masks = shape.masks,
+                         .step = shape.step,
+                         .left_bytes = bytes(shape.left),
+                         .right_bytes = bytes(shape.right),
+                         .pair_rows = shape.pair_rows};
+  size_t count = 9 + std::size(kPanels) + 2 * shape.dot_columns.size() + static_cast<size_t>(shape.pair_rows);
+  for (const std::vector<int>& widths : shape.widths) {
+    count += 2 * widths.size();
+  }
+  std::vector<void*> addresses(count);
+  for (void* const part : jit.compile(product_requests(types, jit.target()))) {
+    reinterpret_cast<void (*)(void**)>(part)(addresses.data());
+  }
+
+  auto next = addresses.begin();
+  kernels.pack_rows = reinterpret_cast<ProductPack>(*next++);
+  kernels.pack_columns = reinterpret_cast<ProductPack>(*next++);
+  const auto pack_left = reinterpret_cast<ProductPack>(*next++);
+  if (shape.left != types.left || shape.step > 1) kernels.pack_left = pack_left;
+  for (size_t rows = 1; rows < shape.widths.size(); ++rows) {
+    for (const int vectors : shape.widths[rows]) {
+      const auto full = reinterpret_cast<ProductMicro>(*next++);
+      const auto part = reinterpret_cast<ProductMicro>(*next++);
+      kernels.tiles[rows][static_cast<size_t>(kernels.widths[rows]++)] = {vectors, full != nullptr ? full : part, part};
+    }
+  }
+  for (size_t rows = 1; rows < shape.dot_columns.size(); ++rows) {
+    const auto several = reinterpret_cast<ProductMicro>(*next++);
+    const auto one = reinterpret_cast<ProductMicro>(*next++);
+    kernels.dots[rows] = {shape.dot_columns[rows], several, one};
+  }
+  for (const int panels : kPanels) {
+    kernels.panels[static_cast<size_t>(panels)] = reinterpret_cast<ProductMicro>(*next++);
+  }
+  for (int rows = 1; rows <= shape.pair_rows; ++rows) {
+    kernels.pairs[static_cast<size_t>(rows)] = reinterpret_cast<ProductMicro>(*next++);
+  }
+  if (has_matrix_unit(types, jit.target())) {
+    kernels.matrix.begin = reinterpret_cast<void (*)()>(*next++);
+    kernels.matrix.end = reinterpret_cast<void (*)()>(*next++);
+    kernels.matrix.tiles[1] = reinterpret_cast<ProductMicro>(*next++);
+    kernels.matrix.tiles[2] = reinterpret_cast<ProductMicro>(*next++);
+    kernels.matrix.pack_rows = reinterpret_cast<ProductPack>(*next++);
+    kernels.matrix.pack_columns = reinterpret_cast<ProductPack>(*next++);
+    kernels.matrix.step = matrix_shape(types, jit.target()).step;
+  }
+  return kernels;
+}
+
+}  // namespace tenon::codegen

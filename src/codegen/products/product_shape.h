@@ -1,0 +1,42 @@
+// The register tiles of products on a target.
+#pragma once
+
+#include <vector>
+
+#include "codegen/target/target.h"
+#include "kernel/product/product.h"
+
+namespace tenon::codegen {
+
+/// What one instruction of a tile adds to each sum.
+enum class ProductForm {
+  floats,  // one product, rounded once with the sum; elements of the right operand are widened as they are loaded
+  bytes,   // four products of bytes
+  pairs,   // two products of 16-bit integers
+  words,   // one product of 32-bit integers
+};
+
+struct ProductShape {
+  ProductForm form = ProductForm::floats;
+  Dtype left = Dtype::f32;  // as tiles read the operands
+  Dtype right = Dtype::f32;
+  int step = 1;                          // neighbours in depth that one instruction sums
+  int lanes = 0;                         // sums in a vector
+  int rows = 0;                          // of the highest tile as wide as a panel
+  int vectors = 0;                       // of its columns; a panel has as many
+  bool masks = false;                    // loads of part of a vector are instructions
+  std::vector<std::vector<int>> widths;  // by rows, in vectors; up to the highest tile, which may have one alone
+  int pair_rows = 0;                     // of the highest tile of two panels; 0: there are none
+  std::vector<int> dot_columns;          // by rows: of a dot product; empty: there are none
+
+  /// Bytes of what a lane reads of the right operand in one step.
+  int right_unit() const { return step * static_cast<int>(byte_size(right)); }
+};
+
+ProductShape product_shape(const ProductTypes& types, const Target& target);
+
+/// Whether the target has a matrix unit for these types, and how panels lie for it.
+bool has_matrix_unit(const ProductTypes& types, const Target& target);
+ProductShape matrix_shape(const ProductTypes& types, const Target& target);
+
+}  // namespace tenon::codegen

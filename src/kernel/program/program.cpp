@@ -1,0 +1,50 @@
+#include "kernel/program/program.h"
+
+#include <set>
+
+namespace tenon {
+namespace {
+
+void collect_kernels(const Program& program, std::vector<const loops::Kernel*>& kernels) {
+  for (const loops::Kernel& kernel : program.kernels) {
+    kernels.push_back(&kernel);
+  }
+  for (const Step& step : program.steps) {
+    for (const Program& body : step.bodies) {
+      collect_kernels(body, kernels);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const loops::Kernel*> all_kernels(const Program& program) {
+  std::vector<const loops::Kernel*> kernels;
+  collect_kernels(program, kernels);
+  return kernels;
+}
+
+int launch_count(const Program& program) {
+  int count = 0;
+  for (const Step& step : program.steps) {
+    count += step.parts.empty() ? 0 : 1;
+    for (const Program& body : step.bodies) {
+      count += launch_count(body);
+    }
+  }
+  return count;
+}
+
+Traffic traffic(const Program& program, const Step& step) {
+  const auto bytes_of = [&](const std::vector<int>& buffers) {
+    Extent bytes = 0;
+    for (const int i : std::set(buffers.begin(), buffers.end())) {
+      const ProgramBuffer& buffer = program.buffers.at(static_cast<size_t>(i));
+      bytes += buffer.elements * static_cast<int64_t>(byte_size(buffer.dtype));
+    }
+    return bytes;
+  };
+  return {.read = bytes_of(step.reads), .written = bytes_of(step.writes)};
+}
+
+}  // namespace tenon

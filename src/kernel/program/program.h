@@ -1,0 +1,125 @@
+// A program: the kernels of a compiled graph, the buffers between them and the steps that run them. schedule/ makes it,
+// runtime/ runs it at any binding. Plain data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "kernel/loop/loop.h"
+#include "kernel/program/routine.h"
+#include "tenon/array.h"
+#include "tenon/shape.h"
+
+namespace tenon {
+
+/// Where the memory of a buffer comes from.
+enum class Memory : uint8_t {
+  input,         // the caller's; read only, but for the buffer of a donated input
+  constant,      // the program's
+  intermediate,  // the arena's, from the step that writes it first to the last that reads it
+  output,        // made for the caller
+};
+
+struct ProgramBuffer {
+  Dtype dtype = Dtype::f32;
+  Extent elements;
+  Memory memory = Memory::intermediate;
+  int source = -1;  // input, constant: which
+};
+
+struct ProgramInput {
+  std::string name;
+  Shape shape;
+  int buffer = -1;
+  /// Names whose sizes are the elements of this input: integers, as many as there are names.
+  std::vector<std::string> gives = {};
+};
+
+/// An output is a view of a buffer: element (i, j, ...) lies at offset + i * strides[0] + ...
+struct ProgramOutput {
+  std::string name;
+  Shape shape;
+  int buffer = -1;
+  Extent offset = 0;
+  std::vector<Extent> strides;
+  int aliases = -1;  // the input whose memory it takes over when that is donated
+};
+
+/// One kernel over one list of buffers, in the order of loops::Kernel::buffers; -1 for scratch and partial ones, which
+/// the runtime provides.
+struct Part {
+  int kernel = -1;
+  std::vector<int> buffers;
+  /// The part of the same step whose place this one takes where rows are too long to stay in cache: where row_bytes are
+  /// more than Program::most_row_bytes.
+  int long_rows_of = -1;
+  Extent row_bytes = 0;  // that the other one keeps in scratch or reads again, in one iteration of the grid
+};
+
+/// The most scratch that a thread is meant to use, in bytes.
+inline constexpr int64_t kMostScratch = int64_t{1} << 20;
+
+struct Program;
+
+/// Runs its first body where the bool scalar that it reads first is true, else its second. Both take the rest of what
+/// it reads and give what it writes.
+struct BranchControl {};
+
+/// Runs its body `trips` times, as the graph's Loop does. It reads `carried` values, `scanned` ones whose first axis
+/// has `trips` elements, and others. The body takes the trip (i64), the carried values, one element of each scanned
+/// one, and the others; it gives, where `conditional`, whether to go on (bool), then the carried values anew, then
+/// elements of what is stacked. The step writes the carried values and the stacks.
+struct LoopControl {
+  Extent trips;
+  int carried = 0;
+  int scanned = 0;
+  bool conditional = false;
+};
+
+/// Runs its body once: it takes what the step reads and gives what it writes.
+struct CallControl {};
+
+using Control = std::variant<BranchControl, LoopControl, CallControl>;
+
+/// Steps run in order. The parts of a step are independent and run as one launch. One of parts, `library`
+/// and `control`.
+struct Step {
+  std::vector<Part> parts;
+  std::optional<Routine> library;
+  std::optional<Control> control;
+  std::vector<Program> bodies;     // of `control`; names in them are the names outside
+  std::vector<int> reads, writes;  // buffers
+  std::vector<Shape> shapes;       // without parts: of what it reads, then of what it writes
+  std::string label;               // the operators in it, for people
+  std::string boundary;            // why it ends where it does
+  Extent flops = 0;                // additions and multiplications of products, for traces; 0: not counted
+};
+
+struct Program {
+  std::string name;
+  std::vector<ProgramInput> inputs;
+  std::vector<ProgramOutput> outputs;
+  std::vector<ProgramBuffer> buffers;
+  std::vector<Array> constants;
+  std::vector<loops::Kernel> kernels;  // each different one once
+  std::vector<Step> steps;
+  int64_t most_row_bytes = kMostScratch;  // longer rows are left to the parts that are made for them
+  int64_t least_shared_work = 300'000;    // CompileOptions::least_shared_work
+};
+
+/// All there are: the program's own, then those of the bodies of its steps, in order.
+std::vector<const loops::Kernel*> all_kernels(const Program& program);
+
+/// Steps that are launches of kernels, those of bodies included, each once.
+int launch_count(const Program& program);
+
+/// Bytes that a step reads and writes, once each, as expressions of the axes.
+struct Traffic {
+  Extent read = 0;
+  Extent written = 0;
+};
+Traffic traffic(const Program& program, const Step& step);
+
+}  // namespace tenon

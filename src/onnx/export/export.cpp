@@ -1,0 +1,93 @@
+#include <fstream>
+
+#include "base/fail.h"
+#include "ir/walk.h"
+#include "onnx/export/export_external.h"
+#include "onnx/export/export_writer.h"
+#include "passes/inline_calls.h"
+#include "tenon/onnx_export.h"
+
+namespace tenon {
+
+using namespace exporter;
+
+namespace {
+
+constexpr int64_t kOpset = 17;
+constexpr int64_t kIrVersion = 8;
+constexpr size_t kMostBytes = (size_t{1} << 31) - 1;  // what a message may have
+
+struct Model {
+  proto::ModelProto proto;
+  std::map<std::string, Array> external;  // by initializer
+};
+
+Model write_model(const Graph& graph, const OnnxExportOptions& options) {
+  OnnxWriter writer(passes::inline_calls(graph), options.external_data ? kSmallestExternal : kNeverExternal);
+  Model model;
+  model.proto.set_ir_version(kIrVersion);
+  model.proto.set_producer_name("tenon");
+  model.proto.add_opset_import()->set_version(kOpset);
+  *model.proto.mutable_graph() = writer.write();
+  model.external = writer.external();
+  if (!options.usual.empty()) {
+    auto& usual = *model.proto.add_metadata_props();
+    usual.set_key("tenon.usual");
+    usual.set_value(options.usual.to_string());
+  }
+  return model;
+}
+
+/// Refused before the weights are copied into a message that nobody can write.
+void require_room(const Graph& graph, const OnnxExportOptions& options) {
+  size_t bytes = 0;
+  for (const Graph& each : reachable_graphs(graph)) {
+    for (const Node* node : each.nodes()) {
+      const auto* constant = node->as<Constant>();
+      const bool inside =
+          constant != nullptr && (!options.external_data || constant->value.byte_count() < kSmallestExternal);
+      bytes += inside ? constant->value.byte_count() : 0;
+    }
+  }
+  if (bytes > kMostBytes) {
+    fail(
+        "graph `{}` has {} bytes of constants, and an ONNX file holds less than 2 GiB; the rest belongs into external "
+        "data",
+        graph.name(), bytes);
+  }
+}
+
+std::string serialize(const Graph& graph, const proto::ModelProto& model) {
+  if (const size_t bytes = model.ByteSizeLong(); bytes > kMostBytes) {
+    fail("graph `{}` takes {} bytes, and an ONNX file holds less than 2 GiB; constants belong into external data",
+         graph.name(), bytes);
+  }
+  return model.SerializeAsString();
+}
+
+}  // namespace
+
+std::string export_onnx_bytes(const Graph& graph, const OnnxExportOptions& options) {
+  if (options.external_data) {
+    fail("external data lies beside a file, and the bytes of a model are none: export_onnx() writes both");
+  }
+  require_room(graph, options);
+  return serialize(graph, write_model(graph, options).proto);
+}
+
+void export_onnx(const Graph& graph, const std::filesystem::path& path, const OnnxExportOptions& options) {
+  require_room(graph, options);
+  Model model = write_model(graph, options);
+  if (!model.external.empty()) {
+    write_external(*model.proto.mutable_graph(), model.external, path.string() + ".data");
+  }
+  const std::string bytes = serialize(graph, model.proto);
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) {
+    fail("cannot write the file `{}`", path.string());
+  }
+}
+
+}  // namespace tenon

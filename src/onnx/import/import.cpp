@@ -1,0 +1,94 @@
+// Bytes become messages; the rest is the importer's.
+#include <google/protobuf/io/coded_stream.h>
+
+#include <limits>
+#include <set>
+
+#include "base/fail.h"
+#include "base/read_file.h"
+#include "onnx/import/importer.h"
+
+namespace tenon {
+namespace {
+
+/// Protobuf counts bytes in an int; larger models keep their weights in files beside them.
+constexpr int64_t kMostBytes = std::numeric_limits<int>::max();
+
+proto::ModelProto parse(std::string_view bytes) {
+  if (static_cast<int64_t>(bytes.size()) > kMostBytes) {
+    fail("a model of {} bytes is too large: weights beyond 2 GB belong into external data", bytes.size());
+  }
+  proto::ModelProto model;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  // Missing fields are told by whoever needs them, in words of the model.
+  if (!model.ParsePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    fail("not an ONNX model: its bytes end too early, nest too deeply or are something else");
+  }
+  if (!model.has_graph()) {
+    fail("not an ONNX model: there is no graph in it");
+  }
+  return model;
+}
+
+std::string read_model(const std::filesystem::path& file) {
+  return read_file(file, kMostBytes, ": weights beyond 2 GB belong into external data");
+}
+
+/// What export_onnx() wrote. Other programs may have kept it while they changed the model, so nothing depends on it.
+Bindings usual_sizes(const proto::ModelProto& model) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() == "tenon.usual") {
+      try {
+        return Bindings::parse(entry.value());
+      } catch (Error& error) {
+        throw std::move(error.note("in the model's metadata `tenon.usual`"));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder, const OnnxOptions& options) {
+  const proto::ModelProto model = parse(bytes);
+  if (options.usual != nullptr) {
+    *options.usual = usual_sizes(model);
+  }
+  return importer::Importer(model, folder, options).run();
+}
+
+OnnxSignature onnx_signature(const std::filesystem::path& file) {
+  const proto::ModelProto model = parse(read_model(file));
+  std::set<std::string> constants;
+  for (const auto& tensor : model.graph().initializer()) {
+    constants.insert(tensor.name());
+  }
+  const std::set<std::string> names = importer::plain_names(model.graph());
+  OnnxSignature signature;
+  for (const auto& input : model.graph().input()) {
+    if (!constants.contains(input.name())) {
+      signature.inputs.push_back({input.name(), importer::declared_shape(input, names)});
+    }
+  }
+  for (const auto& output : model.graph().output()) {
+    signature.outputs.push_back(output.name());
+  }
+  return signature;
+}
+
+Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options) {
+  const std::filesystem::path folder = file.parent_path();
+  const std::string bytes = read_model(file);
+  try {
+    return import_onnx_bytes(bytes, folder.empty() ? "." : folder, options);
+  } catch (const OnnxValueNeeded&) {
+    throw;  // a question, not a mistake in the file
+  } catch (Error& error) {
+    error.note(fmt::format("in the file `{}`", file.string()));
+    throw;
+  }
+}
+
+}  // namespace tenon

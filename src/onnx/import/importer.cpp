@@ -1,0 +1,342 @@
+#include "onnx/import/importer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/fail.h"
+#include "ir/data_axes.h"
+#include "onnx/import/functions.h"
+#include "onnx/import/registry.h"
+#include "onnx/import/unsupported.h"
+#include "ops/keep_binders.h"
+#include "shape/extent_names.h"
+#include "tenon/ops.h"
+
+namespace tenon::importer {
+namespace {
+
+constexpr int kFirstIrWithOpsets = 3;
+constexpr int kMostAxes = 32;
+constexpr int kDeepestNesting = 64;
+constexpr int64_t kMostFunctionNodes = 100'000;  // functions that call functions multiply
+
+/// The text as an expression whose names follow from sizes: all are known but for one, in which it is linear. `a-b` of
+/// unknown names is more likely a name with a dash.
+std::optional<Extent> solvable_expression(const std::string& text, const std::set<std::string>& names) {
+  Extent extent;
+  try {
+    extent = Extent::parse(text);
+    std::map<std::string, Extent, std::less<>> known;
+    std::vector<std::string> unknown;
+    for (const std::string& name : extent.names()) {
+      if (names.contains(name)) {
+        known.emplace(name, 2);
+      } else {
+        unknown.push_back(name);
+      }
+    }
+    const bool solvable =
+        unknown.empty() ? !known.empty() : unknown.size() == 1 && extent.substitute(known).linear_in(unknown[0]);
+    return solvable ? std::optional(extent) : std::nullopt;
+  } catch (const Error&) {  // it is something else
+    return {};
+  }
+}
+
+Axis to_axis(const proto::TensorShapeProto::Dimension& dimension, const std::set<std::string>& names) {
+  if (dimension.has_dim_value() && dimension.dim_value() >= 0) {
+    return dimension.dim_value();
+  }
+  const std::string& text = dimension.dim_param();
+  if (text.empty()) {
+    return Axis::anonymous();
+  }
+  return Axis(solvable_expression(text, names).value_or(Extent::name(text)));
+}
+
+std::string describe(const proto::NodeProto& node) {
+  return node.name().empty() && node.output_size() > 0
+             ? fmt::format("{} -> {}", node.op_type(), node.output(0))
+             : fmt::format("{}", node.name().empty() ? node.op_type() : node.name());
+}
+
+/// The node that is called so in the bodies of `node`, at any depth.
+const proto::NodeProto* find_in_bodies(const proto::NodeProto& node, std::string_view place) {
+  for (const proto::AttributeProto& attribute : node.attribute()) {
+    for (const proto::NodeProto& inner : attribute.g().node()) {
+      if (describe(inner) == place) {
+        return &inner;
+      }
+      if (const proto::NodeProto* deeper = find_in_bodies(inner, place)) {
+        return deeper;
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// What an error does not say yet of where in the model it arose. Some say it: a builder, or a node in a body.
+void tell_place(Error& error, const proto::NodeProto& node) {
+  constexpr std::string_view said = "at node \"";
+  constexpr std::string_view in_body = "in the body of \"";
+  const std::string_view text = error.what();
+  const size_t found = text.find(said);
+  if (found == std::string_view::npos) {
+    error.note(fmt::format("at node \"{}\" ({})", describe(node), node.op_type()));
+    return;
+  }
+  if (text.find(in_body) != std::string_view::npos) {
+    return;
+  }
+  const size_t begin = found + said.size();
+  if (const proto::NodeProto* inner = find_in_bodies(node, text.substr(begin, text.find('"', begin) - begin))) {
+    error.note(fmt::format("which is {} {}{}\" ({})", inner->op_type(), in_body, describe(node), node.op_type()));
+  }
+}
+
+std::map<std::string, int, std::less<>> read_opsets(
+    const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& list) {
+  std::map<std::string, int, std::less<>> opsets;
+  for (const auto& opset : list) {
+    const std::string domain = opset.domain() == "ai.onnx" ? "" : opset.domain();
+    if (opset.version() < 1 || (domain.empty() && opset.version() > kNewestOpset)) {
+      fail("the model is of opset {}; 1 to {} are supported", opset.version(), kNewestOpset);
+    }
+    opsets[domain] = static_cast<int>(std::min<int64_t>(opset.version(), 1000));
+  }
+  opsets.try_emplace("", 1);
+  return opsets;
+}
+
+}  // namespace
+
+std::set<std::string> plain_names(const proto::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.input()) {
+    for (const auto& dimension : input.type().tensor_type().shape().dim()) {
+      if (!dimension.dim_param().empty() && algebra::quoted_name(dimension.dim_param()) == dimension.dim_param()) {
+        names.insert(dimension.dim_param());
+      }
+    }
+  }
+  return names;
+}
+
+Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::string>& names) {
+  if (!input.type().has_tensor_type()) {
+    fail("input `{}` is not a tensor, which is not supported", input.name());
+  }
+  const auto& type = input.type().tensor_type();
+  const Dtype dtype = to_dtype(type.elem_type());
+  if (!type.has_shape()) {
+    fail("input `{}` has no shape in the file; give it one in OnnxOptions::shapes", input.name());
+  }
+  if (type.shape().dim_size() > kMostAxes) {
+    fail("input `{}` has {} axes, more than {}", input.name(), type.shape().dim_size(), kMostAxes);
+  }
+  std::vector<Axis> axes;
+  for (const auto& dimension : type.shape().dim()) {
+    axes.push_back(to_axis(dimension, names));
+  }
+  return {dtype, std::move(axes)};
+}
+
+Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options)
+    : model_(model), options_(options), files_(std::move(folder)), opsets_(read_opsets(model.opset_import())) {
+  if (model.ir_version() >= kFirstIrWithOpsets && model.opset_import_size() == 0) {
+    fail("the model does not say which opset it is of");
+  }
+}
+
+void Importer::define(const std::string& name, Item item) {
+  if (!name.empty() && !scopes_.back().emplace(name, std::move(item)).second) {
+    fail("`{}` is defined twice", name);
+  }
+}
+
+Item Importer::find(const std::string& name) const {
+  for (size_t i = scopes_.size(); i > visible_from_; --i) {
+    if (const auto found = scopes_[i - 1].find(name); found != scopes_[i - 1].end()) {
+      return found->second;
+    }
+  }
+  fail("`{}` is used before anything defines it", name);
+}
+
+Items Importer::find_all(const google::protobuf::RepeatedPtrField<std::string>& names) const {
+  Items items;
+  for (const std::string& name : names) {
+    items.push_back(name.empty() ? Item() : find(name));
+  }
+  return items;
+}
+
+void Importer::read_initializers(const proto::GraphProto& graph) {
+  for (const auto& tensor : graph.initializer()) {
+    define(tensor.name(), Item(constant(to_array(tensor, files_)), is_half_byte(tensor.data_type())));
+  }
+  if (graph.sparse_initializer_size() > 0) {
+    fail("sparse initializers are not supported");
+  }
+}
+
+void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& inputs) {
+  const std::set<std::string> names = plain_names(graph);
+  std::set<std::string> used;
+  for (const auto& input : graph.input()) {
+    if (scopes_.back().contains(input.name())) {
+      continue;  // older models list initializers among the inputs too
+    }
+    if (const auto given = options_.values.find(input.name()); given != options_.values.end()) {
+      used.insert(input.name());
+      define(input.name(), constant(given->second));
+      continue;
+    }
+    graph_inputs_[input.name()] = true;
+    const auto other = options_.shapes.find(input.name());
+    const Shape shape = other != options_.shapes.end() ? other->second : declared_shape(input, names);
+    used.insert(input.name());
+    inputs.push_back(tenon::input(input.name(), shape));
+    define(input.name(), Item(inputs.back(), is_half_byte(input.type().tensor_type().elem_type())));
+    if (const auto sizes = options_.sizes.find(input.name()); sizes != options_.sizes.end()) {
+      tell_sizes(inputs.back(), sizes->second);
+    }
+  }
+  const auto require_used = [&](const auto& given) {
+    for (const auto& [name, _] : given) {
+      if (!used.contains(name)) {
+        fail("the model has no input `{}`", name);
+      }
+    }
+  };
+  require_used(options_.values);
+  require_used(options_.shapes);
+  require_used(options_.sizes);
+}
+
+void Importer::tell_sizes(const Value& input, const std::vector<std::string>& names) {
+  const Shape& shape = input.shape();
+  if (!is_integer(shape.dtype()) || shape.rank() > 1 ||
+      shape.element_count() != Extent(static_cast<int64_t>(names.size()))) {
+    fail("{} names are given for the elements of an input that is {}", names.size(), shape.to_string());
+  }
+  Elements elements;
+  for (const std::string& name : names) {
+    elements.push_back({Extent::name(name)});
+  }
+  known_.tell(input, std::move(elements));
+}
+
+Graph Importer::run() {
+  const proto::GraphProto& graph = model_.graph();
+  require_supported(model_, opsets_, read_opsets);
+  const UnifyNames unify;
+  DataAxisScope data_axes;
+  scopes_.emplace_back();
+  std::vector<Value> inputs;
+  read_initializers(graph);
+  read_inputs(graph, inputs);
+  for (const Value& input : inputs) {
+    data_axes.taken.merge(needed_axes(input.node()));
+  }
+  run_nodes(graph.node());
+  std::vector<Output> outputs;
+  for (const auto& output : graph.output()) {
+    const Item item = find(output.name());
+    if (!item.value) {
+      fail("output `{}` is a sequence, which is not supported", output.name());
+    }
+    outputs.push_back({.name = output.name(), .value = item.value});
+  }
+  if (outputs.empty()) {
+    fail("the model has no outputs");
+  }
+  keep_binders(outputs, relations_, data_axes.made);
+  return {graph.name().empty() ? "main" : graph.name(), std::move(inputs), std::move(outputs), std::move(relations_)};
+}
+
+void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes) {
+  for (const proto::NodeProto& node : nodes) {
+    if (visible_from_ > 0 && ++function_nodes_ > kMostFunctionNodes) {
+      fail("calls of functions are more than {} nodes", kMostFunctionNodes);
+    }
+    const Place place(describe(node));
+    try {
+      run_node(node);
+    } catch (Error& error) {
+      tell_place(error, node);
+      throw;
+    }
+  }
+}
+
+void Importer::run_node(const proto::NodeProto& node) {
+  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  const Items operands = find_all(node.input());
+  Items results;
+  if (const proto::FunctionProto* function = find_local_function(model_, node)) {
+    results = run_function(*function, node, operands);
+  } else {
+    const auto opset = opsets_.find(domain);
+    const int version = opset == opsets_.end() ? 1 : opset->second;
+    const OperatorEntry* entry = find_operator(domain, node.op_type(), version);
+    if (entry == nullptr) {
+      fail("operator {} is not supported", node.op_type());
+    }
+    results = entry->import(NodeCall(*this, node, operands, version)).items;
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) {
+      continue;
+    }
+    if (static_cast<size_t>(i) >= results.size()) {
+      fail("output {} of {} is not supported", i, node.op_type());
+    }
+    define(node.output(i), std::move(results[static_cast<size_t>(i)]));
+  }
+}
+
+Items Importer::run_function(const proto::FunctionProto& function, const proto::NodeProto& node,
+                             const Items& operands) {
+  if (++depth_ > kDeepestNesting) {
+    fail("functions and bodies nest deeper than {}", kDeepestNesting);
+  }
+  const auto nodes = instantiate(function, node);
+  const size_t previous_scope = std::exchange(visible_from_, scopes_.size());
+  Opsets previous_opsets = std::exchange(opsets_, read_opsets(function.opset_import()));
+  scopes_.emplace_back();
+  for (int i = 0; i < function.input_size(); ++i) {
+    define(function.input(i), static_cast<size_t>(i) < operands.size() ? operands[static_cast<size_t>(i)] : Item());
+  }
+  run_nodes(nodes);
+  Items results = find_all(function.output());
+  scopes_.pop_back();
+  opsets_ = std::move(previous_opsets);
+  visible_from_ = previous_scope;
+  --depth_;
+  return results;
+}
+
+Items Importer::run_body(const proto::GraphProto& body, const Items& inputs) {
+  if (++depth_ > kDeepestNesting) {
+    fail("functions and bodies nest deeper than {}", kDeepestNesting);
+  }
+  if (static_cast<size_t>(body.input_size()) != inputs.size()) {
+    fail("the body `{}` takes {} inputs, must take {}", body.name(), body.input_size(), inputs.size());
+  }
+  scopes_.emplace_back();
+  read_initializers(body);
+  for (int i = 0; i < body.input_size(); ++i) {
+    define(body.input(i).name(), inputs[static_cast<size_t>(i)]);
+  }
+  run_nodes(body.node());
+  Items results;
+  for (const auto& output : body.output()) {
+    results.push_back(find(output.name()));
+  }
+  scopes_.pop_back();
+  --depth_;
+  return results;
+}
+
+}  // namespace tenon::importer

@@ -1,0 +1,43 @@
+// Losses of models that are exported for training.
+#include "base/fail.h"
+#include "onnx/import/registry.h"
+#include "tenon/losses.h"
+#include "tenon/nn.h"
+
+namespace tenon::importer {
+namespace {
+
+LabelOptions label_options(const NodeCall& call) {
+  const std::string reduction = call.text_attribute("reduction", "mean");
+  if (reduction != "none" && reduction != "mean" && reduction != "sum") {
+    fail("reduction is `{}`, must be none, mean or sum", reduction);
+  }
+  LabelOptions options{.reduction = reduction == "none"   ? Reduction::none
+                                    : reduction == "mean" ? Reduction::mean
+                                                          : Reduction::sum,
+                       .axis = 1,
+                       .ignore_index = {},
+                       .weight = call.x_or_none(2)};
+  if (call.has_attribute("ignore_index")) {
+    options.ignore_index = call.attribute("ignore_index");
+  }
+  return options;
+}
+
+Results negative_log_likelihood(const NodeCall& call) { return nll_loss(call.x(0), call.x(1), label_options(call)); }
+
+Results softmax_cross_entropy(const NodeCall& call) {
+  const Value loss = cross_entropy(call.x(0), call.x(1), label_options(call));
+  return call.wants(1) ? std::vector<Value>{loss, log_softmax(call.x(0), 1)} : std::vector<Value>{loss};
+}
+
+}  // namespace
+
+std::vector<OperatorEntry> loss_operators() {
+  return {
+      {"", "NegativeLogLikelihoodLoss", 12, negative_log_likelihood},
+      {"", "SoftmaxCrossEntropyLoss", 12, softmax_cross_entropy},
+  };
+}
+
+}  // namespace tenon::importer

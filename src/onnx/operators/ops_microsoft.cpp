@@ -1,0 +1,138 @@
+// Fused operators of the domain com.microsoft that exporters of transformers write.
+#include "base/fail.h"
+#include "onnx/import/registry.h"
+#include "tenon/nn.h"
+
+namespace tenon::importer {
+namespace {
+
+Value swap_last(const Value& x) {
+  if (x.rank() < 2) {
+    fail("a matrix has {} axes", x.rank());
+  }
+  Axes order;
+  for (int i = 0; i < x.rank(); ++i) {
+    order.push_back(i);
+  }
+  std::swap(order.at(order.size() - 2), order.back());
+  return transpose(x, order);
+}
+
+/// Axis 0 of the matrix, then the batch: the batch first.
+Value batch_first(const Value& x) {
+  Axes order;
+  for (int i = 1; i + 1 < x.rank(); ++i) {
+    order.push_back(i);
+  }
+  order.push_back(0);
+  order.push_back(x.rank() - 1);
+  return transpose(x, order);
+}
+
+Results fused_matmul(const NodeCall& call) {
+  const auto operand = [&](size_t i, std::string_view swapped, std::string_view moved) {
+    const Value x = call.flag(moved) ? batch_first(call.x(i)) : call.x(i);
+    return call.flag(swapped) && x.rank() > 1 ? swap_last(x) : x;
+  };
+  const Value product = matmul(operand(0, "transA", "transBatchA"), operand(1, "transB", "transBatchB"));
+  const double alpha = call.number_attribute("alpha", 1);
+  return alpha == 1 ? product : product * alpha;
+}
+
+Value with_bias(const NodeCall& call, size_t bias) { return call.has(bias) ? call.x(0) + call.x(bias) : call.x(0); }
+
+Results bias_gelu(const NodeCall& call) { return gelu(with_bias(call, 1)); }
+Results fast_gelu(const NodeCall& call) { return gelu_tanh(with_bias(call, 1)); }
+
+Results quick_gelu(const NodeCall& call) {
+  const Value& x = call.x(0);
+  return x * sigmoid(x * call.number_attribute("alpha", 1.702));
+}
+
+Results simplified_norm(const NodeCall& call) {
+  return rms_norm(call.x(0), call.x(1), {call.axis("axis", -1)}, call.number_attribute("epsilon", 1e-5));
+}
+
+/// The sum of input, skip and bias is an output too, which the next layer skips from; moments are not given.
+Results with_sum(const Value& normalized, const Value& sum) {
+  return Items{Item(normalized), Item(), Item(), Item(sum)};
+}
+
+Results skip_norm(const NodeCall& call) {
+  const Value joined = call.x(0) + call.x(1);
+  const Value sum = call.has(4) ? joined + call.x(4) : joined;
+  return with_sum(layer_norm(sum, call.x(2), call.x_or_none(3), {-1}, call.number_attribute("epsilon", 1e-12)), sum);
+}
+
+Results skip_simplified_norm(const NodeCall& call) {
+  const Value joined = call.x(0) + call.x(1);
+  const Value sum = call.has(3) ? joined + call.x(3) : joined;
+  return with_sum(rms_norm(sum, call.x(2), {-1}, call.number_attribute("epsilon", 1e-12)), sum);
+}
+
+/// Numbers of `bits` bits, several a byte, the lowest first: [..., byte] to [..., byte * 8 / bits].
+Value unpacked(const Value& bytes, int64_t bits) {
+  const int64_t parts = 8 / bits;
+  if (parts == 1) {
+    return bytes;
+  }
+  if (bytes.rank() == 0 || bytes.dtype() != Dtype::u8) {
+    fail("packed numbers are {}, must be u8 with axes", bytes.shape().to_string());
+  }
+  std::vector<Axis> to = bytes.shape().axes();
+  to.emplace_back(parts);
+  const Value shift = iota(shape(Dtype::u8, parts), 0, 0, bits);
+  const Value each = bit_and(shr(expand_dims(bytes, {-1}), shift), (1 << bits) - 1);
+  to.pop_back();
+  to.back() = to.back().extent() * parts;
+  return reshape(each, to);
+}
+
+/// Weights as numbers of a few bits, with a scale and a zero point for each block of a row.
+Results matmul_bits(const NodeCall& call) {
+  const int64_t depth = call.count_attribute("K", int64_t{1} << 40);
+  const int64_t rows = call.count_attribute("N", int64_t{1} << 40);
+  const int64_t bits = call.attribute("bits", 4);
+  const int64_t block = call.count_attribute("block_size");
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 16) {
+    fail("weights of {} bits in blocks of {} are not supported", bits, block);
+  }
+  if (call.has(4)) {
+    fail("weights in another order (g_idx) are not supported");
+  }
+  const Value& x = call.x(0);
+  const int64_t blocks = (depth + block - 1) / block;
+  const Dtype dtype = call.x(2).dtype();
+  const Value numbers = reshape(unpacked(call.x(1), bits), {rows, blocks, block});
+  const Value scales = reshape(call.x(2), {rows, blocks, 1});
+  Value zeros = scalar(dtype, static_cast<double>(int64_t{1} << (bits - 1)));
+  if (call.has(3)) {
+    const Value& given = call.x(3);
+    // Packed ones fill whole bytes at the end of each row.
+    const Value packed = given.dtype() == Dtype::u8 ? reshape(given, {rows, Axis::anonymous()}) : given;
+    const Value wide = given.dtype() == Dtype::u8 ? slice_axis(unpacked(packed, bits), 1, 0, blocks) : packed;
+    zeros = cast(reshape(wide, {rows, blocks, 1}), dtype);
+  }
+  const Value weights = reshape((cast(numbers, dtype) - zeros) * scales, {rows, blocks * block});
+  const Value product =
+      contract(x, cast(slice_axis(weights, 1, 0, depth), x.dtype()), {.lhs_contract = {-1}, .rhs_contract = {1}});
+  return call.has(5) ? product + call.x(5) : product;
+}
+
+}  // namespace
+
+std::vector<OperatorEntry> microsoft_operators() {
+  return {
+      {kMicrosoft, "FusedMatMul", 1, fused_matmul},
+      {kMicrosoft, "Gelu", 1, bias_gelu},
+      {kMicrosoft, "BiasGelu", 1, bias_gelu},
+      {kMicrosoft, "FastGelu", 1, fast_gelu},
+      {kMicrosoft, "QuickGelu", 1, quick_gelu},
+      {"", "SimplifiedLayerNormalization", 1, simplified_norm},  // written without the domain
+      {kMicrosoft, "SkipLayerNormalization", 1, skip_norm},
+      {kMicrosoft, "SkipSimplifiedLayerNormalization", 1, skip_simplified_norm},
+      {kMicrosoft, "MatMulNBits", 1, matmul_bits},
+  };
+}
+
+}  // namespace tenon::importer

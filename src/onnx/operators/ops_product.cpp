@@ -1,0 +1,128 @@
+// Products: matrices, index notation, convolutions.
+#include "base/fail.h"
+#include "onnx/import/registry.h"
+#include "onnx/operators/sliding_attributes.h"
+#include "tenon/convolution.h"
+#include "tenon/einsum.h"
+#include "tenon/indexing.h"
+
+namespace tenon::importer {
+namespace {
+
+Results matmul_of(const NodeCall& call) { return matmul(call.x(0), call.x(1)); }
+
+/// Multiplied by a number, unless it is one.
+Value scaled(const Value& x, double factor) {
+  if (factor == 1) {
+    return x;
+  }
+  return is_float(x.dtype()) ? x * factor : cast(cast(x, Dtype::f64) * factor, x.dtype());
+}
+
+Results gemm(const NodeCall& call) {
+  const Value a = call.flag("transA") ? transpose(call.x(0)) : call.x(0);
+  const Value b = call.flag("transB") ? transpose(call.x(1)) : call.x(1);
+  const Value product = scaled(matmul(a, b), call.number_attribute("alpha", 1));
+  const double beta = call.number_attribute("beta", 1);
+  return call.has(2) && beta != 0 ? product + scaled(call.x(2), beta) : product;
+}
+
+Results einsum_of(const NodeCall& call) {
+  std::string equation = call.text_attribute("equation", "");
+  std::erase(equation, ' ');
+  return einsum(equation, call.tensors());
+}
+
+Results convolution(const NodeCall& call) {
+  const Value y = conv(call.x(0), with_kernel_shape(call, call.x(1)), conv_options(call));
+  return call.has(2) ? y + along_channels(call.x(2), y.rank()) : y;
+}
+
+/// The padding that makes a result of the size asked for: all that is more is cropped.
+void pad_to_shape(const NodeCall& call, const Value& x, const Value& w, ConvTransposeOptions& options) {
+  const std::vector<int64_t> wanted = call.list_attribute("output_shape");
+  const std::string rule = call.text_attribute("auto_pad", "NOTSET");
+  const auto count = static_cast<size_t>(x.rank() - 2);
+  if (wanted.empty() && rule != "SAME_UPPER" && rule != "SAME_LOWER") {
+    return;
+  }
+  if ((!wanted.empty() && wanted.size() < count) ||
+      (!options.output_padding.empty() && options.output_padding.size() != count) || w.rank() != x.rank()) {
+    fail("output_shape, output_padding or the weights do not fit an input of {} axes", x.rank());
+  }
+  const auto at = [](const auto& list, size_t i, int64_t otherwise) {
+    return list.empty() ? Extent(otherwise) : Extent(list.at(i));
+  };
+  options.low.clear();
+  options.high.clear();
+  for (size_t i = 0; i < count; ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    const Extent stride = at(options.stride, i, 1);
+    const Extent span = (w.extent(axis) - 1) * at(options.dilation, i, 1) + 1;
+    const Extent size = wanted.empty() ? x.extent(axis) * stride : Extent(wanted.at(wanted.size() - count + i));
+    const Extent total = stride * (x.extent(axis) - 1) + at(options.output_padding, i, 0) + span - size;
+    const Extent half = floordiv(total, 2);
+    const bool odd_at_end = rule == "SAME_UPPER";
+    options.low.push_back(odd_at_end ? half : total - half);
+    options.high.push_back(odd_at_end ? total - half : half);
+  }
+}
+
+Results convolution_transpose(const NodeCall& call) {
+  const Value& x = call.x(0);
+  const Value w = with_kernel_shape(call, call.x(1));
+  SlidingAttributes sliding = sliding_attributes(call);
+  const std::vector<int64_t> extra = call.list_attribute("output_padding");
+  ConvTransposeOptions options{.stride = std::move(sliding.stride),
+                               .dilation = std::move(sliding.dilation),
+                               .low = std::move(sliding.low),
+                               .high = std::move(sliding.high),
+                               .output_padding = {extra.begin(), extra.end()},
+                               .groups = call.attribute("group", 1)};
+  pad_to_shape(call, x, w, options);
+  const Value y = conv_transpose(x, w, options);
+  return call.has(2) ? y + along_channels(call.x(2), y.rank()) : y;
+}
+
+/// By expansion along the first row; `columns` are those that are left.
+Value determinant(const std::vector<std::vector<Value>>& rows, size_t row, const std::vector<size_t>& columns) {
+  if (columns.size() == 1) {
+    return rows[row][columns[0]];
+  }
+  Value sum;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    std::vector<size_t> rest = columns;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    const Value term = rows[row][columns[i]] * determinant(rows, row + 1, rest);
+    sum = i == 0 ? term : i % 2 == 0 ? sum + term : sum - term;
+  }
+  return sum;
+}
+
+Results det(const NodeCall& call) {
+  constexpr int64_t largest = 4;
+  const Value& x = call.x(0);
+  const std::optional<int64_t> size = x.rank() < 2 ? std::nullopt : x.extent(-1).constant();
+  if (!size || *size < 1 || *size > largest || x.extent(-2) != x.extent(-1)) {
+    fail("determinants are supported for square matrices of up to {} known rows, not {}", largest,
+         x.shape().to_string());
+  }
+  std::vector<std::vector<Value>> rows;
+  std::vector<size_t> columns;
+  for (const Value& row : unstack(x, -2)) {
+    columns.push_back(columns.size());
+    rows.push_back(unstack(row, -1));
+  }
+  return determinant(rows, 0, columns);
+}
+
+}  // namespace
+
+std::vector<OperatorEntry> product_operators() {
+  return {
+      {"", "MatMul", 1, matmul_of}, {"", "Gemm", 1, gemm}, {"", "Einsum", 12, einsum_of},
+      {"", "Conv", 1, convolution}, {"", "Det", 11, det},  {"", "ConvTranspose", 1, convolution_transpose},
+  };
+}
+
+}  // namespace tenon::importer

@@ -1,0 +1,164 @@
+// RNN, LSTM and GRU: layers of tenon/recurrent.h where those are all that is asked for, else scans of a cell.
+#include "base/fail.h"
+#include "onnx/import/registry.h"
+#include "onnx/operators/recurrent_cell.h"
+#include "tenon/control.h"
+#include "tenon/indexing.h"
+#include "tenon/recurrent.h"
+
+namespace tenon::importer {
+namespace {
+
+/// One direction of a layer, without the axis of directions.
+struct Direction {
+  RecurrentWeights weights;
+  Value peepholes;
+  RecurrentState initial;
+  CellActivations activations;
+  bool reverse = false;
+};
+
+struct Layer {
+  CellKind kind = CellKind::rnn;
+  Value x;        // [seq, batch, in]
+  Value lengths;  // [batch] or none
+  CellOptions cell;
+};
+
+/// All elements of all sequences in reverse, those behind the end of a sequence left where they are.
+Value reversed(const Value& x, const Value& lengths) {
+  if (!lengths) {
+    return flip(x, {0});
+  }
+  const Value position = iota(x.shape().with_dtype(Dtype::i64), 0);
+  const Value length = expand_dims(cast(lengths, Dtype::i64), {1});  // [batch, 1] beside [seq, batch, feature]
+  return take_along_axis(x, select(lt(position, length), length - position - 1, position), 0);
+}
+
+/// By a scan of the cell; a sequence that has ended keeps its states and gives zeros.
+RecurrentResult run_cells(const Layer& layer, const Direction& direction) {
+  const Value x = direction.reverse ? reversed(layer.x, layer.lengths) : layer.x;
+  const Cell cell(layer.kind, direction.weights, direction.peepholes, direction.activations, layer.cell);
+  const Axis& batch = x.shape().axis(1);
+  const Axis hidden = direction.weights.r.shape().axis(-1);
+  const Value zeros = full(Shape(x.dtype(), {batch, hidden}), 0);
+  const auto state = [&](const Value& given) { return given ? reshape(given, {batch, hidden}) : zeros; };
+  const bool has_c = layer.kind == CellKind::lstm;
+  std::vector<Value> carried = {state(direction.initial.h)};
+  if (has_c) {
+    carried.push_back(state(direction.initial.c));
+  }
+  const ScanStep result = scan(
+      carried, {x}, [&](const Value& iteration, const std::vector<Value>& states, const std::vector<Value>& elements) {
+        const RecurrentState next = cell.step(elements[0], {states[0], has_c ? states[1] : Value()});
+        std::vector<Value> updated = {next.h};
+        if (has_c) {
+          updated.push_back(next.c);
+        }
+        Value output = next.h;
+        if (layer.lengths) {
+          const Value runs = expand_dims(lt(iteration, cast(layer.lengths, Dtype::i64)), {1});
+          output = select(runs, next.h, 0);
+          for (size_t i = 0; i < updated.size(); ++i) {
+            updated[i] = select(runs, updated[i], states[i]);
+          }
+        }
+        for (Value& value : updated) {
+          value = reshape(value, {batch, hidden});
+        }
+        return ScanStep{.carried = updated, .stacked = {reshape(output, {batch, hidden})}};
+      });
+  const Value outputs = direction.reverse ? reversed(result.stacked[0], layer.lengths) : result.stacked[0];
+  return {outputs, {result.carried[0], has_c ? result.carried[1] : Value()}};
+}
+
+RecurrentResult run_direction(const Layer& layer, const Direction& direction) {
+  const bool is_plain = !layer.lengths && !direction.peepholes && layer.cell.clip == 0 && !layer.cell.input_forget &&
+                        direction.activations.are_default(layer.kind);
+  if (!is_plain) {
+    return run_cells(layer, direction);
+  }
+  const RecurrentOptions options{.initial = direction.initial,
+                                 .reverse = direction.reverse,
+                                 .linear_before_reset = layer.cell.linear_before_reset};
+  switch (layer.kind) {
+    case CellKind::rnn: return rnn(layer.x, direction.weights, options);
+    case CellKind::gru: return gru(layer.x, direction.weights, options);
+    case CellKind::lstm: return lstm(layer.x, direction.weights, options);
+  }
+  TENON_CHECK(false);
+}
+
+/// Element `i` along the first axis, or none.
+Value at(const Value& x, int64_t i) { return x ? squeeze(slice_axis(x, 0, i, i + 1), {0}) : x; }
+
+/// States come as [directions, batch, hidden]; with layout 1 the batch comes first.
+Value directions_first(const Value& x, bool batch_first) { return x && batch_first ? transpose(x, {1, 0, 2}) : x; }
+
+/// Lengths that say what the shape says too need no attention.
+Value lengths_of(const NodeCall& call, const Value& x) {
+  const Value lengths = call.x_or_none(4);
+  const std::optional<int64_t> seq = x.extent(0).constant();
+  const std::optional<Array> known = lengths && seq ? call.known_array(lengths) : std::nullopt;
+  if (!known) {
+    return lengths;
+  }
+  for (int64_t i = 0; i < known->size(); ++i) {
+    if (known->at(i) != static_cast<double>(*seq)) {
+      return lengths;
+    }
+  }
+  return {};
+}
+
+Results recurrent(const NodeCall& call, CellKind kind) {
+  const bool batch_first = call.version() >= 14 && call.flag("layout");
+  const std::string direction = call.text_attribute("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
+    fail("direction is `{}`, must be forward, reverse or bidirectional", direction);
+  }
+  Layer layer{.kind = kind,
+              .x = batch_first ? transpose(call.x(0), {1, 0, 2}) : call.x(0),
+              .lengths = {},
+              .cell = {.clip = call.number_attribute("clip", 0),
+                       .linear_before_reset = call.flag("linear_before_reset"),
+                       .input_forget = call.flag("input_forget")}};
+  layer.lengths = lengths_of(call, layer.x);
+  const Value h = directions_first(call.x_or_none(5), batch_first);
+  const Value c = kind == CellKind::lstm ? directions_first(call.x_or_none(6), batch_first) : Value();
+  const int64_t count = direction == "bidirectional" ? 2 : 1;
+  std::vector<Value> outputs;
+  std::vector<Value> last_h;
+  std::vector<Value> last_c;
+  for (int64_t i = 0; i < count; ++i) {
+    const RecurrentResult result = run_direction(
+        layer, {.weights = {.w = at(call.x(1), i), .r = at(call.x(2), i), .bias = at(call.x_or_none(3), i)},
+                .peepholes = kind == CellKind::lstm ? at(call.x_or_none(7), i) : Value(),
+                .initial = {at(h, i), at(c, i)},
+                .activations = read_activations(call, kind, static_cast<size_t>(i)),
+                .reverse = direction == "reverse" || i == 1});
+    outputs.push_back(result.outputs);
+    last_h.push_back(result.last.h);
+    last_c.push_back(result.last.c);
+  }
+  // [seq, directions, batch, hidden] and [directions, batch, hidden]; the batch first with layout 1.
+  const Value y = stack(outputs, 1);
+  std::vector<Value> results = {batch_first ? transpose(y, {2, 0, 1, 3}) : y,
+                                directions_first(stack(last_h, 0), batch_first)};
+  if (kind == CellKind::lstm) {
+    results.push_back(directions_first(stack(last_c, 0), batch_first));
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<OperatorEntry> recurrent_operators() {
+  return {
+      {"", "RNN", 1, [](const NodeCall& call) { return recurrent(call, CellKind::rnn); }},
+      {"", "GRU", 1, [](const NodeCall& call) { return recurrent(call, CellKind::gru); }},
+      {"", "LSTM", 1, [](const NodeCall& call) { return recurrent(call, CellKind::lstm); }},
+  };
+}
+
+}  // namespace tenon::importer

@@ -1,0 +1,137 @@
+#include "runtime/plan/specialization.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/fail.h"
+#include "runtime/plan/launches.h"
+#include "runtime/plan/layout.h"
+#include "runtime/plan/waves.h"
+
+namespace tenon::runtime {
+namespace {
+
+class Specializer {
+ public:
+  Specializer(const Program& program, const Plan& plan, int threads)
+      : program_(program), plan_(plan), threads_(threads) {}
+
+  Specialization run(const Bindings& bindings) {
+    s_.bindings = bindings;
+    compute_values();
+    for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+      check_output(i);
+    }
+    s_.bodies.reserve(plan_.bodies.size());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Span& bodies = plan_.steps[i].bodies;
+      for (uint32_t k = 0; k < bodies.count; ++k) {
+        s_.bodies.push_back(
+            specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_));
+      }
+    }
+    const Waves waves = form_waves(plan_.dependencies, work_of_steps(plan_, s_), threads_);
+    lay_out(program_, plan_, waves, s_);
+    s_.sizes.resize(plan_.sizes.size());
+    std::ranges::transform(plan_.sizes, s_.sizes.begin(), [&](ExtentId id) { return s_.value(id); });
+    make_launches(plan_, waves, threads_, s_);
+#ifndef NDEBUG
+    check_races(program_, plan_, s_);
+#endif
+    return std::move(s_);
+  }
+
+ private:
+  void compute_values() {
+    std::vector<int64_t> registers(plan_.program.register_count() + plan_.names.size());
+    const std::span names(registers.end() - std::ssize(plan_.names), registers.end());
+    for (size_t i = 0; i < names.size(); ++i) {
+      names[i] = s_.bindings.at(plan_.names[i]);
+    }
+    const ExtentProgram::Status status = plan_.program.run(names, registers);
+    if (!status.ok()) {
+      evaluate(plan_.extents[status.extent], s_.bindings);  // says what went wrong
+      TENON_CHECK(false, "extent `{}` has a value after all", plan_.extents[status.extent].to_string());
+    }
+    s_.values.resize(plan_.extents.size());
+    for (size_t i = 0; i < plan_.extents.size(); ++i) {
+      s_.values[i] = registers[plan_.program.result(i)];
+    }
+  }
+
+  void check_output(size_t i) const {
+    const OutputPlan& output = plan_.outputs[i];
+    const std::vector<int64_t> dims = s_.values_of(output.dims);
+    if (std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; })) {
+      resolve(program_.outputs[i].shape, s_.bindings);  // says which axis
+    }
+    Array::require_memory(program_.outputs[i].shape.dtype(), dims);
+    check_inside(i, dims);
+  }
+
+  /// Every element of a view lies in its buffer.
+  void check_inside(size_t i, const std::vector<int64_t>& dims) const {
+    const OutputPlan& output = plan_.outputs[i];
+    if (std::ranges::find(dims, 0) != dims.end()) {
+      return;
+    }
+    int64_t lowest = s_.value(output.offset);
+    int64_t highest = lowest;
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      const std::optional<int64_t> reach = checked_mul(dims[axis] - 1, s_.value(output.strides[axis]));
+      const std::optional<int64_t> end = reach ? checked_add(*reach < 0 ? lowest : highest, *reach) : std::nullopt;
+      TENON_CHECK(end, "output `{}` lies beyond 64 bits", program_.outputs[i].name);
+      (*reach < 0 ? lowest : highest) = *end;
+    }
+    const int64_t elements = s_.value(plan_.slots[static_cast<size_t>(output.slot)].elements);
+    TENON_CHECK(lowest >= 0 && highest < elements, "output `{}` has elements {} to {} of a buffer of {}",
+                program_.outputs[i].name, lowest, highest, elements);
+  }
+
+  const Program& program_;
+  const Plan& plan_;
+  int threads_;
+  Specialization s_;
+};
+
+template <class T>
+int64_t bytes_of(const std::vector<T>& v) {
+  return static_cast<int64_t>(v.capacity() * sizeof(T));
+}
+
+}  // namespace
+
+std::vector<int64_t> Specialization::values_of(const std::vector<ExtentId>& ids) const {
+  std::vector<int64_t> result(ids.size());
+  std::ranges::transform(ids, result.begin(), [&](ExtentId id) { return value(id); });
+  return result;
+}
+
+bool Specialization::is_whole(const Plan& plan, const OutputPlan& output) const {
+  int64_t expected = 1;
+  for (size_t i = output.dims.size(); i-- > 0;) {
+    if (value(output.dims[i]) != 1 && value(output.strides[i]) != expected) {
+      return false;
+    }
+    expected *= value(output.dims[i]);
+  }
+  return value(output.offset) == 0 && expected == value(plan.slots[static_cast<size_t>(output.slot)].elements);
+}
+
+int64_t Specialization::byte_count() const {
+  int64_t total = static_cast<int64_t>(sizeof(Specialization)) + bytes_of(values) + bytes_of(offsets) +
+                  bytes_of(sizes) + bytes_of(ranges) + bytes_of(launches) + bytes_of(stages);
+  for (const auto& [name, size] : bindings) {
+    total += static_cast<int64_t>(sizeof(std::pair<std::string, int64_t>) + name.capacity());
+  }
+  for (const Specialization& body : bodies) {
+    total += body.byte_count();
+  }
+  return total;
+}
+
+Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads) {
+  return Specializer(program, plan, threads).run(bindings);
+}
+
+}  // namespace tenon::runtime

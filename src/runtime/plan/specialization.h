@@ -1,0 +1,64 @@
+// Everything about a program that depends on sizes, for one binding of its names.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/plan/alone_time.h"
+#include "runtime/plan/plan.h"
+#include "tenon/bindings.h"
+#include "tenon/executable.h"
+
+namespace tenon::runtime {
+
+/// The grid of one part in one phase, cut into chunks.
+struct Range {
+  int part = 0;             // of Plan::parts
+  int64_t count = 0;        // iterations
+  int64_t grain = 1;        // iterations of a chunk
+  int64_t first_chunk = 0;  // counted over the ranges of the launch
+};
+
+/// One phase of one step, or of several that run side by side.
+struct Launch {
+  int phase = 0;
+  Span ranges;         // of Specialization::ranges
+  int64_t chunks = 0;  // 1: too little work for a second thread
+  double work = 0;     // of all chunks, in the units of work.h
+  AloneTime alone = {};
+};
+
+/// What runs between two points at which everything before has ended and nothing after has begun.
+struct Stage {
+  int step = -1;  // the one step, -1 when there are several
+  Span launches;  // of Specialization::launches; none for a step without kernels
+};
+
+/// Immutable after specialize(); any number of threads may run it at once. Flat lists, so that making one takes a few
+/// allocations however long the program is.
+struct Specialization {
+  Bindings bindings;
+  std::vector<int64_t> values;   // of Plan::extents
+  std::vector<int64_t> offsets;  // of each intermediate slot: in the arena
+  std::vector<int64_t> sizes;    // of Plan::sizes: what kernels are called with
+  std::vector<Range> ranges;
+  std::vector<Launch> launches;
+  std::vector<Stage> stages;           // in order
+  MemoryReport memory;                 // what bodies need included
+  std::vector<Specialization> bodies;  // of Plan::bodies
+  int64_t bodies_offset = 0;           // in the arena: where control steps, which run one at a time, have their memory
+
+  int64_t value(ExtentId id) const { return values[static_cast<size_t>(id)]; }
+  std::vector<int64_t> values_of(const std::vector<ExtentId>& ids) const;
+  int64_t bytes(const Slot& slot) const { return value(slot.elements) * static_cast<int64_t>(byte_size(slot.dtype)); }
+  /// Whether an output is all of its buffer, in row-major order.
+  bool is_whole(const Plan& plan, const OutputPlan& output) const;
+  /// What it takes itself, about.
+  int64_t byte_count() const;
+};
+
+/// `threads` are those that chunks are made for; it does not change results.
+/// Errors: an unbound name, a negative size, sizes beyond 64 bits or beyond the machine's memory.
+Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads);
+
+}  // namespace tenon::runtime

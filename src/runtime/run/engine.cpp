@@ -1,0 +1,188 @@
+#include "runtime/run/engine.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "runtime/memory/scratch.h"
+#include "runtime/plan/work.h"
+#include "runtime/run/clock.h"
+#include "runtime/run/execution.h"
+
+namespace tenon::runtime {
+namespace {
+
+std::vector<StepReport> reports(const Program& program);
+
+StepReport report(const Program& program, const Step& step) {
+  const Traffic bytes = traffic(program, step);
+  StepReport result{.kind = step.library          ? StepKind::library
+                            : !step.parts.empty() ? StepKind::copy
+                                                  : StepKind::control,
+                    .label = step.label,
+                    .boundary = step.boundary,
+                    .bytes_read = bytes.read,
+                    .bytes_written = bytes.written,
+                    .parts = static_cast<int>(std::ranges::count(step.parts, -1, &Part::long_rows_of)),
+                    .phases = 1,
+                    .bodies = {}};
+  for (const Part& part : step.parts) {
+    const loops::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];
+    if (part.long_rows_of < 0) {
+      result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
+    }
+    result.kind = is_copy(kernel) ? result.kind : StepKind::kernel;
+  }
+  for (const Program& body : step.bodies) {
+    result.bodies.push_back({.name = body.name, .steps = reports(body)});
+  }
+  return result;
+}
+
+std::vector<StepReport> reports(const Program& program) {
+  std::vector<StepReport> result;
+  for (const Step& step : program.steps) {
+    result.push_back(report(program, step));
+  }
+  return result;
+}
+
+}  // namespace
+
+Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints,
+               std::shared_ptr<void> keep_alive, RuntimeOptions options)
+    : keep_alive_(std::move(keep_alive)),
+      program_(std::move(program)),
+      code_(std::move(code)),
+      options_(std::move(options)),
+      pool_(options_.pool != nullptr ? *options_.pool : Pool::shared()),
+      plan_(make_plan(program_)),
+      binder_(program_, plan_.names, options_.names, std::move(constraints)),
+      inputs_(ports(program_.inputs)),
+      outputs_(ports(program_.outputs)),
+      budget_(options_.memory_budget),
+      cache_(options_.memory_budget / 4),
+      results_(options_.memory_budget / 4),
+      memory_(options_.memory_budget),
+      context_(make_context(program_, code_, plan_, pool_, memory_)) {
+  TENON_CHECK(code_.size() == all_kernels(program_).size(), "{} entries for {} kernels", code_.size(),
+              all_kernels(program_).size());
+  steps_ = reports(program_);
+  segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
+}
+
+Specialization Engine::make(const Bindings& bindings) const {
+  return specialize(program_, plan_, bindings, pool_.size());
+}
+
+SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,
+                                          std::variant<const Bindings*, Unbound> at) {
+  bool fresh = false;
+  const auto make_fresh = [&] {
+    const TimeInto time(specialize_ns_);
+    fresh = true;
+    if (const auto* const run = std::get_if<Unbound>(&at)) {
+      return make(binder_.bind(run->inputs, run->known));
+    }
+    return make(*std::get<const Bindings*>(at));
+  };
+  if (binder_.is_static()) {
+    if (!has_static_.load(std::memory_order_acquire)) {
+      const std::lock_guard lock(static_mutex_);
+      if (!static_) {
+        static_ = std::make_shared<const Specialization>(make_fresh());
+        has_static_.store(true, std::memory_order_release);
+      }
+    }
+    return static_;
+  }
+  SpecializationCache::Pointer found = cache_.find_or_make(key, make_fresh);
+  if (fresh) {
+    share_budget();
+  }
+  return found;
+}
+
+void Engine::bind_or_fail(RunState& state, const Bindings& known) const {
+  if (!binder_.key(state.inputs, known, state.key)) {
+    binder_.bind(state.inputs, known);  // says what is wrong
+    TENON_CHECK(false, "inputs that have no key were bound");
+  }
+  if (binder_.is_static() && !known.empty()) {
+    binder_.bind(state.inputs, known);
+  }
+}
+
+SpecializationCache::Pointer Engine::specialization(const Bindings& bindings) {
+  SpecializationCache::Key key;
+  const Bindings bound = binder_.bind_ahead(bindings, key);
+  return find(key, &bound);
+}
+
+void Engine::pre_specialize(std::span<const Bindings> list) {
+  struct Made {
+    SpecializationCache::Key key;
+    SpecializationCache::Pointer pointer;
+  };
+  std::vector<Made> all;
+  for (const Bindings& bindings : list) {
+    Made made;
+    const Bindings bound = binder_.bind_ahead(bindings, made.key);
+    if (binder_.is_static()) {
+      made.pointer = find(made.key, &bound);
+    } else if (made.pointer = cache_.peek(made.key); !made.pointer) {
+      const TimeInto time(specialize_ns_);
+      made.pointer = std::make_shared<const Specialization>(make(bound));
+    }
+    all.push_back(std::move(made));
+  }
+  for (const Made& made : all) {
+    if (!binder_.is_static()) {
+      cache_.insert(made.key, made.pointer);
+    }
+    prepare_memory(*made.pointer);
+  }
+  share_budget();
+}
+
+std::vector<Shape> Engine::output_shapes(const Bindings& bindings) {
+  const SpecializationCache::Pointer s = specialization(bindings);
+  std::vector<Shape> shapes;
+  for (const Port& output : outputs_) {
+    shapes.push_back(resolve(output.shape, s->bindings));
+  }
+  return shapes;
+}
+
+void Engine::prepare_memory(const Specialization& s) {
+  std::vector<int64_t> sizes;
+  if (s.memory.arena_bytes > 0) {
+    sizes.push_back(s.memory.arena_bytes);
+  }
+  for (const Slot& slot : plan_.slots) {
+    if (slot.memory == Memory::output) {
+      sizes.push_back(s.bytes(slot));
+    }
+  }
+  memory_.prepare(sizes);
+  const RunStates::Lease state(states_);  // there is one then
+  Execution::reserve(context_, *state);
+  state->key.reserve(binder_.key_size());
+  thread_scratch(1);
+}
+
+/// Specializations and results have a quarter each at most; memory between runs has what they leave.
+void Engine::share_budget() {
+  memory_.set_idle_limit(budget_.load(std::memory_order_relaxed) - cache_.counters().bytes - results_.counters().bytes);
+}
+
+void Engine::set_memory_budget(int64_t bytes) {
+  if (bytes < 0) {
+    fail("a budget of {} bytes", bytes);
+  }
+  budget_.store(bytes, std::memory_order_relaxed);
+  cache_.set_byte_limit(bytes / 4);
+  results_.set_byte_limit(bytes / 4);
+  share_budget();
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,95 @@
+// One program at any sizes: what most executables are.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/memory/memory_pool.h"
+#include "runtime/plan/binder.h"
+#include "runtime/plan/cache.h"
+#include "runtime/plan/plan.h"
+#include "runtime/run/executor.h"
+#include "runtime/run/make_executable.h"
+#include "runtime/run/result_cache.h"
+#include "runtime/run/run_state.h"
+#include "runtime/run/runnable.h"
+
+namespace tenon::runtime {
+
+/// The program and all that is made of it without sizes, the specializations made so far, and memory for runs.
+class Engine : public Runnable {
+ public:
+  Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints, std::shared_ptr<void> keep_alive,
+         RuntimeOptions options);
+
+  std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) override;
+  std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) override;
+  std::vector<StridedArray> run_views(std::span<const Array> inputs, const RunOptions& options) override;
+  void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                const RunOptions& options) override;
+
+  /// Found, or made.
+  SpecializationCache::Pointer specialization(const Bindings& bindings);
+  /// And memory for a run.
+  void pre_specialize(std::span<const Bindings> list) override;
+  std::vector<Shape> output_shapes(const Bindings& bindings) override;
+  MemoryReport memory(const Bindings& bindings) override { return specialization(bindings)->memory; }
+  void set_memory_budget(int64_t bytes) override;
+
+  const Program& program() const { return program_; }
+  const Binder& binder() const { return binder_; }
+  const std::string& name() const override { return program_.name; }
+  const std::vector<Port>& inputs() const override { return inputs_; }
+  const std::vector<Port>& outputs() const override { return outputs_; }
+  const std::vector<StepReport>& steps() const override { return steps_; }
+  const std::vector<SegmentReport>& segments() const override { return segments_; }
+  RunCounters counters() const override;
+  Capabilities capabilities() const override;
+
+ private:
+  /// What inputs of a run are at: not bound yet where the key is new.
+  struct Unbound {
+    std::span<const Operand> inputs;
+    const Bindings& known;
+  };
+  SpecializationCache::Pointer find(const SpecializationCache::Key& key, std::variant<const Bindings*, Unbound> at);
+  Specialization make(const Bindings& bindings) const;
+  void prepare_memory(const Specialization& s);
+  void bind_or_fail(RunState& state, const Bindings& known) const;
+  void share_budget();
+  template <class Finish>
+  auto execute(RunState& state, std::span<Array> donated, const RunOptions& options, const Finish& finish);
+  std::vector<Array> run_arrays(RunState& state, std::span<Array> donated, const RunOptions& options);
+  void report_trace(const Watch& watch, const Specialization& s) const;
+
+  std::shared_ptr<void> keep_alive_;  // first, so that it goes last
+  const Program program_;
+  const std::vector<KernelEntry> code_;
+  const RuntimeOptions options_;
+  Pool& pool_;
+  const Plan plan_;
+  const Binder binder_;
+  std::vector<Port> inputs_;
+  std::vector<Port> outputs_;
+  std::vector<StepReport> steps_;
+  std::vector<SegmentReport> segments_;  // one
+  std::atomic<int64_t> budget_;
+  SpecializationCache cache_;
+  ResultCache results_;
+  MemoryPool memory_;
+  const Context context_;
+  RunStates states_;
+  std::mutex static_mutex_;
+  std::atomic<bool> has_static_ = false;
+  SpecializationCache::Pointer static_;  // of a program without names; written once
+  std::atomic<int64_t> runs_ = 0;
+  std::atomic<int64_t> run_ns_ = 0;
+  std::atomic<int64_t> specialize_ns_ = 0;
+};
+
+}  // namespace tenon::runtime

@@ -1,0 +1,254 @@
+#include "runtime/run/execution.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "runtime/memory/copy_elements.h"
+
+namespace tenon::runtime {
+
+Execution::Execution(const Context& context, const Specialization& s, RunState& state, std::span<Array> donated)
+    : c_(context), s_(s), state_(state), arena_(context.memory, s.memory.arena_bytes) {
+  check_outputs();
+  reserve(context, state);
+  const std::vector<Slot>& slots = c_.plan.slots;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    switch (slots[i].memory) {
+      case Memory::input: provide_input(i, donated); break;
+      case Memory::constant:  // kernels and their arguments know no const
+        state_.pointers[i] = const_cast<std::byte*>(c_.program.constants[static_cast<size_t>(slots[i].source)].data());
+        break;
+      case Memory::intermediate: state_.pointers[i] = arena_.get() + s_.offsets[i]; break;
+      case Memory::output: state_.pointers[i] = provide_output(i, donated); break;
+    }
+  }
+  std::ranges::transform(c_.plan.arguments, state_.arguments.begin(),
+                         [&](int slot) { return slot < 0 ? nullptr : state_.pointers[static_cast<size_t>(slot)]; });
+}
+
+namespace {
+
+void reserve_bodies(const Context& context, RunState& state) {
+  state.bodies.resize(context.bodies.size());
+  for (size_t i = 0; i < state.bodies.size(); ++i) {
+    state.bodies[i].pointers.resize(context.bodies[i].plan.slots.size());
+    state.bodies[i].arguments.resize(context.bodies[i].plan.arguments.size());
+    reserve_bodies(context.bodies[i], state.bodies[i]);
+  }
+}
+
+}  // namespace
+
+void Execution::reserve(const Context& context, RunState& state) {
+  const size_t slots = context.plan.slots.size();
+  reserve_bodies(context, state);
+  state.inputs.reserve(context.program.inputs.size());
+  state.outputs.reserve(context.program.outputs.size());
+  state.input_ranges.reserve(context.program.inputs.size());
+  state.output_ranges.reserve(context.program.outputs.size());
+  state.pointers.resize(slots);
+  state.made.resize(slots);
+  state.arrays.resize(slots);
+  state.arguments.resize(context.plan.arguments.size());
+}
+
+void Execution::run(Executor executor, int threads, Watch* watch) {
+  executor({.context = c_,
+            .s = s_,
+            .state = state_,
+            .threads = threads,
+            .watch = watch,
+            .memory_of_bodies = arena_.get() + s_.bodies_offset});
+}
+
+void Execution::check_outputs() {
+  for (size_t i = 0; i < state_.outputs.size(); ++i) {
+    const Operand& given = state_.outputs[i];
+    const ProgramOutput& declared = c_.program.outputs[i];
+    const bool fits =
+        given.dtype == declared.shape.dtype() &&
+        std::ranges::equal(given.dims, c_.plan.outputs[i].dims, {}, {}, [&](ExtentId id) { return s_.value(id); });
+    if (!fits) {
+      fail("output `{}` is {}[{}] at {}, but memory was given for {}[{}]", declared.name, name(declared.shape.dtype()),
+           fmt::join(s_.values_of(c_.plan.outputs[i].dims), ", "), s_.bindings.to_string(), name(given.dtype),
+           fmt::join(given.dims, ", "));
+    }
+    if (!given.is_injective()) {
+      fail("output `{}`: elements of the memory that was given for [{}] with strides [{}] lie on one another",
+           declared.name, fmt::join(given.dims, ", "), fmt::join(given.strides, ", "));
+    }
+  }
+  if (state_.outputs.empty()) {
+    return;
+  }
+  state_.input_ranges.assign(state_.inputs, AddressRanges::Which::all);
+  state_.output_ranges.assign(state_.outputs, AddressRanges::Which::plain);  // others may lie in each other's gaps
+  if (const auto [first, second] = state_.output_ranges.overlapping(); first != second) {
+    fail("outputs `{}` and `{}` were given memory that overlaps", c_.program.outputs[first].name,
+         c_.program.outputs[second].name);
+  }
+}
+
+void Execution::provide_input(size_t slot, std::span<Array> donated) {
+  const Slot& plan = c_.plan.slots[slot];
+  const auto source = static_cast<size_t>(plan.source);
+  const Operand& input = state_.inputs[source];
+  if (!plan.written) {
+    if (input.is_plain() && !is_overwritten(plan, input)) {
+      state_.pointers[slot] = input.data;
+      return;
+    }
+    state_.made[slot] = c_.memory.take(s_.bytes(plan));
+    state_.pointers[slot] = state_.made[slot].get();
+    copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+    return;
+  }
+  if (is_updated_in_place(slot, input)) {
+    state_.pointers[slot] = input.data;
+  } else if (!donated.empty()) {
+    state_.pointers[slot] = state_.arrays[slot].emplace(std::move(donated[source])).mutable_data();
+  } else {
+    Array& copy =
+        state_.arrays[slot].emplace(Array::uninitialized(input.dtype, {input.dims.begin(), input.dims.end()}));
+    state_.pointers[slot] = copy.mutable_data();
+    copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+  }
+}
+
+/// Outputs that are views of an input are copied from it when all steps have run, and other outputs may lie there then.
+bool Execution::is_overwritten(const Slot& slot, const Operand& input) const {
+  const AddressRange mine = address_range(input);
+  return slot.outputs > 0 && std::ranges::any_of(state_.outputs, [&](const Operand& output) {
+           return address_range(output).overlaps(mine);
+         });
+}
+
+/// The caller of run_into() wants the result where the input is.
+bool Execution::is_updated_in_place(size_t slot, const Operand& input) const {
+  for (size_t i = 0; i < state_.outputs.size(); ++i) {
+    const OutputPlan& output = c_.plan.outputs[i];
+    if (output.slot == static_cast<int>(slot) && state_.outputs[i].data == input.data && input.data != nullptr) {
+      return s_.is_whole(c_.plan, output) && input.is_plain() && state_.outputs[i].is_plain();
+    }
+  }
+  return false;
+}
+
+std::byte* Execution::provide_output(size_t slot, std::span<Array> donated) {
+  if (const int from = c_.plan.slots[slot].in_place; from >= 0) {
+    if (std::byte* const state = take_state(slot, c_.plan.slots[static_cast<size_t>(from)], donated)) {
+      return state;
+    }
+  }
+  if (const int output = c_.plan.slots[slot].output; c_.plan.slots[slot].outputs == 1 && !state_.outputs.empty()) {
+    const Operand& given = state_.outputs[static_cast<size_t>(output)];
+    if (s_.is_whole(c_.plan, c_.plan.outputs[static_cast<size_t>(output)]) && given.is_plain() &&
+        state_.input_ranges.count_overlaps(address_range(given)) == 0) {
+      return given.data;
+    }
+  }
+  state_.made[slot] = c_.memory.take(s_.bytes(c_.plan.slots[slot]));
+  return state_.made[slot].get();
+}
+
+/// The memory of the input `from` for output `slot`, when that was given and nobody else has it, or when the caller of
+/// run_into() wants the result there; else null.
+std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array> donated) {
+  const auto source = static_cast<size_t>(from.source);
+  const Operand& input = state_.inputs[source];
+  const auto output = static_cast<size_t>(c_.plan.slots[slot].output);
+  if (!input.is_plain() || input.data == nullptr || !s_.is_whole(c_.plan, c_.plan.outputs[output]) ||
+      s_.bytes(from) != s_.bytes(c_.plan.slots[slot])) {
+    return nullptr;
+  }
+  if (!donated.empty()) {
+    return donated[source].is_shared() ? nullptr
+                                       : state_.arrays[slot].emplace(std::move(donated[source])).mutable_data();
+  }
+  if (state_.outputs.empty()) {
+    return nullptr;
+  }
+  const Operand& wanted = state_.outputs[output];
+  return wanted.data == input.data && wanted.is_plain() &&
+                 state_.input_ranges.count_overlaps(address_range(wanted)) == 1
+             ? wanted.data
+             : nullptr;
+}
+
+/// The array that a slot is, or memory that was made for it.
+Array Execution::base(size_t slot) const {
+  const Slot& plan = c_.plan.slots[slot];
+  if (state_.made[slot]) {
+    return Array::adopt(plan.dtype, {s_.value(plan.elements)}, state_.made[slot]);
+  }
+  if (state_.arrays[slot]) {
+    return *state_.arrays[slot];
+  }
+  const auto source = static_cast<size_t>(plan.source);
+  return plan.memory == Memory::constant ? c_.program.constants[source] : *state_.inputs[source].array;
+}
+
+Array Execution::array(const OutputPlan& output) const {
+  const auto slot = static_cast<size_t>(output.slot);
+  const Slot& plan = c_.plan.slots[slot];
+  if (state_.made[slot] && s_.is_whole(c_.plan, output)) {  // what most outputs are
+    return Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot]);
+  }
+  const bool borrowed = plan.memory == Memory::input && !state_.made[slot] && !state_.arrays[slot] &&
+                        state_.inputs[static_cast<size_t>(plan.source)].array == nullptr;
+  StridedArray view{.base = borrowed ? Array() : base(slot),
+                    .offset = s_.value(output.offset),
+                    .dims = s_.values_of(output.dims),
+                    .strides = s_.values_of(output.strides)};
+  if (!borrowed) {
+    return view.contiguous();
+  }
+  Array copy = Array::uninitialized(plan.dtype, view.dims);
+  const int64_t offset = view.offset * static_cast<int64_t>(byte_size(plan.dtype));
+  copy_elements(
+      {.dtype = plan.dtype, .dims = view.dims, .strides = view.strides, .data = state_.pointers[slot] + offset},
+      operand_of(copy));
+  return copy;
+}
+
+std::vector<Array> Execution::arrays() const {
+  std::vector<Array> result;
+  result.reserve(c_.plan.outputs.size());
+  for (const OutputPlan& output : c_.plan.outputs) {
+    result.push_back(array(output));
+  }
+  return result;
+}
+
+std::vector<StridedArray> Execution::views() const {
+  std::vector<StridedArray> result;
+  result.reserve(c_.plan.outputs.size());
+  std::vector<std::optional<Array>> bases(c_.plan.slots.size());  // one for each slot, as views of one share it
+  for (const OutputPlan& output : c_.plan.outputs) {
+    std::optional<Array>& base_array = bases[static_cast<size_t>(output.slot)];
+    if (!base_array) {
+      base_array = base(static_cast<size_t>(output.slot));
+    }
+    result.push_back({.base = *base_array,
+                      .offset = s_.value(output.offset),
+                      .dims = s_.values_of(output.dims),
+                      .strides = s_.values_of(output.strides)});
+  }
+  return result;
+}
+
+void Execution::write_outputs() const {
+  for (size_t i = 0; i < state_.outputs.size(); ++i) {
+    const OutputPlan& output = c_.plan.outputs[i];
+    const Operand& to = state_.outputs[i];
+    const auto slot = static_cast<size_t>(output.slot);
+    if (state_.pointers[slot] == to.data && s_.is_whole(c_.plan, output) && to.is_plain()) {
+      continue;  // it is there
+    }
+    const std::vector<int64_t> strides = s_.values_of(output.strides);
+    const int64_t offset = s_.value(output.offset) * static_cast<int64_t>(byte_size(to.dtype));
+    copy_elements({.dtype = to.dtype, .dims = to.dims, .strides = strides, .data = state_.pointers[slot] + offset}, to);
+  }
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,145 @@
+#include "runtime/run/executor.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "runtime/memory/scratch.h"
+#include "runtime/plan/work.h"
+#include "runtime/run/failure.h"
+
+namespace tenon::runtime {
+namespace {
+
+void call(const Run& run, const PartPlan& part, int phase, int64_t chunk, int64_t begin, int64_t end,
+          Failure& failure) {
+  const auto kernel = static_cast<size_t>(part.kernel);
+  const KernelPlan& plan = run.context.plan.kernels[kernel];
+  KernelStatus status;
+  const KernelArgs args{.buffers = run.state.arguments.data() + part.first_argument,
+                        .sizes = run.s.sizes.data() + plan.sizes.first,
+                        .status = &status};
+  const int64_t scratch = run.s.value(plan.scratch);
+  run.context.code[kernel](&args, phase, begin, end, scratch == 0 ? nullptr : thread_scratch(scratch));
+  if (status.failed != 0) [[unlikely]] {
+    failure.report(chunk, run.context.program.kernels[kernel], status);
+  }
+}
+
+/// The same before the eyes of whoever watches.
+void call_watched(const Run& run, const PartPlan& part, int phase, int64_t chunk, int64_t begin, int64_t end,
+                  Failure& failure) {
+  run.watch->before(run.watched(part.step));
+  const int64_t start = run.watch->now();
+  call(run, part, phase, chunk, begin, end, failure);
+  if (run.watch->traces()) {
+    const KernelPlan& kernel = run.context.plan.kernels[static_cast<size_t>(part.kernel)];
+    const ExtentId each = run.context.plan.phases[kernel.phases.first + static_cast<size_t>(phase)].work;
+    run.watch->add({.step = run.watched(part.step),
+                    .inside = inside(run, part.step),
+                    .phase = phase,
+                    .work = static_cast<double>(end - begin) * static_cast<double>(run.s.value(each)),
+                    .begin_ns = start,
+                    .end_ns = run.watch->now()});
+  }
+}
+
+void run_chunk(const Run& run, const Launch& launch, int64_t chunk, Failure& failure) {
+  const std::span ranges(run.s.ranges.data() + launch.ranges.first, launch.ranges.count);
+  const auto after = std::ranges::upper_bound(ranges, chunk, {}, &Range::first_chunk);
+  const Range& range = *(after - 1);
+  const PartPlan& part = run.context.plan.parts[static_cast<size_t>(range.part)];
+  const int64_t begin = (chunk - range.first_chunk) * range.grain;
+  const int64_t end = std::min(range.grain, range.count - begin) + begin;
+  (run.watch == nullptr ? call : call_watched)(run, part, launch.phase, chunk, begin, end, failure);
+}
+
+void run_whole(const Run& run, const Launch& launch, Failure& failure) {
+  for (uint32_t i = launch.ranges.first; i < launch.ranges.end(); ++i) {
+    const Range& range = run.s.ranges[i];
+    const PartPlan& part = run.context.plan.parts[static_cast<size_t>(range.part)];
+    if (run.watch == nullptr) {
+      call(run, part, launch.phase, range.first_chunk, 0, range.count, failure);
+      continue;
+    }
+    for (int64_t begin = 0; begin < range.count; begin += range.grain) {
+      call_watched(run, part, launch.phase, range.first_chunk + begin / range.grain, begin,
+                   std::min(range.grain, range.count - begin) + begin, failure);
+    }
+  }
+}
+
+void run_shared(const Run& run, const Launch& launch, Failure& failure) {
+  run.context.pool.parallel_for(
+      launch.chunks, 1,
+      [&](int64_t first, int64_t last, int) {
+        for (int64_t chunk = first; chunk < last; ++chunk) {
+          run_chunk(run, launch, chunk, failure);
+        }
+      },
+      run.threads);
+}
+
+void run_alone(const Run& run, const Launch& launch, Failure& failure) {
+  const int64_t begin = nanoseconds_now();
+  run_whole(run, launch, failure);
+  const auto taken = static_cast<double>(nanoseconds_now() - begin);
+  launch.alone.add(taken);
+  run.context.pool.ran_alone(taken);
+}
+
+void run_launch(const Run& run, const Launch& launch, Failure& failure) {
+  if (launch.chunks <= 1) {
+    run_whole(run, launch, failure);
+    return;
+  }
+  Pool& pool = run.context.pool;
+  const bool always = run.context.plan.least_shared_work == 0;
+  const auto most = static_cast<int>(std::min<int64_t>(launch.chunks, run.threads > 0 ? run.threads : pool.size()));
+  if (always || pool.is_awake(most) ||
+      pool.is_worth_waking(launch.alone.nanoseconds(launch.work / kWorkOfANanosecond))) {
+    run_shared(run, launch, failure);
+  } else {
+    run_alone(run, launch, failure);
+  }
+}
+
+void execute(const Run& run, bool parallel) {
+  Failure failure;
+  for (const Stage& stage : run.s.stages) {
+    if (stage.launches.count == 0) {
+      const bool is_routine = run.context.program.steps[static_cast<size_t>(stage.step)].library.has_value();
+      (is_routine ? run_library_step : run_control_step)(run, stage.step);
+      continue;
+    }
+    for (uint32_t i = stage.launches.first; i < stage.launches.end(); ++i) {
+      const Launch& launch = run.s.launches[i];
+      (parallel ? run_launch : run_whole)(run, launch, failure);
+      failure.raise();
+    }
+  }
+}
+
+}  // namespace
+
+Context make_context(const Program& program, std::span<const KernelEntry> code, const Plan& plan, Pool& pool,
+                     MemoryPool& memory) {
+  Context context{.program = program,
+                  .code = code.first(program.kernels.size()),
+                  .plan = plan,
+                  .pool = pool,
+                  .memory = memory,
+                  .bodies = {}};
+  code = code.subspan(program.kernels.size());
+  for (const Step& step : program.steps) {
+    for (const Program& body : step.bodies) {
+      context.bodies.push_back(make_context(body, code, plan.bodies[context.bodies.size()], pool, memory));
+      code = code.subspan(all_kernels(body).size());
+    }
+  }
+  return context;
+}
+
+void execute_inline(const Run& run) { execute(run, false); }
+void execute_parallel(const Run& run) { execute(run, true); }
+
+}  // namespace tenon::runtime

@@ -1,0 +1,202 @@
+// Cheap values are computed again where that moves fewer bytes than to store and load them.
+#include <algorithm>
+
+#include "schedule/fuse/fusion.h"
+
+namespace tenon::schedule {
+namespace {
+
+constexpr double kWorthIt = 1.05;
+constexpr size_t kMostRecomputed = 16;  // operations
+/// What a product may cost for each byte that is not moved. Heads of 64 cost up to 32, where both ways took as long at
+/// 512 keys; more, because what is not stored does not grow with the square of a length either.
+constexpr double kFlopsPerByte = 64;
+constexpr int64_t kLongSize = 512;  // of a named axis, where products are computed again: short ones matter less
+constexpr double kMuchLarger = 2;   // a product of known sizes than what it is made of
+
+}  // namespace
+
+/// Multiplications and additions of a product that is much larger than what it is made of, such as all scores of
+/// queries and keys: it grows faster with the sizes of named axes, or is larger by a factor. None for others, and where
+/// the depth is not known.
+std::optional<double> Fusion::flops_of_large(const Value& value) const {
+  const auto* const contract = value.node().as<Contract>();
+  if (!contract) {
+    return std::nullopt;
+  }
+  double flops = 2 * bytes(value, kLongSize) / static_cast<double>(byte_size(value.dtype()));
+  for (const int axis : contract->lhs_contract) {
+    const auto size = value.node().inputs[0].extent(axis).constant();
+    if (!size) {
+      return std::nullopt;
+    }
+    flops *= static_cast<double>(*size);
+  }
+  const auto growth = [&](const Value& v) { return bytes(v, 2 * kLongSize) / bytes(v, kLongSize); };
+  double operands = 0;
+  for (const Value& operand : value.node().inputs) {
+    operands += bytes(operand, kLongSize);
+    if (growth(value) > 1 && growth(operand) >= growth(value)) {
+      return std::nullopt;
+    }
+  }
+  return growth(value) > 1 || bytes(value) >= kMuchLarger * operands ? std::optional(flops) : std::nullopt;
+}
+
+/// The maps of the value's own size that make it, down to what is smaller or not made in its cluster; with `products`,
+/// the products too that they are made from.
+Fusion::Cone Fusion::cone_of(const Value& value, bool products) const {
+  const Cluster& producer = clusters_.at(owner_.at(&value.node()));
+  const int64_t size = products ? kLongSize : kNominalSize;
+  const double own = bytes(value, size);
+  Cone cone;
+  std::vector<const Node*> pending{&value.node()};
+  std::unordered_set<const Node*> seen{&value.node()};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    cone.nodes.push_back(node);
+    for (const Value& operand : roles_.operands(*node)) {
+      const Node& from = operand.node();
+      const bool is_nobodys = roles_.of(from) == NodeRole::loop && !is_owned_loop(from);
+      const bool is_there = node->as<Map>() && producer.members.contains(&from) && bytes(operand, size) >= own &&
+                            !visible_.contains(operand);
+      const auto flops = products ? flops_of_large(operand) : std::nullopt;
+      if (!is_nobodys && !(is_there && (from.as<Map>() || flops))) {
+        cone.frontier.insert(operand);
+      } else if (seen.insert(&from).second) {
+        pending.push_back(&from);
+        cone.flops += flops.value_or(0);
+      }
+    }
+  }
+  return cone;
+}
+
+/// Copy what makes `value` into every cluster that reads it, from values that are smaller or read there anyway.
+bool Fusion::try_recompute(const Value& value, bool products) {
+  const int owner = owner_.at(&value.node());
+  const Cluster& producer = clusters_.at(owner);
+  const std::set<int> consumers = clusters_reading(value);
+  if (consumers.empty() || visible_.contains(value) || !value.node().as<Map>()) {
+    return false;
+  }
+  const int64_t size = products ? kLongSize : kNominalSize;
+  const double own = bytes(value, size);
+  const auto& [cone, frontier, flops] = cone_of(value, products);
+  if (cone.size() > kMostRecomputed || (products && flops == 0)) {
+    return false;
+  }
+  // What an output takes the place of would have to stay for longer.
+  if (products && std::ranges::any_of(frontier, [&](const Value& load) { return overwritten_.contains(load); })) {
+    return false;
+  }
+  const std::vector<Value> stored = outputs_of(producer.owned, {});
+  double before = own;
+  double after = 0;
+  for (const Value& load : frontier) {
+    const bool is_new_store =
+        producer.members.contains(&load.node()) && std::ranges::find(stored, load) == stored.end();
+    after += is_new_store ? bytes(load, size) : 0;
+  }
+  std::map<int, Cluster> changed;
+  for (const int id : consumers) {
+    const Cluster& consumer = clusters_.at(id);
+    const auto is_kind = [&](const Node* n) {
+      return products ? n->as<Contract>() != nullptr : reads_elements_often(*n);
+    };
+    if (roles_.of(*consumer.nodes[0]) == NodeRole::alone || std::ranges::any_of(consumer.nodes, is_kind) != products) {
+      return false;
+    }
+    before += own;
+    after += flops / kFlopsPerByte;
+    std::unordered_set<Value> loads;
+    for (const Node* node : consumer.nodes) {
+      for (const Value& operand : roles_.operands(*node)) {
+        loads.insert(operand);
+      }
+    }
+    for (const Value& load : frontier) {
+      after += loads.contains(load) ? 0 : bytes(load, size);
+    }
+    Cluster copy = consumer;
+    for (const Node* node : cone) {
+      if (copy.members.insert(node).second) {
+        copy.nodes.push_back(node);
+      }
+    }
+    std::ranges::sort(copy.nodes, {}, [&](const Node* node) { return order_.at(node); });
+    changed.emplace(id, std::move(copy));
+  }
+  // As many bytes and one array less is a gain, for the arrays that count.
+  const bool counts = std::ranges::all_of(consumers, [&](int id) { return bytes(value) >= largest_read(id); });
+  if (counts ? after > before * kWorthIt : after >= before) {
+    return false;
+  }
+  for (auto& [id, copy] : changed) {
+    auto built = build(copy.members, outputs_of(copy.owned, {}));
+    const Nest* nest = std::get_if<Nest>(&built);
+    if (!nest || (!nest->repeats.empty() && clusters_.at(id).nest.repeats.empty())) {
+      return false;
+    }
+    copy.nest = std::move(std::get<Nest>(built));
+  }
+  std::map<int, Cluster> before_change;
+  std::vector<std::vector<int>> homes_before;  // of the cone
+  for (const Node* node : cone) {
+    homes_before.push_back(homes_[node]);
+  }
+  for (auto& [id, copy] : changed) {
+    before_change.emplace(id, std::move(clusters_.at(id)));
+    for (const Node* node : cone) {
+      std::vector<int>& homes = homes_[node];
+      if (std::ranges::find(homes, id) == homes.end()) {
+        homes.push_back(id);
+      }
+    }
+    clusters_[id] = std::move(copy);
+  }
+  Cluster& p = clusters_.at(owner);
+  const std::vector<Value> left = outputs_of(p.owned, {});
+  if (left.empty()) {
+    for (const Node* node : p.members) {
+      std::erase(homes_[node], owner);
+    }
+    clusters_.erase(owner);  // everybody makes its values alone
+    return true;
+  }
+  auto rebuilt = build(p.members, left);
+  if (std::holds_alternative<Refusal>(rebuilt)) {
+    for (auto& [id, cluster] : before_change) {
+      clusters_[id] = std::move(cluster);
+    }
+    for (size_t i = 0; i < cone.size(); ++i) {
+      homes_[cone[i]] = std::move(homes_before[i]);
+    }
+    return false;
+  }
+  p.nest = std::move(std::get<Nest>(rebuilt));
+  return true;
+}
+
+void Fusion::recompute_free() {
+  for (const Node* node : graph_.nodes()) {
+    const Value value(node, 0);
+    if (node->as<Map>() && clusters_reading(value).size() > 1 && cone_of(value, false).frontier.empty()) {
+      try_recompute(value, false);
+    }
+  }
+}
+
+void Fusion::recompute_cheap() {
+  const std::vector<const Node*>& nodes = graph_.nodes();
+  for (const bool products : {false, true}) {
+    for (size_t i = nodes.size(); i-- > 0;) {
+      if (is_owned_loop(*nodes[i])) {
+        try_recompute(Value(nodes[i], 0), products);
+      }
+    }
+  }
+}
+
+}  // namespace tenon::schedule

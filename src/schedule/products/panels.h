@@ -1,0 +1,42 @@
+// Constant operands of products, laid out once as products read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schedule/products/winograd_weights.h"
+#include "tenon/array.h"
+
+namespace tenon::schedule {
+
+/// A matrix that lies in another array, in panels. Column n of it begins at base + n * column. Its k-th element is
+/// found by counting with `depth`, the last digit fastest: each step of a digit moves by its stride. In panels, element
+/// (k, n) lies at (n / panel) * steps() * panel + k * panel + n % panel; columns beyond the last are 0.
+struct PanelLayout {
+  struct Digit {
+    int64_t count = 0, stride = 0;
+
+    friend auto operator<=>(const Digit&, const Digit&) = default;
+  };
+
+  int64_t panel = 0;
+  int64_t columns = 0;
+  int64_t base = 0, column = 0;
+  std::vector<Digit> depth;
+  /// Weights at 3 by 3 positions: in their place lie 16 matrices one after the other, transformed.
+  std::optional<WinogradPositions> winograd = {};
+
+  /// How many steps k has.
+  int64_t steps() const;
+  /// Of one matrix, and of all.
+  int64_t matrix_elements() const { return (columns + panel - 1) / panel * panel * steps(); }
+  int64_t elements() const { return (winograd ? kWinogradParts : 1) * matrix_elements(); }
+
+  friend auto operator<=>(const PanelLayout&, const PanelLayout&) = default;
+};
+
+/// The matrix in panels, of the dtype of `x`, which must be of 4 bytes.
+Array in_panels(const Array& x, const PanelLayout& layout);
+
+}  // namespace tenon::schedule

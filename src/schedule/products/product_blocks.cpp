@@ -1,0 +1,85 @@
+#include "schedule/products/product_blocks.h"
+
+#include <algorithm>
+
+#include "schedule/products/product_operands.h"
+
+namespace tenon::schedule {
+
+Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
+  if (most == Extent(1) && multiple == 1) {
+    return 1;
+  }
+  const Extent blocks = max(Extent(1), ceildiv(extent, most));
+  return max(Extent(multiple), multiple * ceildiv(ceildiv(extent, blocks), multiple));
+}
+
+AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple) {
+  AxisSet counters = 0;
+  for (size_t i = axes.size(); i-- > 0;) {
+    const int axis = axes[i];
+    const Extent extent = draft.axis(axis).extent;
+    if (!(extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant())) {
+      // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
+      const Extent size = named_size(draft, block_size(extent, most, axes.size() == 1 ? multiple : 1));
+      counters |= axis_bit(tile_axis(draft, axis, size));
+    }
+    most = max(Extent(1), floordiv(most, max(Extent(1), draft.axis(axis).extent)));
+  }
+  return counters;
+}
+
+void CutsOfSides::add(const std::vector<int>& axes) {
+  AxisSet all = 0;
+  for (const int axis : axes) {
+    all |= axis_bit(axis);
+  }
+  for (const int axis : axes) {
+    together_[axis] = all;
+  }
+}
+
+bool CutsOfSides::count_as_one(Draft& draft, const std::vector<int>& side) const {
+  AxisSet outer = 0;
+  for (const int axis : side) {
+    const loops::Axis& tile = draft.axis(axis);
+    const auto size = tile.extent.constant();
+    const auto total = tile.total.constant();
+    const bool always_whole = tile.tile_of < 0 || (size && total && *size > 0 && *total % *size == 0);
+    const auto cut = together_.find(axis);
+    if (outer != 0 && !always_whole && (cut == together_.end() || !is_subset(outer, cut->second))) {
+      return false;
+    }
+    outer |= axis_bit(axis);
+  }
+  return true;
+}
+
+DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles) {
+  const std::vector<int> axes = in_order(product.depth);
+  const auto all = steps_of(draft, axes).constant();
+  const auto axis_of = [&](int axis) -> const loops::Axis& { return draft.kernel.axes[static_cast<size_t>(axis)]; };
+  const int64_t most_steps = packs ? tiles.depth_of_packed : tiles.depth;
+  if (all && *all <= most_steps) {
+    return {.axis = -1, .size = 0, .steps = *all};
+  }
+  // Blocks of the outermost loop may differ. Where what is inside of it is too much already, or panels are made of
+  // them, equal blocks of the longest loop will do.
+  const auto inside = steps_of(draft, {axes.begin() + 1, axes.end()}).constant();
+  if (all && (packs || *inside > most_steps)) {
+    const int longest = *std::ranges::max_element(axes, {}, [&](int axis) { return *axis_of(axis).extent.constant(); });
+    const int64_t extent = *axis_of(longest).extent.constant();
+    const int64_t others = *all / extent;
+    for (int64_t size = std::max<int64_t>(1, most_steps / others); size * others * 2 > most_steps; --size) {
+      if (extent % size == 0) {
+        return {.axis = longest, .size = size, .steps = size * others};
+      }
+    }
+  }
+  const Extent inner = steps_of(draft, {axes.begin() + 1, axes.end()});
+  const Extent most = max(Extent(1), floordiv(tiles.depth, max(Extent(1), inner)));
+  const Extent size = block_size(axis_of(axes[0]).extent, most, 1);
+  return {.axis = axes[0], .size = size, .steps = size * inner};
+}
+
+}  // namespace tenon::schedule

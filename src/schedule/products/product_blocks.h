@@ -1,0 +1,42 @@
+// How large the blocks are that products run in.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "schedule/draft/draft.h"
+#include "schedule/products/product_match.h"
+#include "schedule/products/product_tiles.h"
+
+namespace tenon::schedule {
+
+/// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large and multiples of `multiple`.
+Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
+
+/// Cuts loops that count as one, the last fastest, into blocks of at most `most` steps in all: the innermost ones are
+/// whole as long as they fit. Gives the loops that count blocks.
+AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple);
+
+/// Remembers which axes were cut together. A product counts the axes of a side as one, and those that cut_loops() cut
+/// together are made for that. But what is one side of a product may be rows and columns of another, and behind the
+/// last of the tiles in a row, which is shorter, the next row would not follow.
+class CutsOfSides {
+ public:
+  void add(const std::vector<int>& axes);
+  bool count_as_one(Draft& draft, const std::vector<int>& side) const;
+
+ private:
+  std::unordered_map<int, AxisSet> together_;  // by axis
+};
+
+/// A cut of the sum over k.
+struct DepthBlock {
+  int axis = -1;  // the loop to cut; or none
+  Extent size;
+  Extent steps;  // of k, in a block
+};
+
+/// The blocks of k in which an operand is stored first. `packs`: the right side is a constant in panels.
+DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles);
+
+}  // namespace tenon::schedule

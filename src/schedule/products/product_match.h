@@ -1,0 +1,23 @@
+// Sums of products among the reductions of a draft.
+#pragma once
+
+#include <vector>
+
+#include "kernel/product/product.h"
+#include "schedule/draft/draft.h"
+
+namespace tenon::schedule {
+
+/// A reduction that is a product: two values, and the axes that one of them, the other or both depend on.
+struct ProductMatch {
+  int accumulator = 0;
+  int result = 0;
+  ProductTypes types;
+  int left = 0, right = 0;
+  AxisSet batch = 0, rows = 0, columns = 0, depth = 0;
+};
+
+/// Every product of the draft, each after those that its operands need.
+std::vector<ProductMatch> find_products(const Draft& draft);
+
+}  // namespace tenon::schedule

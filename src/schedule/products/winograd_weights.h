@@ -1,0 +1,30 @@
+// Weights of a 3x3 convolution as Winograd's form of it multiplies by them: winograd.h.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/array.h"
+
+namespace tenon::schedule {
+
+/// How far apart the 3 by 3 positions lie.
+struct WinogradPositions {
+  int64_t y = 0, x = 0;
+
+  friend auto operator<=>(const WinogradPositions&, const WinogradPositions&) = default;
+};
+
+/// Matrices of weights, [steps, columns] for each position.
+struct WinogradWeights {
+  WinogradPositions positions;
+  int64_t base = 0;
+  int64_t steps = 0, step = 0;  // how many, and how far apart
+  int64_t columns = 0, column = 0;
+};
+
+inline constexpr int64_t kWinogradParts = 16;
+
+/// G g G^T of each 3x3 matrix g, as f32[16, steps, columns]; summed in f64.
+Array winograd_weights(const Array& x, const WinogradWeights& weights);
+
+}  // namespace tenon::schedule
