@@ -1,6 +1,7 @@
 #include "ops/axes.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/fail.h"
 #include "shape/unify.h"
@@ -86,6 +87,12 @@ void require_axes(const std::vector<int>& axes, const Shape& shape, std::string_
     }
     seen[static_cast<size_t>(axis)] = true;
   }
+}
+
+std::vector<Extent> extents_of(const std::vector<Axis>& axes) {
+  std::vector<Extent> extents;
+  std::ranges::transform(axes, std::back_inserter(extents), &Axis::extent);
+  return extents;
 }
 
 }  // namespace tenon

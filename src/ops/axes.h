@@ -17,6 +17,9 @@ Axis match_axes(const Value& a, int i, const Value& b, int j, std::vector<Constr
 /// NumPy broadcasting of several lists of axes, aligned at the last, under this thread's rule for names.
 std::vector<Axis> broadcast_lists(const std::vector<std::vector<Axis>>& lists);
 
+/// How many elements there are along each.
+std::vector<Extent> extents_of(const std::vector<Axis>& axes);
+
 /// Numbers counted from the front, in [0, rank); out of range or twice the same is an error.
 std::vector<int> normalize_axes(const std::vector<int>& axes, const Shape& shape);
 

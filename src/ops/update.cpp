@@ -37,11 +37,8 @@ Inferred infer(const Update& op, Operands in) {
 
 Value update_slice(const Value& base, const Value& value, const std::vector<Extent>& start) {
   return in_context("update_slice", {base, value}, [&] {
-    std::vector<Extent> size;
-    for (const Axis& axis : value.shape().axes()) {
-      size.push_back(axis.extent());
-    }
-    return make(Update{{Slice{start, size, std::vector<int64_t>(start.size(), 1)}}}, {base, value});
+    return make(Update{{Slice{start, extents_of(value.shape().axes()), std::vector<int64_t>(start.size(), 1)}}},
+                {base, value});
   });
 }
 

@@ -158,10 +158,7 @@ Value pad(const Value& x, const std::vector<Extent>& low, const std::vector<Exte
       grow_high[k] = is_negative(high[k]) ? Extent(0) : high[k];
       if (is_negative(low[k]) || is_negative(high[k])) {
         std::vector<Extent> start(low.size(), 0);
-        std::vector<Extent> size;
-        for (const Axis& axis : cropped.shape().axes()) {
-          size.push_back(axis.extent());
-        }
+        std::vector<Extent> size = extents_of(cropped.shape().axes());
         start[k] = from;
         size[k] = until - from;
         cropped = slice(cropped, start, size);

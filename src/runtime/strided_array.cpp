@@ -19,17 +19,8 @@ runtime::Operand elements_of(const StridedArray& array) {
 }  // namespace
 
 bool StridedArray::is_contiguous() const {
-  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
-    return true;
-  }
-  int64_t expected = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    if (dims[i] != 1 && strides[i] != expected) {
-      return false;
-    }
-    expected *= dims[i];
-  }
-  return true;
+  const runtime::Operand elements = elements_of(*this);
+  return elements.size() == 0 || elements.is_row_major();
 }
 
 Array StridedArray::contiguous() const {

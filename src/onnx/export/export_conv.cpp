@@ -5,17 +5,10 @@
 #include "onnx/export/export_places.h"
 #include "onnx/export/export_types.h"
 #include "onnx/export/export_writer.h"
+#include "ops/axes.h"
 
 namespace tenon::exporter {
 namespace {
-
-std::vector<Extent> extents_of(const Shape& shape) {
-  std::vector<Extent> extents;
-  for (const Axis& axis : shape.axes()) {
-    extents.push_back(axis.extent());
-  }
-  return extents;
-}
 
 /// Zeros between the elements along one axis of x, whose shape becomes that of the result.
 std::string dilated(const std::string& x, Shape& shape, int axis, int64_t by, OnnxWriter& to) {
@@ -27,7 +20,7 @@ std::string dilated(const std::string& x, Shape& shape, int axis, int64_t by, On
   high[at + 1] = by - 1;
   const std::string spread = to.pad(to.unsqueeze(x, {axis + 1}), shape.with_axes(axes),
                                     std::vector<Extent>(axes.size(), 0), high, Array::scalar(shape.dtype(), 0));
-  std::vector<Extent> joint = extents_of(shape);
+  std::vector<Extent> joint = extents_of(shape.axes());
   joint[at] = joint[at] * by;
   axes = shape.axes();
   axes[at] = Axis((shape.extent(axis) - 1) * by + 1);
@@ -110,7 +103,7 @@ std::string unrolled(const Conv& kind, const Node& node, OnnxWriter& to) {
     const std::string product = to.typed("Einsum", {part, weight}, dtype, equation);
     sum = sum.empty() ? product : to.typed("Add", {sum, product}, dtype);
   }
-  return to.reshape(sum, extents_of(result));
+  return to.reshape(sum, extents_of(result.axes()));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "onnx/export/export_writer.h"
+#include "ops/axes.h"
 #include "ops/infer.h"
 
 namespace tenon::exporter {
@@ -161,11 +162,7 @@ OnnxTensors write_onnx(const Update& kind, const Node& node, OnnxWriter& to) {
   }
   // Any path: look at the elements' positions through it, and write there.
   Shape seen = shape.with_dtype(i64);
-  std::vector<Extent> sizes;
-  for (const Axis& axis : shape.axes()) {
-    sizes.push_back(axis.extent());
-  }
-  std::string positions = to.reshape(range(shape.element_count(), to), sizes);
+  std::string positions = to.reshape(range(shape.element_count(), to), extents_of(shape.axes()));
   for (const View& view : kind.path) {
     positions = write_view(view, positions, seen, to);
     seen = infer_view(view, seen).shapes[0];
@@ -174,7 +171,7 @@ OnnxTensors write_onnx(const Update& kind, const Node& node, OnnxWriter& to) {
   const auto flat = [&](const std::string& x) { return to.node("Reshape", {x, everything}); };
   const std::string written =
       to.node("ScatterElements", {flat(base), flat(positions), flat(value)}, {{"axis", int64_t{0}}});
-  return {to.reshape(written, sizes)};
+  return {to.reshape(written, extents_of(shape.axes()))};
 }
 
 OnnxTensors write_onnx(const Positions& kind, const Node& node, OnnxWriter& to) {

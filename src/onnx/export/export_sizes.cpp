@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "ir/data_axes.h"
 #include "onnx/export/export_writer.h"
+#include "ops/axes.h"
 #include "shape/constraint_set.h"
 #include "shape/extent_walk.h"
 #include "tenon/assumptions.h"
@@ -165,13 +166,7 @@ std::string OnnxWriter::sizes(const std::vector<Extent>& extents) {
   return parts.size() == 1 ? parts[0] : node("Concat", parts, {{"axis", int64_t{0}}});
 }
 
-std::string OnnxWriter::sizes_of(const Shape& shape) {
-  std::vector<Extent> extents;
-  for (const Axis& axis : shape.axes()) {
-    extents.push_back(axis.extent());
-  }
-  return sizes(extents);
-}
+std::string OnnxWriter::sizes_of(const Shape& shape) { return sizes(extents_of(shape.axes())); }
 
 std::string OnnxWriter::reshape(const std::string& x, const std::vector<Extent>& to) {
   // A 0 is a size only where the operator is told so; one size that is not known follows from the others.

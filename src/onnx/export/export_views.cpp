@@ -5,17 +5,10 @@
 
 #include "base/fail.h"
 #include "onnx/export/export_writer.h"
+#include "ops/axes.h"
 
 namespace tenon::exporter {
 namespace {
-
-std::vector<Extent> extents_of(const std::vector<Axis>& axes) {
-  std::vector<Extent> extents;
-  for (const Axis& axis : axes) {
-    extents.push_back(axis.extent());
-  }
-  return extents;
-}
 
 std::string write(const Reshape& view, const std::string& x, const Shape& /*from*/, OnnxWriter& to) {
   return to.reshape(x, extents_of(view.to));

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/sliding_attributes.h"
+#include "ops/axes.h"
 #include "ops/sliding.h"
 #include "tenon/indexing.h"
 #include "tenon/nn.h"
@@ -90,10 +91,7 @@ Value max_positions(const NodeCall& call, const Value& y) {
                                                          : -128;
   const Value padded = pad(x, low, high, "constant", lowest);
   const Value numbers = pad(flat_positions(x, call.flag("storage_order")), low, high);
-  std::vector<Extent> count;
-  for (const Axis& axis : y.shape().axes()) {
-    count.push_back(axis.extent());
-  }
+  const std::vector<Extent> count = extents_of(y.shape().axes());
   std::vector<Value> values;
   std::vector<Value> positions;
   for (int64_t place = 0; place < places; ++place) {

@@ -7,18 +7,10 @@
 namespace tenon {
 namespace {
 
-std::vector<Extent> sizes_of(const Value& x) {
-  std::vector<Extent> sizes;
-  for (const Axis& axis : x.shape().axes()) {
-    sizes.push_back(axis.extent());
-  }
-  return sizes;
-}
-
 /// Elements first ... first + count - 1 along one axis.
 Value part(const Value& x, size_t axis, const Extent& first, const Extent& count) {
   std::vector<Extent> start(static_cast<size_t>(x.rank()), 0);
-  std::vector<Extent> size = sizes_of(x);
+  std::vector<Extent> size = extents_of(x.shape().axes());
   start[axis] = first;
   size[axis] = count;
   return slice(x, start, size);
@@ -110,7 +102,7 @@ Gradients gradient(const Slice& op, const Node& node, const std::vector<Value>& 
 Gradients gradient(const Pad& op, const Node& node, const std::vector<Value>& outputs) {
   const Value& x = node.inputs[0];
   if (op.mode == PadMode::constant) {
-    return {slice(outputs[0], op.low, sizes_of(x))};
+    return {slice(outputs[0], op.low, extents_of(x.shape().axes()))};
   }
   Value g = outputs[0];
   for (size_t i = 0; i < op.low.size(); ++i) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/axes.h"
 #include "ops/gradient/gradient.h"
 #include "ops/make.h"
 #include "ops/sliding.h"
@@ -7,14 +8,6 @@
 
 namespace tenon {
 namespace {
-
-std::vector<Extent> extents_of(const Shape& shape) {
-  std::vector<Extent> extents;
-  for (const Axis& axis : shape.axes()) {
-    extents.push_back(axis.extent());
-  }
-  return extents;
-}
 
 Value zeros(Dtype dtype, const std::vector<Extent>& extents) {
   return full(Shape(dtype, std::vector<Axis>(extents.begin(), extents.end())), 0);
@@ -29,7 +22,7 @@ Value gradient_of_sum(const Window& op, const Value& x, const Value& g) {
               .dilation = op.dilation,
               .low = {},
               .high = {}};
-  const std::vector<Extent> places = extents_of(g.shape());
+  const std::vector<Extent> places = extents_of(g.shape().axes());
   std::vector<Extent> spread = places;
   bool is_spread = false;
   for (size_t i = 0; i < spread.size(); ++i) {
@@ -59,7 +52,7 @@ class Offsets {
     }
     std::vector<int64_t> offset(rank, 0);
     for (bool more = true; more;) {
-      Slice view{start, extents_of(result), op.stride};
+      Slice view{start, extents_of(result.axes()), op.stride};
       for (size_t i = 0; i < rank; ++i) {
         view.start[i] += Extent(offset[i] * op.dilation[i]);
       }
@@ -79,7 +72,7 @@ class Offsets {
 
   /// Sums of what the views are given, without the padding.
   Value gathered(const std::vector<Value>& given) const {
-    std::vector<Extent> size = extents_of(x_.shape());
+    std::vector<Extent> size = extents_of(x_.shape().axes());
     std::vector<Extent> whole = size;
     bool is_padded = false;
     for (size_t i = 0; i < size.size(); ++i) {
