@@ -1,4 +1,4 @@
-// Which loops may store past the caches.
+// Non-temporal stores: which loops may write their output past the caches.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace tenon::codegen {
 
-/// A loop whose store to an output, the only one, has a form for this. A store reads the line that it writes to, and
-/// pushes another out of the caches for it: with more bytes than caches hold both is in vain, and instructions that
-/// write whole lines to memory save a third of the traffic. How many bytes there are, and whether rows begin with
-/// lines, is known when the kernel runs, so each step of such a loop asks. The loops do little but store, because else
-/// memory does not bound them; they reduce nothing; and nobody in the kernel reads what they store.
-struct StreamedStore {
+/// A loop and its store to an output, the only one, that may be non-temporal: an ordinary store reads the line that it
+/// writes to and evicts another for it, which is in vain for more bytes than caches hold; writing whole lines to memory
+/// saves a third of the traffic. The number of bytes, and whether rows begin with lines, is known when the kernel runs,
+/// so each step of such a loop tests a flag. The loop does little but store, because else memory does not bound it; it
+/// reduces nothing; and nothing in the kernel reads what it stores.
+struct NontemporalStore {
   const loops::Loop* loop = nullptr;
   const loops::Store* store = nullptr;
 };
 
-std::vector<StreamedStore> plan_streamed_stores(const loops::Kernel& kernel, const Target& target);
+std::vector<NontemporalStore> plan_nontemporal_stores(const loops::Kernel& kernel, const Target& target);
 
 }  // namespace tenon::codegen
