@@ -3,8 +3,8 @@
 
 The layers, their rooms and what each of them sees are read from the tenon_layer() table in CMakeLists.txt. Every
 #include in src/ must name the same folder or one that it sees, and within a folder the same room or one that it sees; a
-public header belongs to the layer given below and is held to the same rule. Prints one line for each violation and exits
-with status 1 when there is any.
+public header belongs to the layer given below and is held to the same rule. The umbrella, tenon/tenon.h, includes every
+public header. Prints one line for each violation and exits with status 1 when there is any.
 """
 
 import argparse
@@ -59,6 +59,7 @@ FOREIGN = {"onnx/onnx_pb.h"}
 UMBRELLA = "tenon.h"  # includes every public header; for users, tests and programs, not for src/
 
 LAYER = re.compile(r"^tenon_layer\((\w+)([^)]*)\)", re.MULTILINE)
+GENERATED = re.compile(r"^tenon_generate_header\((\S+)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 KEYWORDS = {"DEPS", "DIR", "ONLY", "EXCEPT", "ROOMS", "HEADERS", "ALONE"}
 TOP = "."  # the room of the files directly in a folder
@@ -122,7 +123,9 @@ def room_of(path):
 class Checker:
     def __init__(self, root):
         self.root = root
-        self.sees, self.rooms = read_layers((root / "CMakeLists.txt").read_text(encoding="utf-8"))
+        table = (root / "CMakeLists.txt").read_text(encoding="utf-8")
+        self.sees, self.rooms = read_layers(table)
+        self.generated = set(GENERATED.findall(table))
         self.violations = []
 
     def report(self, path, number, text):
@@ -186,12 +189,24 @@ class Checker:
             elif kind == '"' and name != UMBRELLA:
                 self.check_target(path, number, layer, target)
 
+    def check_umbrella(self):
+        """Where there is one, it includes every public header, those among them that the build generates."""
+        path = self.root / "include/tenon" / UMBRELLA
+        if not path.exists():
+            return
+        included = {target for _, _, target in includes(path)}
+        public = {f"tenon/{header.name}" for header in path.parent.glob("*.h") if header.name != UMBRELLA}
+        for target in sorted(public | self.generated):
+            if target not in included:
+                self.report(path, 1, f"tenon/{UMBRELLA} lacks {target}: it includes every public header")
+
     def run(self):
         for path in sorted((self.root / "src").rglob("*")):
             if path.suffix in {".h", ".cpp"}:
                 self.check_source(path)
         for path in sorted((self.root / "include").rglob("*.h")):
             self.check_public(path)
+        self.check_umbrella()
         return self.violations
 
 

@@ -1,10 +1,12 @@
-"""Each type of a namespace is defined once.
+"""Each type of a namespace is defined once, and internal ones outside of the namespace that users see.
 
 Two types of one name and namespace are undefined behaviour, even where no file sees both: the linker keeps one copy of
-what templates such as std::vector make of them. Anonymous namespaces of sources do not count.
+what templates such as std::vector make of them. And a type of `namespace tenon` takes a name from the users, who say
+`using namespace tenon`: the folders of INTERNAL have namespaces of their own, such as tenon::schedule. Anonymous
+namespaces of sources do not count.
 
 usage: check_types.py [ROOT]
-Prints PATH:LINE: MESSAGE for each type that is defined again; the status is then 1.
+Prints PATH:LINE: MESSAGE for each type that is defined again or in the users' namespace; the status is then 1.
 """
 import pathlib
 import re
@@ -14,6 +16,8 @@ NAMESPACE = re.compile(r"namespace\s*([\w:]*)\s*\{\s*(//.*)?$")
 END = re.compile(r"\}\s*//\s*namespace")
 TYPE = re.compile(r"(?:struct|class|union|enum class)\s+(?:alignas\([^)]*\)\s+)?(\w+(?:::\w+)*)(?:\s+final)?\s*(?::[^:;][^;]*)?\{")
 FOLDERS = ("include", "src", "cli", "tests", "bench")
+INTERNAL = ("src/passes", "src/schedule", "src/codegen", "src/runtime", "src/compiler", "src/onnx", "cli")
+PUBLIC = re.compile(r"tenon::\w+")  # no more than that: a type within a type is its owner's
 
 
 def types(path):
@@ -39,6 +43,9 @@ def main():
                 print(f"{place}: {name} is another type already, in {first[name]}: rename one")
                 failed = True
             first.setdefault(name, place)
+            if PUBLIC.fullmatch(name) and path.relative_to(root).as_posix().startswith(tuple(f + "/" for f in INTERNAL)):
+                print(f"{place}: {name}: internal names stay out of the namespace that users see")
+                failed = True
     return 1 if failed else 0
 
 

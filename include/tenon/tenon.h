@@ -1,4 +1,5 @@
-// All of the public API.
+// All of the public API. The headers are the same in every build. What onnx.h, onnx_export.h and load.h declare links
+// in builds with TENON_ONNX alone (the default).
 #pragma once
 
 #include "tenon/array.h"
@@ -27,6 +28,7 @@
 #include "tenon/models.h"
 #include "tenon/nn.h"
 #include "tenon/onnx.h"
+#include "tenon/onnx_export.h"
 #include "tenon/operand.h"
 #include "tenon/ops.h"
 #include "tenon/optimizers.h"

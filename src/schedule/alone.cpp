@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.h"
+#include "schedule/nest/kind_roles.h"
 
 namespace tenon::schedule {
 namespace {
@@ -94,8 +95,9 @@ struct Describe {
   }
 
   template <class Kind>
+    requires(!AloneKind<Kind>)
   void operator()(const Kind& op) const {
-    TENON_CHECK(false, "{} is neither a loop nor a step of its own", op_name(op));
+    TENON_CHECK(false, "{} is no step of its own", op_name(op));
   }
 
   /// What a body takes over is the loop's to decide.

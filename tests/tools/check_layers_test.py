@@ -21,6 +21,7 @@ tenon_layer(text       DEPS ops)
 tenon_layer(interp     DEPS ops)
 tenon_layer(codegen    DEPS kernel)
 tenon_layer(runtime    DEPS kernel ROOMS memory plan)
+tenon_generate_header(tenon/elementwise.h BY src/ops/tools/gen_elementwise.cpp USING ops_scalar FOR ops)
 """
 
 
@@ -51,7 +52,7 @@ class CheckLayers(unittest.TestCase):
             "src/ops/tools/gen.cpp": '#include "kernel/expr.h"\n#include "tenon/graph.h"\n',
             "src/ops/map.cpp": '#include "tenon/elementwise.h"\n',
             "include/tenon/graph.h": '#include <string>\n#include "tenon/shape.h"\n',
-            "include/tenon/tenon.h": '#include "tenon/graph.h"\n#include "tenon/interpreter.h"\n',
+            "include/tenon/tenon.h": '#include "tenon/elementwise.h"\n#include "tenon/graph.h"\n',
         })
 
     def test_upward_include(self):
@@ -108,6 +109,12 @@ class CheckLayers(unittest.TestCase):
     def test_umbrella_inside_the_library(self):
         self.rejects({"src/ir/node.cpp": '#include "tenon/tenon.h"\n'},
                      "src/ir/node.cpp:1: ir must not include tenon/tenon.h: name the header that is needed")
+
+    def test_umbrella_has_every_public_header(self):
+        self.rejects({"include/tenon/tenon.h": '#include "tenon/graph.h"\n',
+                      "include/tenon/graph.h": "", "include/tenon/text.h": ""},
+                     "include/tenon/tenon.h:1: tenon/tenon.h lacks tenon/elementwise.h: it includes every public header",
+                     "include/tenon/tenon.h:1: tenon/tenon.h lacks tenon/text.h: it includes every public header")
 
     def test_unlisted_public_header(self):
         self.rejects({"include/tenon/novel.h": "\n"},

@@ -35,6 +35,20 @@ class CheckTypes(unittest.TestCase):
         })
         self.assertEqual((status, text), (0, ""))
 
+    def test_internal_types_stay_out_of_the_users_namespace(self):
+        part = "{} {{\nstruct Part {{\n}};\n}}  // {}\n"
+        public, own = "namespace tenon", "namespace tenon::schedule"
+        for folder in ("src/passes", "src/schedule/nest", "src/codegen", "src/runtime", "src/compiler", "src/onnx", "cli"):
+            status, text = check({f"{folder}/part.h": part.format(public, public)})
+            self.assertEqual(status, 1)
+            self.assertEqual(text, f"{folder}/part.h:2: tenon::Part: internal names stay out of the namespace that users see\n")
+            self.assertEqual(check({f"{folder}/part.h": part.format(own, own)}), (0, ""))
+        self.assertEqual(check({"include/tenon/part.h": part.format(public, public)}), (0, ""))
+
+    def test_insides_of_public_types(self):
+        state = "namespace tenon {\nstruct Executable::State {\n};\n}  // namespace tenon\n"
+        self.assertEqual(check({"src/runtime/executable.cpp": state}), (0, ""))
+
 
 if __name__ == "__main__":
     unittest.main()

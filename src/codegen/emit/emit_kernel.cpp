@@ -5,7 +5,8 @@
 namespace tenon::codegen {
 
 std::string to_string(const EmitOptions& options) {
-  return fmt::format("inputs {}, streams from {}", options.inputs_stay ? "stay" : "may change", options.streamed_bytes);
+  return fmt::format("inputs {}, non-temporal from {}", options.inputs_stay ? "stay" : "may change",
+                     options.nontemporal_bytes);
 }
 
 }  // namespace tenon::codegen

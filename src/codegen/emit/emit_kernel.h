@@ -10,9 +10,10 @@ struct EmitOptions {
   /// The caller never passes memory as an input that the kernel also writes. Loads of inputs then move freely past
   /// stores.
   bool inputs_stay = true;
-  /// Outputs of at least so many bytes are stored past the caches, where a loop has a form for that: they would be in
-  /// none by the time that somebody reads them. Half as much is no faster that way, and an eighth is slower.
-  int64_t streamed_bytes = int64_t{32} << 20;
+  /// Outputs of at least so many bytes are stored past the caches, where a loop allows it (nontemporal_stores.h): they
+  /// would be in none by the time that somebody reads them. Half as much is no faster that way, and an eighth is
+  /// slower.
+  int64_t nontemporal_bytes = int64_t{32} << 20;
 
   friend bool operator==(const EmitOptions&, const EmitOptions&) = default;
 };

@@ -130,7 +130,7 @@ void emit_function(Emission& e, const std::string& symbol) {
     e.entry = e.block("phase");
     starts.push_back(e.entry);
     e.sizes.clear();
-    e.past_caches.assign(e.streamed_stores.size(), nullptr);
+    e.nontemporal.assign(e.nontemporal_stores.size(), nullptr);
     e.buffers.assign(e.kernel.buffers.size(), nullptr);
     e.depths.assign(e.kernel.axes.size(), 0);
     llvm::BasicBlock* const body = e.block("body");
@@ -138,7 +138,7 @@ void emit_function(Emission& e, const std::string& symbol) {
     e.b.CreateBr(body);
     e.b.SetInsertPoint(body);
     emit_grid(e, phase, e.function->getArg(2), e.function->getArg(3));
-    order_streamed_stores(e);
+    order_nontemporal_stores(e);
     e.b.CreateBr(leave);
   }
 
@@ -163,7 +163,7 @@ Emission::Emission(llvm::Module& into, const loops::Kernel& what, const Target& 
       scalar_context{b, math_options(machine)},
       fused(fused_products(what, machine)),
       prefetches(plan_prefetches(what)),
-      streamed_stores(plan_streamed_stores(what, machine)),
+      nontemporal_stores(plan_nontemporal_stores(what, machine)),
       axes(what.axes.size()),
       heads(what.axes.size()),
       values(what.values.size()),

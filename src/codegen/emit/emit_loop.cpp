@@ -100,14 +100,14 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   e.b.CreateBr(begin);
   e.b.SetInsertPoint(begin);
   llvm::Value* done = e.b.getInt64(0);
-  const auto run = [&](llvm::Value* end, unsigned lanes, bool masked, llvm::Value* past_caches = nullptr) {
+  const auto run = [&](llvm::Value* end, unsigned lanes, bool masked, llvm::Value* nontemporal = nullptr) {
     counted_loop(e, done, end, lanes, [&](llvm::Value* first) {
       bind(e, loop.axis, first);
       e.vector = {.lanes = lanes,
                   .axis = loop.axis,
                   .mask = nullptr,
                   .unit_strides = unit_strides,
-                  .past_caches = past_caches,
+                  .nontemporal = nontemporal,
                   .before = before};
       if (masked) e.vector.mask = lanes_below(e, e.b.CreateNSWSub(count, first));
       if (const auto ahead = e.prefetches.find(&loop); ahead != e.prefetches.end() && !masked) {
@@ -122,7 +122,7 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   const unsigned step = plan.lanes * plan.unroll;
   if (step > 1) {
     llvm::Value* const end = multiple_of(step);
-    run(end, step, false, unit_strides || plan.run_time_strides.empty() ? stores_past_caches(e, loop) : nullptr);
+    run(end, step, false, unit_strides || plan.run_time_strides.empty() ? is_nontemporal_loop(e, loop) : nullptr);
     done = end;
   }
   if (done == count) return;

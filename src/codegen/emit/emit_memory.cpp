@@ -87,7 +87,7 @@ class LaneAccess {
   }
 
   void store_contiguous(llvm::Value* first, llvm::Value* value, llvm::Value* mask) {
-    llvm::Value* const past = e_.buffer(buffer_).role == loops::Role::output ? e_.vector.past_caches : nullptr;
+    llvm::Value* const past = e_.buffer(buffer_).role == loops::Role::output ? e_.vector.nontemporal : nullptr;
     const auto store = [&] {
       annotate(e_,
                mask == nullptr ? static_cast<llvm::Instruction*>(e_.b.CreateAlignedStore(value, first, align_))
@@ -96,13 +96,13 @@ class LaneAccess {
     };
     if (past == nullptr) return store();
     llvm::BasicBlock* const next = e_.block("stored");
-    branch(past, next, [&] { store_past_caches(first, value); });
+    branch(past, next, [&] { store_nontemporal(first, value); });
     store();
     e_.b.CreateBr(next);
     e_.b.SetInsertPoint(next);
   }
 
-  void store_past_caches(llvm::Value* first, llvm::Value* value) {
+  void store_nontemporal(llvm::Value* first, llvm::Value* value) {
     const llvm::Align whole(std::min(uint64_t{64}, e_.vector.lanes * byte_size(e_.buffer(buffer_).dtype)));
     llvm::StoreInst* const past = e_.b.CreateAlignedStore(value, first, whole);
     llvm::Metadata* const one = llvm::ConstantAsMetadata::get(e_.b.getInt32(1));

@@ -50,7 +50,7 @@ void prefetch(Emission& e, const Prefetch& what) {
                                      : e.b.CreateUDiv(e.b.CreateNSWMul(at, e.b.getInt64(slower)), e.b.getInt64(parts));
     first = e.b.CreateGEP(e.b.getInt8Ty(), first, e.b.CreateNSWSub(start, too_far));
   }
-  if (llvm::Value* const past = what.writes ? is_stored_past_caches(e, what.buffer) : nullptr; past != nullptr) {
+  if (llvm::Value* const past = what.writes ? is_nontemporal_buffer(e, what.buffer) : nullptr; past != nullptr) {
     first = e.b.CreateSelect(past, e.args, first);  // what is stored past the caches must not be in them
   }
   for (uint64_t at = 0; at * parts < e.vector.lanes * size * share; at += kLine) {

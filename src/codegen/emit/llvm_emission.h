@@ -15,8 +15,8 @@
 
 #include "base/fail.h"
 #include "codegen/emit/emit_kernel.h"
+#include "codegen/emit/nontemporal_stores.h"
 #include "codegen/emit/prefetch_plan.h"
-#include "codegen/emit/streamed_stores.h"
 #include "codegen/math/llvm_lanes.h"
 #include "codegen/target/target.h"
 #include "kernel/loop/loop.h"
@@ -32,7 +32,7 @@ struct VectorContext {
   int axis = -1;                       // Emission::axes holds the position of the first lane
   llvm::Value* mask = nullptr;         // the lanes that exist; null: all of them. At least one does
   bool unit_strides = false;           // run-time strides along the axis are known to be 1
-  llvm::Value* past_caches = nullptr;  // an i1, whether outputs, then in whole lines, go past the caches; null: never
+  llvm::Value* nontemporal = nullptr;  // an i1, whether outputs, then in whole lines, go past the caches; null: never
   llvm::BasicBlock* before = nullptr;  // runs once before the loop, whatever widths it then has
 };
 
@@ -74,7 +74,7 @@ struct Emission {
   std::unordered_map<Extent, int> size_slots;  // where KernelArgs::sizes holds an extent
   std::vector<bool> fused;                     // products that are added to a sum as they are computed
   PrefetchPlan prefetches;
-  std::vector<StreamedStore> streamed_stores;
+  std::vector<NontemporalStore> nontemporal_stores;
 
   llvm::Function* function = nullptr;
   llvm::Value* args = nullptr;  // of the function
@@ -84,7 +84,7 @@ struct Emission {
 
   std::unordered_map<Extent, llvm::Value*> sizes;  // loaded in `entry`
   std::vector<llvm::Value*> buffers;               // likewise, null: not yet
-  std::vector<llvm::Value*> past_caches;           // likewise, by streamed_stores: whether they go there, an i1
+  std::vector<llvm::Value*> nontemporal;           // likewise, by nontemporal_stores: whether they are, an i1
   std::vector<llvm::Value*> axes;                  // i64; null: not bound
   std::vector<LoopHead> heads;                     // of the loops that bind them
   std::vector<int> depths;                         // of the loops that bind them
@@ -144,15 +144,14 @@ void name_alias_scopes(Emission& e);
 /// Asks for the lines that lie ahead of those that the lanes of this step meet.
 void prefetch(Emission& e, const Prefetch& what);
 
-// emit_streamed_stores.cpp
+// emit_nontemporal_stores.cpp
 
-/// Whether the form of a loop that stores past the caches should run: an i1 that is found out once a phase. Null: the
-/// loop has no such form.
-llvm::Value* stores_past_caches(Emission& e, const loops::Loop& loop);
-/// The same of the loop that stores to this buffer.
-llvm::Value* is_stored_past_caches(Emission& e, int buffer);
+/// Whether the store of this loop is non-temporal in this call: an i1, computed once a phase. Null: it never is.
+llvm::Value* is_nontemporal_loop(Emission& e, const loops::Loop& loop);
+/// The same, of the loop that stores to this buffer.
+llvm::Value* is_nontemporal_buffer(Emission& e, int buffer);
 /// At the end of a phase: other threads see what was stored.
-void order_streamed_stores(Emission& e);
+void order_nontemporal_stores(Emission& e);
 
 // emit_accumulator.cpp
 

@@ -10,8 +10,8 @@ using namespace loops;
 
 namespace {
 
-/// More streams at once than this are left to the processor.
-constexpr size_t kStreams = 4;
+/// More rows of memory at once than this are left to the processor.
+constexpr size_t kMostPrefetches = 4;
 /// Of a row, to be shared among loops: a step of four vectors fetches a line of each.
 constexpr int kParts = 4;
 constexpr int kStepCost = 3;
@@ -33,8 +33,8 @@ std::optional<Prefetch::SingleRow> single_row(const Kernel& kernel, const loops:
 }
 
 /// What the loop reads and writes side by side and anew in every iteration of the loop around it.
-void add_streams(const Kernel& kernel, const loops::Loop& loop, const Around& around, bool alone,
-                 std::vector<Prefetch>& streams) {
+void add_prefetches(const Kernel& kernel, const loops::Loop& loop, const Around& around, bool alone,
+                    std::vector<Prefetch>& prefetches) {
   const auto add = [&](int buffer, const Affine& at, bool writes) {
     const Extent next = around.loop < 0 ? Extent(0) : scale_of(at, around.loop);
     if (scale_of(at, loop.axis) != Extent(1) || next == Extent(0)) return;
@@ -46,7 +46,7 @@ void add_streams(const Kernel& kernel, const loops::Loop& loop, const Around& ar
                             .apart = apart ? std::optional(length) : std::nullopt,
                             .single = apart ? single_row(kernel, loop, around, at) : std::nullopt,
                             .writes = writes};
-    if (std::ranges::find(streams, prefetch) == streams.end()) streams.push_back(prefetch);
+    if (std::ranges::find(prefetches, prefetch) == prefetches.end()) prefetches.push_back(prefetch);
   };
   for (const Statement& statement : loop.body) {
     if (const auto* define = std::get_if<Define>(&statement.what)) {
@@ -86,33 +86,33 @@ class Planner {
     const bool alone = rows.size() == 1;
     const loops::Loop* const dearest =
         *std::ranges::max_element(rows, {}, [&](const loops::Loop* each) { return block_cost(kernel_, each->body); });
-    std::vector<Prefetch> streams;
+    std::vector<Prefetch> prefetches;
     std::vector<const loops::Loop*> hosts;
     for (const loops::Loop* each : rows) {
       if (each->axis != dearest->axis) continue;
-      add_streams(kernel_, *each, around, alone, streams);
+      add_prefetches(kernel_, *each, around, alone, prefetches);
       hosts.push_back(each);
     }
-    if (streams.empty() || streams.size() > kStreams) return;
+    if (prefetches.empty() || prefetches.size() > kMostPrefetches) return;
     if (hosts.size() == 1) {
-      plan.emplace(hosts[0], std::move(streams));
+      plan.emplace(hosts[0], std::move(prefetches));
     } else {
-      share_out(streams, hosts);
+      share_out(prefetches, hosts);
     }
   }
 
-  /// Every stream in parts, and those in order to the loops, so that each has fetched its share when it has done
+  /// Every prefetch in parts, and those in order to the loops, so that each has fetched its share when it has done
   /// its share of the work. Where rows are written too, what is read comes rather late than early: the last loop waits
   /// for its stores anyway, and the first, which finds its row in a cache, for nothing.
-  void share_out(const std::vector<Prefetch>& streams, const std::vector<const loops::Loop*>& hosts) {
+  void share_out(const std::vector<Prefetch>& prefetches, const std::vector<const loops::Loop*>& hosts) {
     // What a step of a loop takes beside its statements counts too: cheap loops are not free.
     const auto cost = [&](const loops::Loop* each) { return block_cost(kernel_, each->body) + kStepCost; };
     int all = 0;
     for (const loops::Loop* each : hosts) {
       all += cost(each);
     }
-    const bool writes = std::ranges::any_of(streams, &Prefetch::writes);
-    for (Prefetch prefetch : streams) {
+    const bool writes = std::ranges::any_of(prefetches, &Prefetch::writes);
+    for (Prefetch prefetch : prefetches) {
       const int rounding = writes && !prefetch.writes ? 0 : all / 2;
       prefetch.parts = kParts;
       int next = 0;

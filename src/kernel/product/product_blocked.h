@@ -48,7 +48,7 @@ struct ProductKernels {
   std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};
   std::array<int, kMostRows + 1> widths = {};
   std::array<Dot, kDotRows + 1> dots = {};  // by rows; null where there are none
-  /// By how many: one row by so many whole panels side by side; null where there is none. Several streams of memory
+  /// By how many: one row by so many whole panels side by side; null where there is none. Several rows of memory
   /// are faster than one, and more sums are under way.
   std::array<ProductMicro, kMostPanels + 1> panels = {};
   /// By rows up to `pair_rows`: two whole panels at once. Lower and wider than the highest tile: fewer loads for as

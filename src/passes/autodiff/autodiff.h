@@ -1,5 +1,6 @@
-// Reverse-mode differentiation: one walk from the results back, each node's own rule (ops/gradient.h) at every step.
-// The public entry points are in tenon/autodiff.h; this is what they share with the rules of calls and control flow.
+// Reverse-mode differentiation: one walk from the results back, each node's own rule (ops/gradient/gradient.h) at every
+// step. The public entry points are in tenon/autodiff.h; this is what they share with the rules of calls and control
+// flow.
 #pragma once
 
 #include <span>

@@ -82,7 +82,7 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                                   !value.node().as<Constant>();
                          },
                      .rows = options.rows,
-                     .late = late_ && options.rows != RowForm::stream,
+                     .epilogue_reductions = epilogue_reductions_ && options.rows != RowForm::stream,
                      .shared_code = options.shared_code,
                      .panel = options_.panel,
                      .tiles = options_.tiles,

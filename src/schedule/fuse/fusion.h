@@ -107,7 +107,7 @@ class Fusion {
   std::unordered_map<const Node*, int> owner_;                   // the cluster that stores a node's value
   std::unordered_map<const Node*, std::vector<int>> homes_;      // the clusters that compute it
   std::unordered_map<Value, Placement> placements_;              // values that are parts of a concat
-  bool late_ = false;                                            // products may have reductions of their tiles
+  bool epilogue_reductions_ = false;                             // products may have reductions of their tiles
   int next_ = 0;
 };
 

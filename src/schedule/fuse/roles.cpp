@@ -14,23 +14,13 @@ bool is_single(const Value& value) { return value.shape().element_count() == Ext
 }  // namespace
 
 NodeRole Roles::first_guess(const Node& node) const {
-  if (node.as<Input>() || node.as<Constant>()) {
-    return NodeRole::leaf;
-  }
-  if (is_view(node) || node.as<Iota>()) {
+  // Numbers made of what is there from the start are cheaper to compute again than to fetch.
+  if (node.as<Map>() && is_single(Value(&node, 0)) &&
+      std::ranges::all_of(find_operands(node),
+                          [&](const Value& operand) { return of(operand.node()) == NodeRole::leaf; })) {
     return NodeRole::folded;
   }
-  if (node.as<Map>()) {
-    // Numbers made of what is there from the start are cheaper to compute again than to fetch.
-    const bool is_number =
-        is_single(Value(&node, 0)) && std::ranges::all_of(find_operands(node), [&](const Value& operand) {
-          return of(operand.node()) == NodeRole::leaf;
-        });
-    return is_number ? NodeRole::folded : NodeRole::loop;
-  }
-  const bool is_loop = node.as<Reduce>() || node.as<Window>() || node.as<Contract>() || node.as<Conv>() ||
-                       node.as<Concat>() || node.as<Gather>() || node.as<Update>() || node.as<Random>();
-  return is_loop ? NodeRole::loop : NodeRole::alone;
+  return std::visit([]<class Kind>(const Kind&) { return kind_role<Kind>(); }, node.op);
 }
 
 std::vector<Value> Roles::find_operands(const Node& node) const {

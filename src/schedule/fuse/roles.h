@@ -6,16 +6,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "schedule/nest/kind_roles.h"
 #include "schedule/nest/nest.h"
 
 namespace tenon::schedule {
-
-enum class NodeRole : uint8_t {
-  leaf,    // in memory before the program runs
-  folded,  // computed wherever it is needed: views, positions, single numbers
-  loop,    // part of some kernel
-  alone,   // has no loop form: a step of its own
-};
 
 class Roles {
  public:

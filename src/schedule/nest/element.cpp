@@ -136,10 +136,10 @@ int ElementEmitter::position_value(const Position& at) {
 }
 
 template <class Kind>
+  requires(AloneKind<Kind> || std::is_same_v<Kind, Input>)
 int ElementEmitter::element(const Kind&, const Value& value, const Point&, const Mask&) {
   throw Refusal{fmt::format("{} is no loop", op_name(value.node().op)), {}};
 }
-template int ElementEmitter::element(const Input&, const Value&, const Point&, const Mask&);
 
 int ElementEmitter::element(const Constant& op, const Value& value, const Point& point, const Mask& mask) {
   // A position that data decide is checked where it is loaded from.

@@ -11,6 +11,7 @@
 #include "schedule/draft/covers.h"
 #include "schedule/draft/draft.h"
 #include "schedule/draft/refusal.h"
+#include "schedule/nest/kind_roles.h"
 #include "schedule/nest/storage.h"
 
 namespace tenon::schedule {
@@ -89,7 +90,7 @@ class ElementEmitter {
   bool is_looked_up(int site, size_t first_value) const;
   AxisSet axes_of_point(const Point& point) const;
 
-  // One overload for each kind that has a scalar form.
+  // One overload for each kind that has a scalar form; the template refuses the others.
   int element(const Constant& op, const Value& value, const Point& point, const Mask& mask);
   int element(const Iota& op, const Value& value, const Point& point, const Mask& mask);
   int element(const Random& op, const Value& value, const Point& point, const Mask& mask);
@@ -111,6 +112,7 @@ class ElementEmitter {
   // element_update.cpp
   int element(const Update& op, const Value& value, const Point& point, const Mask& mask);
   template <class Kind>
+    requires(AloneKind<Kind> || std::is_same_v<Kind, Input>)
   int element(const Kind& op, const Value& value, const Point& point, const Mask& mask);
 
   Point before_reshape(const Value& value, const Point& point);

@@ -93,7 +93,7 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   }
   const TiledProducts tiled = tile_products(
       draft, stores, constant_operands(request, nest),
-      {.streams = streams_products, .late = nullptr, .tiles = request.tiles, .winograd = request.winograd});
+      {.streams = streams_products, .reductions = nullptr, .tiles = request.tiles, .winograd = request.winograd});
   nest.panels = tiled.panels;
   nest.winograd = tiled.winograd;
   nest.streamed_row = tiled.streamed;
@@ -112,13 +112,13 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
 }
 
 /// The phases of a draft whose products' results are reduced over tiles.
-void write_late_phases(Draft& draft, const NestRequest& request, Nest& nest) {
+void write_epilogue_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   const std::vector<size_t> stores = all_stores(draft);
   const std::vector<ProductMatch> products = find_products(draft);
-  const LateReductions late = find_late(draft, products, stores);
-  const int result = draft.reductions[late.reductions[0]].result;
-  TiledProducts tiled = tile_products(draft, late.stores, constant_operands(request, nest),
-                                      {.streams = false, .late = &late, .tiles = request.tiles});
+  const EpilogueReductions found = find_epilogue_reductions(draft, products, stores);
+  const int result = draft.reductions[found.reductions[0]].result;
+  TiledProducts tiled = tile_products(draft, found.stores, constant_operands(request, nest),
+                                      {.streams = false, .reductions = &found, .tiles = request.tiles});
   nest.panels = tiled.panels;
   nest.has_products = true;
   choose_vector_axes(draft, tiled.around, true);
@@ -142,7 +142,7 @@ size_t compile_cost(const loops::Kernel& kernel) {
   return sum;
 }
 
-Nest build(const NestRequest& request, const AxisSplits& splits, bool late, MapPrograms& programs) {
+Nest build(const NestRequest& request, const AxisSplits& splits, bool in_epilogue, MapPrograms& programs) {
   Draft draft;
   static const StorageOrders rows;
   const StorageOrders& storage = request.storage ? *request.storage : rows;
@@ -188,19 +188,19 @@ Nest build(const NestRequest& request, const AxisSplits& splits, bool late, MapP
     name_sizes(draft);
   }
   mark_skipped_nan(draft);
-  late ? write_late_phases(draft, request, nest) : write_phases(draft, request, nest);
+  in_epilogue ? write_epilogue_phases(draft, request, nest) : write_phases(draft, request, nest);
   share_scratch(draft.kernel);
   nest.buffers.resize(draft.kernel.buffers.size());
   nest.kernel = std::move(draft.kernel);
   return nest;
 }
 
-std::variant<Nest, Refusal> build_nest(const NestRequest& request, bool late, MapPrograms& programs) {
+std::variant<Nest, Refusal> build_nest(const NestRequest& request, bool in_epilogue, MapPrograms& programs) {
   AxisSplits splits;
   try {
     for (int round = 0; round < kMostSplits; ++round) {
       try {
-        return build(request, splits, late, programs);
+        return build(request, splits, in_epilogue, programs);
       } catch (SplitNeeded& needed) {
         splits = std::move(needed.splits);
       }
@@ -215,9 +215,9 @@ std::variant<Nest, Refusal> build_nest(const NestRequest& request, bool late, Ma
 
 std::variant<Nest, Refusal> build_nest(const NestRequest& request, MapPrograms& programs) {
   auto built = build_nest(request, false, programs);
-  if (request.late && std::holds_alternative<Refusal>(built)) {
-    auto late = build_nest(request, true, programs);
-    return std::holds_alternative<Nest>(late) ? std::move(late) : std::move(built);
+  if (request.epilogue_reductions && std::holds_alternative<Refusal>(built)) {
+    auto reducing = build_nest(request, true, programs);
+    return std::holds_alternative<Nest>(reducing) ? std::move(reducing) : std::move(built);
   }
   return built;
 }

@@ -32,7 +32,7 @@ struct NestRequest {
   std::vector<Value> outputs;                         // what is stored
   std::function<bool(const Value& value)> is_loaded;  // what is in memory
   RowForm rows = RowForm::keep;
-  bool late = false;  // what products leave may be reduced tile by tile: late_reductions.h
+  bool epilogue_reductions = false;  // what products leave may be reduced tile by tile: epilogue_reductions.h
   /// Sizes that are constants are given when the kernel is called, so that kernels that differ in them share code.
   bool shared_code = false;
   int64_t panel = 0;  // columns of the panels that constant right operands of products are laid out in; 0: not

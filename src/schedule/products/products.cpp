@@ -40,12 +40,12 @@ class Tiler {
     if (found_.empty()) {
       return {};
     }
-    if (form_.winograd && !form_.streams && !form_.late) {
+    if (form_.winograd && !form_.streams && !form_.reductions) {
       if (auto tiled = tile_winograd(draft_, stores_, constants_, found_, tiles_)) {
         return std::move(*tiled);
       }
     }
-    common_ = form_.late ? form_.late->common : common_axes(draft_, stores_);
+    common_ = form_.reductions ? form_.reductions->common : common_axes(draft_, stores_);
     AxisSet free = 0;
     AxisSet batch = 0;
     for (ProductMatch& product : found_) {
@@ -210,7 +210,7 @@ class Tiler {
 
   /// All that the kernel does is to store the product, and the left side is read where it lies.
   bool is_output(const ProductMatch& product) const {
-    return !form_.late && stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
+    return !form_.reductions && stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
            lies_in_rows(draft_, product.left, product.types.left, product.rows);
   }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schedule/draft/draft.h"
-#include "schedule/products/late_reductions.h"
+#include "schedule/products/epilogue_reductions.h"
 #include "schedule/products/product_operands.h"
 #include "schedule/products/product_tiles.h"
 
@@ -23,8 +23,8 @@ struct TiledProducts {
 
 /// How the stores of a kernel go with its products.
 struct ProductForm {
-  bool streams = false;                  // rows between two products are taken in blocks: stream_products.h
-  const LateReductions* late = nullptr;  // or these are taken tile by tile
+  bool streams = false;                            // rows between two products are taken in blocks: stream_products.h
+  const EpilogueReductions* reductions = nullptr;  // or these are taken tile by tile
   ProductTiles tiles = product_tiles();
   bool winograd = false;  // a convolution may have the form of winograd.h
 };

@@ -1,5 +1,5 @@
-// Stores past the caches: which loops have a form for them, and that it computes the same.
-#include "codegen/emit/streamed_stores.h"
+// Non-temporal stores: which loops have them, and that they compute the same.
+#include "codegen/emit/nontemporal_stores.h"
 
 #include <gtest/gtest.h>
 
@@ -16,29 +16,29 @@
 namespace tenon::codegen {
 namespace {
 
-const EmitOptions kAlways = {.streamed_bytes = 0};
+const EmitOptions kAlways = {.nontemporal_bytes = 0};
 
-size_t streamed_loops(const LoopCase& each, const char* target = "x86-64-v4") {
-  return plan_streamed_stores(each.kernel, target_named(target)).size();
+size_t nontemporal_loops(const LoopCase& each, const char* target = "x86-64-v4") {
+  return plan_nontemporal_stores(each.kernel, target_named(target)).size();
 }
 
-TEST(StreamedStores, AreOfLoopsThatDoLittleElse) {
-  EXPECT_EQ(streamed_loops(softmax_case()), 1u) << "the last of its three loops";
-  EXPECT_EQ(streamed_loops(elementwise_case()), 1u);
-  EXPECT_EQ(streamed_loops(column_sums_case()), 0u) << "a loop inside the vectorised one";
-  EXPECT_EQ(streamed_loops(masked_store_case()), 0u) << "lines are not written whole";
-  EXPECT_EQ(streamed_loops(strides_case()), 0u);
-  EXPECT_EQ(streamed_loops(softmax_case(), "armv8.2"), 0u);
+TEST(NontemporalStores, AreOfLoopsThatDoLittleElse) {
+  EXPECT_EQ(nontemporal_loops(softmax_case()), 1u) << "the last of its three loops";
+  EXPECT_EQ(nontemporal_loops(elementwise_case()), 1u);
+  EXPECT_EQ(nontemporal_loops(column_sums_case()), 0u) << "a loop inside the vectorised one";
+  EXPECT_EQ(nontemporal_loops(masked_store_case()), 0u) << "lines are not written whole";
+  EXPECT_EQ(nontemporal_loops(strides_case()), 0u);
+  EXPECT_EQ(nontemporal_loops(softmax_case(), "armv8.2"), 0u);
 
   LoopCase dear = elementwise_case();
   for (loops::Value& value : dear.kernel.values) {
     auto* const compute = std::get_if<loops::Compute>(&value.what);
     if (compute != nullptr && compute->prim == Prim::exp) compute->operand_dtype = value.dtype = Dtype::f64;
   }
-  EXPECT_EQ(streamed_loops(dear), 0u) << "it computes for longer than it stores";
+  EXPECT_EQ(nontemporal_loops(dear), 0u) << "it computes for longer than it stores";
 }
 
-TEST(StreamedStores, AreInTheCodeAndOrdered) {
+TEST(NontemporalStores, AreInTheCodeAndOrdered) {
   for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     const Target target = target_named(name);
     const std::string code = emit_assembly(kernel_request(softmax_case().kernel, target), target);
@@ -63,7 +63,7 @@ std::vector<Array> placed(const std::vector<Array>& buffers, size_t bytes) {
   return copies;
 }
 
-TEST(StreamedStores, GiveTheSameBitsWhereverRowsBegin) {
+TEST(NontemporalStores, GiveTheSameBitsWhereverRowsBegin) {
   for (const LoopCase& each : {softmax_case(), layer_norm_case(), elementwise_case(), mixed_dtypes_case()}) {
     const std::vector<const loops::Kernel*> kernels = {&each.kernel};
     const KernelFunction past = compile_kernels(kernels, native_jit(), kAlways)[0];
@@ -84,7 +84,7 @@ TEST(StreamedStores, GiveTheSameBitsWhereverRowsBegin) {
   }
 }
 
-TEST(StreamedStores, MayFallOntoWhatTheLoopReads) {
+TEST(NontemporalStores, MayFallOntoWhatTheLoopReads) {
   const LoopCase each = elementwise_case();
   const KernelFunction past = compile_kernels(std::vector{&each.kernel}, native_jit(), kAlways)[0];
   for (const Bindings& bindings : loop_bindings({64, 1000})) {

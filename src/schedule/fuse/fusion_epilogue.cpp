@@ -176,7 +176,7 @@ bool Fusion::try_reduce_in_tiles(int producer, int consumer) {
 }
 
 void Fusion::reduce_in_tiles() {
-  late_ = true;
+  epilogue_reductions_ = true;
   for (const Node* node : graph_.nodes()) {
     const auto owner = owner_.find(node);
     if (owner == owner_.end() || !clusters_.contains(owner->second) || !clusters_.at(owner->second).nest.has_products) {

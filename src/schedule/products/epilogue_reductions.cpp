@@ -1,4 +1,4 @@
-#include "schedule/products/late_reductions.h"
+#include "schedule/products/epilogue_reductions.h"
 
 #include <algorithm>
 #include <iterator>
@@ -50,31 +50,31 @@ std::vector<bool> behind_products(const Draft& draft, const std::vector<ProductM
 
 }  // namespace
 
-LateReductions find_late(const Draft& draft, const std::vector<ProductMatch>& products,
-                         const std::vector<size_t>& stores) {
+EpilogueReductions find_epilogue_reductions(const Draft& draft, const std::vector<ProductMatch>& products,
+                                            const std::vector<size_t>& stores) {
   const std::vector<bool> behind = behind_products(draft, products);
   const auto reads_product = [&](const std::vector<int>& ingredients) {
     return std::ranges::any_of(ingredients, [&](int value) {
       return std::ranges::find(products, value, &ProductMatch::result) != products.end();
     });
   };
-  const auto is_late = [&](int value) {
+  const auto is_epilogue = [&](int value) {
     const DraftReduction* reduction = draft.reduction_of(value);
     return reduction && behind[static_cast<size_t>(reduction - draft.reductions.data())];
   };
-  LateReductions late{.reductions = {}, .stores = {}, .common = ~AxisSet{0}};
+  EpilogueReductions found{.reductions = {}, .stores = {}, .common = ~AxisSet{0}};
   std::vector<int> values;
   for (size_t i = 0; i < draft.reductions.size(); ++i) {
     if (!behind[i]) {
       continue;
     }
     const DraftReduction& reduction = draft.reductions[i];
-    const DraftReduction& first = draft.reductions[late.reductions.empty() ? i : late.reductions[0]];
+    const DraftReduction& first = draft.reductions[found.reductions.empty() ? i : found.reductions[0]];
     if (reduction.axes != first.axes || reduction.level != first.level) {
       throw Refusal{"its reductions run over different axes", {}};
     }
-    late.reductions.push_back(i);
-    late.common = reduction.axes | reduction.level;
+    found.reductions.push_back(i);
+    found.common = reduction.axes | reduction.level;
     const loops::Accumulator& accumulator = draft.accumulator(reduction);
     values.push_back(accumulator.input);
     values.insert(values.end(), accumulator.position >= 0 ? 1u : 0u, accumulator.position);
@@ -82,7 +82,7 @@ LateReductions find_late(const Draft& draft, const std::vector<ProductMatch>& pr
   if (!reads_product(ingredients_before(draft, values, behind))) {
     throw Refusal{"nothing that its products leave is reduced", {}};
   }
-  const DraftReduction& first = draft.reductions[late.reductions[0]];
+  const DraftReduction& first = draft.reductions[found.reductions[0]];
   if (std::ranges::any_of(products, [&](const ProductMatch& product) { return (first.axes & product.depth) != 0; })) {
     throw Refusal{"its reductions run over different axes", {}};
   }
@@ -92,18 +92,18 @@ LateReductions find_late(const Draft& draft, const std::vector<ProductMatch>& pr
     if (s.axes == first.level && !reads_product(before)) {
       continue;
     }
-    if (std::ranges::any_of(before, is_late)) {
+    if (std::ranges::any_of(before, is_epilogue)) {
       throw Refusal{"it needs what is known after the last tile of a product", {}};
     }
-    late.stores.push_back(store);
-    late.common &= s.axes;
+    found.stores.push_back(store);
+    found.common &= s.axes;
     values.push_back(s.value);
   }
   for (const int value : ingredients_before(draft, values, behind)) {
     const DraftReduction* reduction = draft.reduction_of(value);
-    late.common &= reduction && !is_late(value) ? reduction->level : ~AxisSet{0};
+    found.common &= reduction && !is_epilogue(value) ? reduction->level : ~AxisSet{0};
   }
-  return late;
+  return found;
 }
 
 }  // namespace tenon::schedule

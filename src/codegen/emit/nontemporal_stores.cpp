@@ -1,4 +1,4 @@
-#include "codegen/emit/streamed_stores.h"
+#include "codegen/emit/nontemporal_stores.h"
 
 #include "codegen/emit/vector_plan.h"
 #include "kernel/loop/loop_walk.h"
@@ -11,7 +11,7 @@ namespace {
 
 /// Of a body for one vector: about what memory takes to deliver and to fetch one.
 constexpr int kMostCost = 24;
-/// Of the instructions that write past caches the narrowest.
+/// Of the non-temporal store instructions the narrowest.
 constexpr size_t kLeastBytes = 16;
 
 bool is_x86(const Target& target) { return target.triple.starts_with("x86_64"); }
@@ -31,8 +31,8 @@ std::vector<int> count_accesses(const Kernel& kernel) {
 }
 
 /// The store of a loop to an output; null where it, or what else there is in the loop, does not allow it.
-const Store* streamed_in(const Kernel& kernel, const loops::Loop& loop, const std::vector<int>& accesses,
-                         const Target& target) {
+const Store* nontemporal_in(const Kernel& kernel, const loops::Loop& loop, const std::vector<int>& accesses,
+                            const Target& target) {
   const Store* found = nullptr;
   for (const Statement& statement : loop.body) {
     const auto* const store = std::get_if<Store>(&statement.what);
@@ -49,8 +49,8 @@ const Store* streamed_in(const Kernel& kernel, const loops::Loop& loop, const st
 
 }  // namespace
 
-std::vector<StreamedStore> plan_streamed_stores(const Kernel& kernel, const Target& target) {
-  std::vector<StreamedStore> plan;
+std::vector<NontemporalStore> plan_nontemporal_stores(const Kernel& kernel, const Target& target) {
+  std::vector<NontemporalStore> plan;
   if (!is_x86(target) || has_products(kernel)) return plan;
   const std::vector<int> accesses = count_accesses(kernel);
   for (const Phase& phase : kernel.phases) {
@@ -60,7 +60,7 @@ std::vector<StreamedStore> plan_streamed_stores(const Kernel& kernel, const Targ
           block_cost(kernel, loop->body) > kMostCost) {
         return;
       }
-      if (const Store* const store = streamed_in(kernel, *loop, accesses, target)) {
+      if (const Store* const store = nontemporal_in(kernel, *loop, accesses, target)) {
         plan.push_back({.loop = loop, .store = store});
       }
     });

@@ -1,4 +1,4 @@
-// Stores past the caches: when they are worth it, and what has to follow them.
+// Non-temporal stores: when they are worth it, and the fence that has to follow them.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "codegen/emit/llvm_address.h"
@@ -19,7 +19,7 @@ llvm::Value* is_worth_it(Emission& e, const loops::Store& store, int lane_axis) 
     if (term.axis != lane_axis) places = e.b.CreateOr(places, e.b.CreateMul(extent(e, term.scale), size));
   }
   llvm::Value* const rest = e.b.CreateAnd(places, e.b.getInt64(kLine - 1));
-  llvm::Value* const least = e.b.getInt64(static_cast<uint64_t>(e.options.streamed_bytes));
+  llvm::Value* const least = e.b.getInt64(static_cast<uint64_t>(e.options.nontemporal_bytes));
   llvm::Value* worth = e.b.CreateAnd(e.b.CreateICmpUGE(bytes, least), e.b.CreateICmpEQ(rest, e.b.getInt64(0)));
   for (const loops::Value& value : e.kernel.values) {
     const auto* const load = std::get_if<loops::Load>(&value.what);
@@ -31,9 +31,9 @@ llvm::Value* is_worth_it(Emission& e, const loops::Store& store, int lane_axis) 
 }
 
 llvm::Value* found_out_once(Emission& e, size_t planned) {
-  llvm::Value*& worth = e.past_caches[planned];
+  llvm::Value*& worth = e.nontemporal[planned];
   if (worth == nullptr) {
-    const StreamedStore& what = e.streamed_stores[planned];
+    const NontemporalStore& what = e.nontemporal_stores[planned];
     worth = e.in_block(e.entry, [&] { return is_worth_it(e, *what.store, what.loop->axis); });
   }
   return worth;
@@ -41,23 +41,23 @@ llvm::Value* found_out_once(Emission& e, size_t planned) {
 
 }  // namespace
 
-llvm::Value* stores_past_caches(Emission& e, const loops::Loop& loop) {
-  for (size_t i = 0; i < e.streamed_stores.size(); ++i) {
-    if (e.streamed_stores[i].loop == &loop) return found_out_once(e, i);
+llvm::Value* is_nontemporal_loop(Emission& e, const loops::Loop& loop) {
+  for (size_t i = 0; i < e.nontemporal_stores.size(); ++i) {
+    if (e.nontemporal_stores[i].loop == &loop) return found_out_once(e, i);
   }
   return nullptr;
 }
 
-llvm::Value* is_stored_past_caches(Emission& e, int buffer) {
-  for (size_t i = 0; i < e.streamed_stores.size(); ++i) {
-    if (e.streamed_stores[i].store->buffer == buffer) return found_out_once(e, i);
+llvm::Value* is_nontemporal_buffer(Emission& e, int buffer) {
+  for (size_t i = 0; i < e.nontemporal_stores.size(); ++i) {
+    if (e.nontemporal_stores[i].store->buffer == buffer) return found_out_once(e, i);
   }
   return nullptr;
 }
 
-void order_streamed_stores(Emission& e) {
+void order_nontemporal_stores(Emission& e) {
   llvm::Value* any = nullptr;
-  for (llvm::Value* each : e.past_caches) {
+  for (llvm::Value* each : e.nontemporal) {
     if (each != nullptr) any = any == nullptr ? each : e.b.CreateOr(any, each);
   }
   if (any != nullptr) when(e, any, [&] { e.b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });

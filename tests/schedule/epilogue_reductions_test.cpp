@@ -30,24 +30,24 @@ bool has_product(const loops::Phase& phase) {
 struct Case {
   SmallGraph graph;
   size_t steps = 1;
-  bool is_late = true;  // the first step has a product in its first phase and combines in its second
+  bool in_epilogue = true;  // the first step has a product in its first phase and combines in its second
 };
 
 void PrintTo(const Case& each, std::ostream* out) { *out << each.graph.name; }
 
-class LateReductionForms : public testing::TestWithParam<Case> {};
+class EpilogueReductionForms : public testing::TestWithParam<Case> {};
 
-TEST_P(LateReductionForms, AreInTheKernelOfTheProduct) {
+TEST_P(EpilogueReductionForms, AreInTheKernelOfTheProduct) {
   const Program program = program_of(make(GetParam().graph));
   EXPECT_EQ(program.steps.size(), GetParam().steps);
   const loops::Kernel& kernel = program.kernels.at(0);
   EXPECT_TRUE(has_product(kernel.phases.at(0))) << to_string(kernel);
-  EXPECT_EQ(kernel.phases.size(), GetParam().is_late ? 2u : 1u) << to_string(kernel);
+  EXPECT_EQ(kernel.phases.size(), GetParam().in_epilogue ? 2u : 1u) << to_string(kernel);
 }
 
 constexpr const char* kMatrices = "a: f32[m, k], c: f32[k, n]";
 INSTANTIATE_TEST_SUITE_P(
-    All, LateReductionForms,
+    All, EpilogueReductionForms,
     testing::Values(
         Case{{"column_sums", kMatrices, "y = relu(matmul(a, c)); y1 = reduce_sum(y, axes=[0])"}},
         Case{{"row_sums", kMatrices, "y = relu(matmul(a, c)); y1 = reduce_sum(y, axes=[1])"}},

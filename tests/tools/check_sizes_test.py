@@ -1,0 +1,39 @@
+"""tools/check_sizes.py on small trees: what it accepts, and that each rule can fail."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools/check_sizes.py"
+
+
+def check(files):
+    """Run the check on a tree of {path: number of lines}; (status, output lines)."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, lines in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n" * lines)
+        done = subprocess.run([sys.executable, "-B", SCRIPT, folder], capture_output=True, text=True, check=False)
+        return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+class CheckSizes(unittest.TestCase):
+    def test_what_is_as_large_as_it_may_be(self):
+        full = {f"src/plan/file{number}.h": 1 for number in range(40)}
+        self.assertEqual(check({**full, "src/plan/README.md": 500, "src/plan/room/one.h": 1, "src/a.cpp": 400}), (0, []))
+
+    def test_many_files(self):
+        self.assertEqual(check({f"src/plan/nest/file{number}.h": 1 for number in range(41)}),
+                         (1, ["src/plan/nest: 41 files, more than 40: give it rooms"]))
+
+    def test_long_files(self):
+        names = ["src/a/long.cpp", "include/tenon/long.h", "cli/long.cpp", "bench/long.cpp", "tests/a/long.h"]
+        self.assertEqual(check({**{name: 401 for name in names}, "tools/long.py": 401, "src/a/long.md": 401}),
+                         (1, [f"{name}: 401 lines, more than 400: it is two concepts" for name in sorted(names)]))
+
+
+if __name__ == "__main__":
+    unittest.main()
