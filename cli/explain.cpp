@@ -143,14 +143,14 @@ Json ports_json(const std::vector<Port>& ports) {
   return json;
 }
 
-void write_pictures(const Arguments& arguments, const ScheduledGraph& plan, const Executable& executable) {
+void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable) {
   const auto svg = arguments.find("--svg");
   const auto page = arguments.find("--html");
   const auto dot = arguments.find("--dot");
   if (!svg && !page && !dot) {
     return;
   }
-  const std::string description = picture_dot(plan, executable);
+  const std::string description = picture_dot(lowered, executable);
   if (dot) {
     write_text(*dot, description);
   }
@@ -162,7 +162,7 @@ void write_pictures(const Arguments& arguments, const ScheduledGraph& plan, cons
       write_text(*svg, picture);
     }
     if (page) {
-      write_text(*page, picture_html(picture, executable, plan));
+      write_text(*page, picture_html(picture, executable));
     }
   }
 }
@@ -188,13 +188,8 @@ GivenSizes split_sizes(const Bindings& all, const GraphModel& model, const Execu
   return given;
 }
 
-int explain_steps(const Arguments& arguments, const GraphModel& model, const Executable& executable,
-                  const CompileOptions& options) {
-  const bool as_json = arguments.has("--json");
-  ScheduledGraph plan;
-  if (as_json || arguments.has("--bind") || std::ranges::any_of(kOfSteps, [&](auto o) { return arguments.has(o); })) {
-    plan = scheduled(model.graph, options);
-  }
+int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
+                  const Executable& executable) {
   std::vector<BoundStep> bound;
   Bindings bindings;
   if (const auto sizes = arguments.find("--bind")) {
@@ -206,15 +201,15 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const Exe
     }
     const std::vector<Array> inputs = prepared.arrays();
     // What zeros decide are not the sizes that were asked for: no times then.
-    bound = bind_steps(plan, executable, bindings, given.late.empty() ? &inputs : nullptr);
+    bound = bind_steps(executable, bindings, given.late.empty() ? &inputs : nullptr);
   }
-  write_pictures(arguments, plan, executable);  // may fail, and then nothing is printed
-  if (as_json) {
+  write_pictures(arguments, lowered, executable);  // may fail, and then nothing is printed
+  if (arguments.has("--json")) {
     Json json = Json::object();
     json.set("model", executable.name()).set("kernels", executable.kernel_count());
     json.set("copies", executable.copy_count());
     json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
-    json.set("steps", steps_json(plan, executable, bound));
+    json.set("steps", steps_json(executable, bound));
     if (!bound.empty()) {
       const MemoryReport memory = executable.memory(bindings);
       json.set("bindings", bindings.to_string());
@@ -234,28 +229,34 @@ int run(const Arguments& arguments) {
   check(arguments);
   const GraphModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train"), .weights = true});
   CompileReport report;
-  CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip"), .report = &report};
-  if (const auto step = arguments.find_number("--kernel", 1)) {
-    return show(arguments, "loops", step_loops(model.graph, *step, options));
+  CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
+  const auto loops_of = arguments.find_number("--kernel", 1);
+  const auto assembly_of = arguments.find_number("--asm", 1);
+  const std::string target = arguments.find("--target").value_or("host");
+  if (assembly_of) {
+    options = compiler::options_for(target, options);
   }
-  if (const auto step = arguments.find_number("--asm", 1)) {
-    return show(arguments, "assembly",
-                step_assembly(model.graph, *step, arguments.find("--target").value_or("host"), options));
+  const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
+  if (loops_of) {
+    return show(arguments, "loops", step_loops(lowered, *loops_of));
   }
-  // Machine code says nothing about steps. It is made where time is asked for; where that is the time to make it, it is
-  // not taken from disk.
-  options.native = arguments.has("--passes") || arguments.has("--bind");
-  options.disk_cache = !arguments.has("--passes");
-  const Executable executable = compile(model.graph, options);
-  if (arguments.has("--passes")) {
-    print_passes(report, executable, arguments.has("--json"));
-    return 0;
+  if (assembly_of) {
+    return show(arguments, "assembly", step_assembly(lowered, *assembly_of, target));
   }
   if (const auto pass = arguments.find("--after")) {
     return show(arguments, "graph",
                 to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
   }
-  return explain_steps(arguments, model, executable, options);
+  // Machine code says nothing about steps. It is made where time is asked for; where that is the time to make it, it is
+  // not taken from disk.
+  const compiler::BackendOptions backend{.native = arguments.has("--passes") || arguments.has("--bind"),
+                                         .disk_cache = !arguments.has("--passes")};
+  const Executable executable = compile(lowered, backend, report);
+  if (arguments.has("--passes")) {
+    print_passes(report, executable, arguments.has("--json"));
+    return 0;
+  }
+  return explain_steps(arguments, model, lowered, executable);
 }
 
 }  // namespace

@@ -37,14 +37,13 @@ std::vector<double> step_times(const Executable& executable, const Bindings& bin
 
 }  // namespace
 
-std::vector<BoundStep> bind_steps(const ScheduledGraph& scheduled, const Executable& executable,
-                                  const Bindings& bindings, const std::vector<Array>* inputs) {
+std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& bindings,
+                                  const std::vector<Array>* inputs) {
   std::vector<BoundStep> steps;
-  for (size_t i = 0; i < executable.steps().size(); ++i) {
-    const StepReport& step = executable.steps()[i];
+  for (const StepReport& step : executable.steps()) {
     steps.push_back({.bytes_read = evaluate(step.bytes_read, bindings),
                      .bytes_written = evaluate(step.bytes_written, bindings),
-                     .flops = evaluate(scheduled.steps[i].flops, bindings)});
+                     .flops = evaluate(step.flops, bindings)});
   }
   if (inputs != nullptr) {
     const std::vector<double> times = step_times(executable, bindings, *inputs);
@@ -84,7 +83,7 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Executable& e
   return text;
 }
 
-Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, const std::vector<BoundStep>& bound) {
+Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound) {
   Json steps = Json::array();
   for (size_t i = 0; i < executable.steps().size(); ++i) {
     const StepReport& report = executable.steps()[i];
@@ -92,7 +91,7 @@ Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, c
     step.set("step", i + 1).set("kind", name(report.kind)).set("operators", report.label);
     step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
     step.set("bytes_read", report.bytes_read.to_string()).set("bytes_written", report.bytes_written.to_string());
-    step.set("flops", scheduled.steps[i].flops.to_string());
+    step.set("flops", report.flops.to_string());
     if (!bound.empty()) {
       Json at = Json::object();
       at.set("bytes_read", bound[i].bytes_read).set("bytes_written", bound[i].bytes_written);

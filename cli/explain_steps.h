@@ -7,7 +7,7 @@
 
 #include "inputs.h"
 #include "json.h"
-#include "scheduled.h"
+#include "tenon/executable.h"
 
 namespace tenon::cli {
 
@@ -20,13 +20,13 @@ struct BoundStep {
 };
 
 /// Sizes of `bindings` for each step; with `inputs`, also its time.
-std::vector<BoundStep> bind_steps(const ScheduledGraph& scheduled, const Executable& executable,
-                                  const Bindings& bindings, const std::vector<Array>* inputs);
+std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& bindings,
+                                  const std::vector<Array>* inputs);
 
 /// A line for each step, and their sum.
 std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings);
 
 /// Everything about every step as data; `bound` may be empty.
-Json steps_json(const ScheduledGraph& scheduled, const Executable& executable, const std::vector<BoundStep>& bound);
+Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound);
 
 }  // namespace tenon::cli

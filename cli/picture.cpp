@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/fail.h"
+#include "drawn_graph.h"
 #include "ir/node.h"
 
 namespace tenon::cli {
@@ -28,10 +28,10 @@ std::string html(std::string_view text) {
 
 class DotWriter {
  public:
-  explicit DotWriter(const ScheduledGraph& scheduled) : scheduled_(scheduled), step_of_(scheduled.step_of()) {
-    for (const Node* node : scheduled.nodes()) {
+  explicit DotWriter(const compiler::Lowered& lowered) : graph_(lowered), step_of_(graph_.step_of()) {
+    for (const Node* node : graph_.nodes()) {
       // What a segment reads of an earlier one is drawn there.
-      if (&scheduled.source(Value(node, 0)).node() == node) {
+      if (&graph_.source(Value(node, 0)).node() == node) {
         nodes_.push_back(node);
         ids_.emplace(node, ids_.size());
       }
@@ -51,13 +51,13 @@ class DotWriter {
         text_ += "  " + box(*node);
       }
     }
-    for (size_t i = 0; i < scheduled_.steps.size(); ++i) {
+    for (size_t i = 0; i < executable.steps().size(); ++i) {
       hull(i, executable.steps()[i]);
     }
     for (const Node* node : nodes_) {
       edges(*node);
     }
-    const std::vector<Value> outputs = scheduled_.outputs();
+    const std::vector<Value> outputs = graph_.outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {
       text_ +=
           fmt::format("  out{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n  n{} -> out{}{};\n", i,
@@ -117,7 +117,7 @@ class DotWriter {
       if (is_number(operand.node())) {
         continue;
       }
-      const Node& producer = scheduled_.source(operand).node();
+      const Node& producer = graph_.source(operand).node();
       // Shapes stand where memory is read and written; inside of a hull nothing is.
       const auto from = step_of_.find(&producer);
       const auto to = step_of_.find(&node);
@@ -126,7 +126,7 @@ class DotWriter {
     }
   }
 
-  const ScheduledGraph& scheduled_;
+  const DrawnGraph graph_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, size_t> step_of_;
   std::unordered_map<const Node*, size_t> ids_;
@@ -135,19 +135,17 @@ class DotWriter {
 
 }  // namespace
 
-std::string picture_dot(const ScheduledGraph& scheduled, const Executable& executable) {
-  TENON_CHECK(scheduled.steps.size() == executable.steps().size());
-  return DotWriter(scheduled).write(executable);
+std::string picture_dot(const compiler::Lowered& lowered, const Executable& executable) {
+  return DotWriter(lowered).write(executable);
 }
 
-std::string picture_html(const std::string& svg, const Executable& executable, const ScheduledGraph& scheduled) {
+std::string picture_html(const std::string& svg, const Executable& executable) {
   std::string rows;
   for (size_t i = 0; i < executable.steps().size(); ++i) {
     const StepReport& step = executable.steps()[i];
     rows += fmt::format("<tr id=\"step{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                         i + 1, i + 1, html(step.label), html(step.bytes_read.to_string()),
-                        html(step.bytes_written.to_string()), html(scheduled.steps[i].flops.to_string()),
-                        html(step.boundary));
+                        html(step.bytes_written.to_string()), html(step.flops.to_string()), html(step.boundary));
   }
   const size_t start = svg.find("<svg");
   return fmt::format(

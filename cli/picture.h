@@ -3,17 +3,18 @@
 
 #include <string>
 
-#include "scheduled.h"
+#include "compiler/lowered.h"
 
 namespace tenon::cli {
 
-/// In Graphviz's language. A hull's number is the step's, and it links to `#stepN`.
-std::string picture_dot(const ScheduledGraph& scheduled, const Executable& executable);
+/// In Graphviz's language. A hull's number is the step's, and it links to `#stepN`. `executable` is what was made of
+/// `lowered`.
+std::string picture_dot(const compiler::Lowered& lowered, const Executable& executable);
 
 /// Laid out by Graphviz's program `dot`. Error: there is no such program, or it failed.
 std::string layout_svg(const std::string& dot);
 
 /// A page around the picture: the steps as a table, each linked with its hull.
-std::string picture_html(const std::string& svg, const Executable& executable, const ScheduledGraph& scheduled);
+std::string picture_html(const std::string& svg, const Executable& executable);
 
 }  // namespace tenon::cli

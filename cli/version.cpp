@@ -39,7 +39,7 @@ CacheUse cache_use(const std::string& folder) {
 }
 
 int run(const Arguments& arguments) {
-  const BuildReport report = build_report();
+  const compiler::BuildReport report = compiler::build_report();
   constexpr std::string_view on = "on: ";
   const bool cached = report.cache.starts_with(on);
   const CacheUse use = cached ? cache_use(report.cache.substr(on.size())) : CacheUse();

@@ -7,12 +7,8 @@
 #include <set>
 
 #include "codegen/compile_kernels.h"
-#include "compiler/grouping.h"
-#include "compiler/pipeline.h"
-#include "compiler/segments.h"
+#include "compiler/lowered.h"
 #include "kernel/loop/loop_walk.h"
-#include "kernel/program/program.h"
-#include "schedule/schedule.h"
 
 namespace bench {
 
@@ -22,28 +18,16 @@ using namespace tenon;  // NOLINT: as in other programs here
 
 constexpr int kRounds = 5;
 
-/// As compile() schedules it.
-std::vector<loops::Kernel> kernels_of(const Graph& graph) {
-  const CompileOptions options;
-  std::vector<PassRun> runs;
-  std::vector<loops::Kernel> kernels;
-  for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
-    const Program program = schedule::make_program(segment.graph, grouping(options), body_optimizer(options));
-    for (const loops::Kernel* each : all_kernels(program)) {
-      kernels.push_back(*each);
-    }
-  }
-  return kernels;
-}
-
 }  // namespace
 
 std::vector<KernelTime> kernel_times(std::span<const Graph> graphs) {
   std::set<std::string> seen;
   std::vector<loops::Kernel> kernels;
   for (const Graph& graph : graphs) {
-    for (loops::Kernel& each : kernels_of(graph)) {
-      if (seen.insert(loops::to_string(each, /*canonical=*/true)).second) kernels.push_back(std::move(each));
+    CompileReport report;
+    const compiler::Lowered lowered = compiler::lower(graph, {}, report);
+    for (const loops::Kernel* each : lowered.kernels()) {
+      if (seen.insert(loops::to_string(*each, /*canonical=*/true)).second) kernels.push_back(*each);
     }
   }
   std::vector<std::vector<double>> times(kernels.size());

@@ -38,6 +38,7 @@ struct StepReport {
   std::string boundary;  ///< why the next step is not part of it
   Extent bytes_read;
   Extent bytes_written;
+  Extent flops = 0;                       ///< of products and convolutions; of a conditional, the larger branch's
   int parts = 1;                          ///< kernels that run side by side in this launch
   int phases = 1;                         ///< stretches that a barrier separates
   std::vector<struct BodyReport> bodies;  ///< of a control step

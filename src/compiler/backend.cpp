@@ -7,7 +7,7 @@
 #include "codegen/products/product_shape.h"
 #endif
 
-namespace tenon {
+namespace tenon::compiler {
 namespace {
 
 KernelCode interpret_kernels(std::span<const loops::Kernel* const> kernels) {
@@ -74,4 +74,4 @@ KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Backen
 
 #endif
 
-}  // namespace tenon
+}  // namespace tenon::compiler

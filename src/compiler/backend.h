@@ -9,7 +9,7 @@
 #include "kernel/abi.h"
 #include "kernel/loop/loop.h"
 
-namespace tenon {
+namespace tenon::compiler {
 
 struct BackendOptions {
   bool native = true;
@@ -31,4 +31,4 @@ int64_t panel_columns(const BackendOptions& options);
 /// Whether this build makes machine code.
 bool has_native_code();
 
-}  // namespace tenon
+}  // namespace tenon::compiler

@@ -4,7 +4,7 @@
 #include "compiler/backend.h"
 #include "kernel/product/product_caches.h"
 
-namespace tenon {
+namespace tenon::compiler {
 
 schedule::GroupOptions grouping(const CompileOptions& options) {
   if (options.tile_cache < 0) {
@@ -19,4 +19,4 @@ schedule::GroupOptions grouping(const CompileOptions& options) {
           .least_shared_work = options.least_shared_work};
 }
 
-}  // namespace tenon
+}  // namespace tenon::compiler

@@ -4,8 +4,8 @@
 #include "schedule/fuse/group.h"
 #include "tenon/compile.h"
 
-namespace tenon {
+namespace tenon::compiler {
 
 schedule::GroupOptions grouping(const CompileOptions& options);
 
-}  // namespace tenon
+}  // namespace tenon::compiler

@@ -4,16 +4,13 @@
 #include <functional>
 
 #include "base/fail.h"
-#include "compiler/grouping.h"
-#include "compiler/pipeline.h"
-#include "compiler/segments.h"
-#include "schedule/schedule.h"
+#include "schedule/products/product_tiles.h"
 
 #ifdef TENON_WITH_LLVM
 #include "codegen/compile_kernels.h"
 #endif
 
-namespace tenon {
+namespace tenon::compiler {
 namespace {
 
 /// Which parts of a step run a kernel, for people.
@@ -56,22 +53,12 @@ std::string show_kernels(const Program& program, const Step& step, const std::st
   return text;
 }
 
-std::string show_step(const Graph& graph, int64_t number, const CompileOptions& options, const Show& show) {
-  std::vector<PassRun> runs;
-  int64_t before = 0;  // steps of segments that come first
-  std::vector<Program> programs;
-  for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
-    before += programs.empty() ? 0 : std::ssize(programs.back().steps);
-    programs.push_back(schedule::make_program(segment.graph, grouping(options), body_optimizer(options)));
-    if (number - before <= std::ssize(programs.back().steps)) {
-      break;
-    }
+std::string show_step(const Lowered& lowered, int64_t number, const Show& show) {
+  const std::vector<LoweredStep> steps = lowered.steps();
+  if (number < 1 || number > std::ssize(steps)) {
+    fail("there is no step {}; graph `{}` has steps 1 to {}", number, lowered.given.name(), steps.size());
   }
-  const Program& program = programs.back();
-  if (number < 1 || number - before > std::ssize(program.steps)) {
-    fail("there is no step {}; graph `{}` has steps 1 to {}", number, graph.name(), before + std::ssize(program.steps));
-  }
-  const Step& step = program.steps[static_cast<size_t>(number - before - 1)];
+  const auto& [program, step, nodes] = steps[static_cast<size_t>(number - 1)];
   std::string text = show_kernels(program, step, fmt::format("step {}", number), show);
   if (text.empty()) {
     fail("step {} ({}) has no kernel", number, step.label);
@@ -81,22 +68,25 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
 
 }  // namespace
 
-std::string step_loops(const Graph& graph, int64_t step, const CompileOptions& options) {
-  return show_step(graph, step, options, [](const loops::Kernel& kernel) { return to_string(kernel); });
+std::string step_loops(const Lowered& lowered, int64_t step) {
+  return show_step(lowered, step, [](const loops::Kernel& kernel) { return to_string(kernel); });
 }
 
 #ifdef TENON_WITH_LLVM
 
-std::string step_assembly(const Graph& graph, int64_t step, std::string_view target, const CompileOptions& options) {
+std::string step_assembly(const Lowered& lowered, int64_t step, std::string_view target) {
   const codegen::Target machine = codegen::target_named(target);
-  const auto show = [&](const loops::Kernel& kernel) {
-    return codegen::emit_assembly(codegen::kernel_request(kernel, machine), machine);
-  };
-  CompileOptions there = options;
-  if (target != "host" && there.tile_cache == 0) {
-    there.tile_cache = schedule::kUsualSecondCache;  // nobody knows that machine's caches
+  return fmt::format("# {}\n", describe(machine)) + show_step(lowered, step, [&](const loops::Kernel& kernel) {
+           return codegen::emit_assembly(codegen::kernel_request(kernel, machine), machine);
+         });
+}
+
+CompileOptions options_for(std::string_view target, CompileOptions options) {
+  (void)codegen::target_named(target);
+  if (target != "host" && options.tile_cache == 0) {
+    options.tile_cache = schedule::kUsualSecondCache;  // nobody knows that machine's caches
   }
-  return fmt::format("# {}\n", describe(machine)) + show_step(graph, step, there, show);
+  return options;
 }
 
 BuildReport build_report() {
@@ -107,12 +97,16 @@ BuildReport build_report() {
 
 #else
 
-std::string step_assembly(const Graph&, int64_t, std::string_view, const CompileOptions&) {
+[[noreturn]] void fail_without_code() {
   fail("this build makes no machine code, so there is no assembly to show (it was configured with TENON_LLVM=OFF)");
 }
+
+std::string step_assembly(const Lowered&, int64_t, std::string_view) { fail_without_code(); }
+
+CompileOptions options_for(std::string_view, CompileOptions) { fail_without_code(); }
 
 BuildReport build_report() { return {.code = "loop interpreter", .target = "", .cache = "off: nothing is compiled"}; }
 
 #endif
 
-}  // namespace tenon
+}  // namespace tenon::compiler

@@ -1,14 +1,15 @@
 #include "compiler/pipeline.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/fail.h"
+#include "compiler/stopwatch.h"
 #include "ir/data_axes.h"
 #include "ops/keep_binders.h"
 #include "passes/table.h"
 
 namespace tenon {
+namespace compiler {
 namespace {
 
 // Views move and constants fold before patterns are looked for; what no kernel claims whole is inlined before grouping.
@@ -48,10 +49,6 @@ Graph with_binders(const Graph& before, Graph after) {
 
 }  // namespace
 
-std::span<const std::string_view> pipeline() { return kPipeline; }
-
-std::vector<std::string> compile_passes() { return {std::begin(kPipeline), std::end(kPipeline)}; }
-
 Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>& runs) {
   for (const std::string& name : options.skip) {
     if (std::ranges::find(kPipeline, name) == std::end(kPipeline)) {
@@ -62,13 +59,12 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
     if (std::ranges::find(options.skip, name) != options.skip.end()) {
       continue;
     }
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     Graph after = passes::find_pass(name).run(graph);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    const double took = watch.milliseconds();
     verify(graph, after, name);
     after = with_binders(graph, std::move(after));
-    runs.push_back(
-        {.name = std::string(name), .changed = !(after == graph), .milliseconds = took.count(), .after = after});
+    runs.push_back({.name = std::string(name), .changed = !(after == graph), .milliseconds = took, .after = after});
     if (options.on_pass) {
       options.on_pass(runs.back());
     }
@@ -85,5 +81,9 @@ std::function<Graph(const Graph& body)> body_optimizer(const CompileOptions& opt
     return optimize(body, quiet, unseen);
   };
 }
+
+}  // namespace compiler
+
+std::vector<std::string> compile_passes() { return {std::begin(compiler::kPipeline), std::end(compiler::kPipeline)}; }
 
 }  // namespace tenon

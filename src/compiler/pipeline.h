@@ -2,17 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "tenon/compile.h"
 
-namespace tenon {
-
-/// The order, as data. A name may occur twice.
-std::span<const std::string_view> pipeline();
+namespace tenon::compiler {
 
 /// The graph after all passes but those in `skip`; it holds no calls unless inline_calls was skipped.
 Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>& runs);
@@ -20,4 +14,4 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
 /// The same for the bodies of loops and conditionals, unseen.
 std::function<Graph(const Graph& body)> body_optimizer(const CompileOptions& options);
 
-}  // namespace tenon
+}  // namespace tenon::compiler

@@ -12,7 +12,7 @@
 #include "ops/make.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::compiler {
 namespace {
 
 /// Read wherever it is needed: the inputs and constants of the whole.
@@ -145,7 +145,7 @@ class Cutter {
   Draft& draft(int segment) { return drafts_[static_cast<size_t>(segment)]; }
 
   /// Have the segment that computes a value give it.
-  SegmentSource give(const Value& value, const std::string& name = {}) {
+  runtime::SegmentSource give(const Value& value, const std::string& name = {}) {
     const int segment = placement_.of(value.node());
     Draft& from = draft(segment);
     const auto [known, is_new] = from.numbers.try_emplace(value, static_cast<int>(from.outputs.size()));
@@ -195,7 +195,7 @@ class Cutter {
     std::unordered_map<Value, Value> made;
     std::vector<Value> inputs;
     std::unordered_map<int, int> places;  // of inputs of the whole among those of the segment
-    const auto add_input = [&](const Value& value, SegmentSource source, std::string name) {
+    const auto add_input = [&](const Value& value, runtime::SegmentSource source, std::string name) {
       inputs.push_back(source.segment < 0 ? value : input(std::move(name), value.shape()));
       made.emplace(value, inputs.back());
       result.inputs.push_back(source);
@@ -271,4 +271,4 @@ SegmentedGraph cut(const Graph& graph) {
   return whole;
 }
 
-}  // namespace tenon
+}  // namespace tenon::compiler

@@ -7,18 +7,18 @@
 #include "runtime/run/segments.h"
 #include "tenon/graph.h"
 
-namespace tenon {
+namespace tenon::compiler {
 
 /// A part of a graph that runs without knowing sizes that data decide in it or behind it.
 struct GraphSegment {
   Graph graph;
-  std::vector<SegmentSource> inputs;  // one for each input of the graph
-  std::vector<BoundAxis> binds;
+  std::vector<runtime::SegmentSource> inputs;  // one for each input of the graph
+  std::vector<runtime::BoundAxis> binds;
 };
 
 struct SegmentedGraph {
   std::vector<GraphSegment> segments;
-  std::vector<SegmentSource> outputs;  // of the whole
+  std::vector<runtime::SegmentSource> outputs;  // of the whole
 };
 
 /// Cut behind what binds names: a node is in the first segment in which the names that it needs are bound, or in a
@@ -29,4 +29,4 @@ struct SegmentedGraph {
 ///           2: y = exp(take(x, p: i64[k]))
 SegmentedGraph cut(const Graph& graph);
 
-}  // namespace tenon
+}  // namespace tenon::compiler

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
-#include "runtime/run/engine.h"
+#include "runtime/run/runnable.h"
 
 namespace tenon {
 namespace {
@@ -23,12 +23,6 @@ int count_steps(const std::vector<StepReport>& steps, StepKind kind) {
 }  // namespace
 
 Executable::Executable(std::shared_ptr<runtime::Runnable> program) : program_(std::move(program)) {}
-
-Executable make_executable(Program program, std::vector<KernelEntry> code, ConstraintSet constraints,
-                           std::shared_ptr<void> keep_alive, const RuntimeOptions& options) {
-  return Executable(std::make_shared<runtime::Engine>(std::move(program), std::move(code), std::move(constraints),
-                                                      std::move(keep_alive), options));
-}
 
 runtime::Runnable& Executable::program() const {
   if (!program_) {

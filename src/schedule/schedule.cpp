@@ -187,22 +187,39 @@ class Assembler {
   std::map<std::pair<const Node*, PanelLayout>, int> packed_;
 };
 
+std::vector<const Node*> nodes_of(const GroupedStep& step) {
+  std::vector<const Node*> nodes;
+  if (step.alone) {
+    nodes.push_back(step.alone);
+  }
+  for (const Group& group : step.groups) {
+    nodes.insert(nodes.end(), group.nodes.begin(), group.nodes.end());
+  }
+  return nodes;
+}
+
 }  // namespace
 
-Program make_program(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
+Scheduled schedule_graph(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
   const Roles roles(graph, programs, options.layouts ? StorageOrders(graph) : StorageOrders());
   std::vector<GroupedStep> steps = group(graph, roles, programs, options);
   Assembler assembler(graph, roles.storage(), [&](const Graph& body, bool optimized) {
     return make_program(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
   });
+  Scheduled result;
   for (GroupedStep& step : steps) {
+    result.nodes.push_back(nodes_of(step));
     assembler.add(step);
   }
-  Program program = assembler.finish();
-  program.most_row_bytes = options.most_row_bytes;
-  program.least_shared_work = options.least_shared_work;
-  return program;
+  result.program = assembler.finish();
+  result.program.most_row_bytes = options.most_row_bytes;
+  result.program.least_shared_work = options.least_shared_work;
+  return result;
+}
+
+Program make_program(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
+  return schedule_graph(graph, options, optimize_body).program;
 }
 
 }  // namespace tenon::schedule

@@ -8,18 +8,25 @@
 namespace bench {
 namespace {
 
+namespace compiler = tenon::compiler;
+
+compiler::Lowered lowered_for(const tenon::Graph& graph, std::string_view target) {
+  tenon::CompileReport report;
+  return compiler::lower(graph, compiler::options_for(target, {}), report);
+}
+
 class Targets : public testing::TestWithParam<const char*> {};
 
 TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
-  if (!tenon::has_native_code()) {
+  if (!compiler::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   const std::string target = GetParam();
   const std::string register_name = target == "armv8.2" ? ".4s" : target == "x86-64-v4" ? "%zmm" : "%ymm";
   for (const CountGraph& each : count_graphs()) {
-    const size_t steps = tenon::compile(each.graph, {.native = false}).steps().size();
-    for (size_t step = 1; step <= steps; ++step) {
-      const std::string code = tenon::step_assembly(each.graph, static_cast<int64_t>(step), target);
+    const compiler::Lowered lowered = lowered_for(each.graph, target);
+    for (int64_t step = 1; step <= std::ssize(lowered.steps()); ++step) {
+      const std::string code = step_assembly(lowered, step, target);
       EXPECT_NE(code.find(register_name), std::string::npos) << each.name;
       EXPECT_EQ(target == "x86-64-v3" && code.find("%zmm") != std::string::npos, false) << each.name;
     }
@@ -27,14 +34,14 @@ TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
 }
 
 TEST_P(Targets, EveryKernelWithProductsIsEmitted) {
-  if (!tenon::has_native_code()) {
+  if (!compiler::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   for (const CountGraph& each : product_graphs()) {
-    const size_t steps = tenon::compile(each.graph, {.native = false}).steps().size();
+    const compiler::Lowered lowered = lowered_for(each.graph, GetParam());
     std::string code;
-    for (size_t step = 1; step <= steps; ++step) {
-      code += tenon::step_assembly(each.graph, static_cast<int64_t>(step), GetParam());
+    for (int64_t step = 1; step <= std::ssize(lowered.steps()); ++step) {
+      code += step_assembly(lowered, step, GetParam());
     }
     EXPECT_NE(code.find("tenon_product_f32"), std::string::npos) << each.name;
     EXPECT_EQ(std::string_view(GetParam()) == "x86-64-v3" && code.find("%zmm") != std::string::npos, false)

@@ -4,10 +4,8 @@
 #include <atomic>
 #include <thread>
 
-#include "compiler/backend.h"
+#include "compiler/lowered.h"
 #include "ir/data_axes.h"
-#include "runtime/run/segments.h"
-#include "schedule/schedule.h"
 #include "support/arrays.h"
 #include "support/error_text.h"
 #include "tenon/compile.h"
@@ -86,11 +84,12 @@ TEST(Segments, AreCutBehindWhatBindsNames) {
   const Value y = exp(x);
   const Value kept = compress(y, gt(x, 0), 0, "a");
   const Value again = compress(kept, gt(kept, 2), 0, "b");
-  const SegmentedGraph parts = cut(Graph({x}, {{"again", again}, {"other", positions(lt(x, 0), "c").count}}));
+  const compiler::SegmentedGraph parts =
+      compiler::cut(Graph({x}, {{"again", again}, {"other", positions(lt(x, 0), "c").count}}));
   ASSERT_EQ(parts.segments.size(), 3U);
   const auto bound = [&](size_t i) {
     AxisNames names;
-    for (const BoundAxis& axis : parts.segments[i].binds) {
+    for (const runtime::BoundAxis& axis : parts.segments[i].binds) {
       names.insert(axis.name);
     }
     return names;
@@ -98,9 +97,9 @@ TEST(Segments, AreCutBehindWhatBindsNames) {
   EXPECT_EQ(bound(0), (AxisNames{"a", "c"})) << "what does not depend on each other is found together";
   EXPECT_EQ(bound(1), (AxisNames{"b"}));
   EXPECT_EQ(bound(2), AxisNames{});
-  EXPECT_EQ(parts.segments[1].inputs[0], (SegmentSource{.segment = -1, .index = 0}))
+  EXPECT_EQ(parts.segments[1].inputs[0], (runtime::SegmentSource{.segment = -1, .index = 0}))
       << "exp is computed where it is read, of the elements that are kept";
-  for (const GraphSegment& segment : parts.segments) {
+  for (const compiler::GraphSegment& segment : parts.segments) {
     EXPECT_TRUE(data_axes(segment.graph).empty());
   }
 }
@@ -108,7 +107,7 @@ TEST(Segments, AreCutBehindWhatBindsNames) {
 TEST(Segments, AGraphThatBindsNothingIsOne) {
   const Value x = in("x", "f32[n]");
   const Graph graph({x}, {{"y", exp(x)}});
-  const SegmentedGraph parts = cut(graph);
+  const compiler::SegmentedGraph parts = compiler::cut(graph);
   ASSERT_EQ(parts.segments.size(), 1U);
   EXPECT_EQ(parts.segments[0].graph, graph);
   EXPECT_EQ(compile(graph).segments().size(), 1U);
@@ -241,37 +240,6 @@ TEST(Segments, StateIsHandedToTheLastThatReadsIt) {
   EXPECT_TRUE(same(executable.run(std::move(given))[0], floats({7, -1, 2})));
 }
 
-/// As compile() does it, with what the runtime offers to tests.
-Executable make_segments(const Graph& graph, const RuntimeOptions& options) {
-  Segments result;
-  AxisNames unbound = data_axes(graph);
-  result.late = unbound;
-  SegmentedGraph parts = cut(graph);
-  result.outputs = parts.outputs;
-  std::shared_ptr<void> keep_alive;
-  for (GraphSegment& part : parts.segments) {
-    Program program = schedule::make_program(part.graph);
-    KernelCode code = make_code(all_kernels(program), {.native = false});
-    keep_alive = std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(keep_alive, code.keep_alive);
-    result.segments.push_back({.program = std::move(program),
-                               .code = std::move(code.entries),
-                               .inputs = part.inputs,
-                               .binds = part.binds,
-                               .constraints = graph.constraints().without(unbound)});
-    for (const BoundAxis& axis : part.binds) {
-      unbound.erase(axis.name);
-    }
-  }
-  result.whole.name = graph.name();
-  for (const Value& input : graph.inputs()) {
-    result.whole.inputs.push_back({.name = input.node().as<Input>()->name, .shape = input.shape()});
-  }
-  for (const Output& output : graph.outputs()) {
-    result.whole.outputs.push_back({.name = output.name, .shape = output.value.shape(), .strides = {}});
-  }
-  return make_executable(std::move(result), std::move(keep_alive), options);
-}
-
 TEST(Segments, AnErrorInAnyStepOfAnySegmentHarmsNothing) {
   const Value x = in("x", "f32[row, col]");
   const Value w = in("w", "f32[col, unit]");
@@ -279,11 +247,13 @@ TEST(Segments, AnErrorInAnyStepOfAnySegmentHarmsNothing) {
   const Value again = compress(matmul(kept, w), gt(reduce_sum(kept, {1}), 1), 0, "again");
   const Graph graph({x, w}, {{"y", exp(again)}, {"at", nonzero(x, "found")}});
   std::atomic<int> failing = -1;
-  const Executable executable = make_segments(graph, {.before_step = [&](size_t step) {
-                                                if (static_cast<int>(step) == failing) {
-                                                  throw Error("injected");
-                                                }
-                                              }});
+  CompileReport report;
+  const Executable executable = compiler::compile(compiler::lower(graph, {.native = false}, report), {.native = false},
+                                                  report, {.before_step = [&](size_t step) {
+                                                    if (static_cast<int>(step) == failing) {
+                                                      throw Error("injected");
+                                                    }
+                                                  }});
   ASSERT_EQ(executable.segments().size(), 3U);
   const std::vector<Array> inputs = {sample({30, 5}, 0.6, 1), sample({5, 4}, 0.5, 2)};
   const std::vector<Array> wanted = executable.run(inputs);

@@ -41,7 +41,7 @@ namespace {
 Executable with_empty_kernels(const ProgramBuilder& builder) {
   std::vector<KernelEntry> code(builder.program().kernels.size(),
                                 [](const KernelArgs*, int64_t, int64_t, int64_t, void*) {});
-  return make_executable(builder.program(), std::move(code), {});
+  return executable_of(builder.program(), std::move(code));
 }
 
 int64_t allocations_of(const auto& run) {

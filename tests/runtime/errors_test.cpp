@@ -106,7 +106,7 @@ TEST(RunErrors, IntermediatesThatFitAloneButNotTogether) {
 }
 
 /// y[i] = table[ids[i]], rows of the grid one by one.
-Executable lookup(const RuntimeOptions& options = {}) {
+Executable lookup(const runtime::RuntimeOptions& options = {}) {
   LoopBuilder k("lookup");
   const Extent rows = Extent::name("rows");
   const int i = k.axis("i", kN);

@@ -11,7 +11,7 @@ namespace tenon {
 namespace {
 
 /// y[a, b] = x[a, b] * 2, in two steps.
-Executable pair_program(const RuntimeOptions& options = {}) {
+Executable pair_program(const runtime::RuntimeOptions& options = {}) {
   ProgramBuilder program("pair");
   const Extent elements = Extent::name("a") * Extent::name("b");
   const int x = program.input("x", shape(f32, "a", "b"));

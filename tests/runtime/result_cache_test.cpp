@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 /// y = x, counting how often it is computed.
-Executable counting_program(std::atomic<int>& computed, RuntimeOptions options = {}) {
+Executable counting_program(std::atomic<int>& computed, runtime::RuntimeOptions options = {}) {
   ProgramBuilder program("counted");
   const int x = program.input("x", shape(f32, "n"));
   const int y = program.output("y", shape(f32, "n"));

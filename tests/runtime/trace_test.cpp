@@ -11,7 +11,7 @@ namespace {
 
 const Extent kN = Extent::name("n");
 
-Executable traced_program(const RuntimeOptions& options = {}) {
+Executable traced_program(const runtime::RuntimeOptions& options = {}) {
   ProgramBuilder program("traced");
   const int x = program.input("x", shape(f32, "n"));
   const int a = program.intermediate(f32, kN);

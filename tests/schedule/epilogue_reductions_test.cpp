@@ -16,7 +16,7 @@ namespace {
 
 Program program_of(const Graph& graph) {
   std::vector<PassRun> runs;
-  return make_program(optimize(graph, {}, runs));
+  return make_program(compiler::optimize(graph, {}, runs));
 }
 
 bool has_product(const loops::Phase& phase) {

@@ -13,7 +13,7 @@ namespace {
 
 Program program_of(const SmallGraph& graph) {
   std::vector<PassRun> runs;
-  return make_program(optimize(make(graph), {}, runs));
+  return make_program(compiler::optimize(make(graph), {}, runs));
 }
 
 bool loads_input(const loops::Kernel& kernel, const loops::Phase& phase) {

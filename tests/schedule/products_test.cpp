@@ -17,7 +17,7 @@ namespace {
 
 Program program_of(const Graph& graph, const GroupOptions& options = {}) {
   std::vector<PassRun> runs;
-  return make_program(optimize(graph, {}, runs), options);
+  return make_program(compiler::optimize(graph, {}, runs), options);
 }
 
 void collect(const loops::Block& block, std::vector<loops::Product>& products) {

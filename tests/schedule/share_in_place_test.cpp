@@ -111,7 +111,8 @@ TEST(ShareInPlace, AttentionHasOneTileOfScores) {
     std::vector<PassRun> runs;
     const std::string inputs =
         std::string("q: ") + dtype + "[b, s, 64], k: " + dtype + "[b, t, 64], v: " + dtype + "[b, t, 64]";
-    const Program program = make_program(optimize(make({"attention", inputs, "y = attention(q, k, v)"}), {}, runs));
+    const Program program =
+        make_program(compiler::optimize(make({"attention", inputs, "y = attention(q, k, v)"}), {}, runs));
     ASSERT_EQ(program.kernels.size(), 2U);
     Bindings bindings;
     bindings.set("b", 2);

@@ -24,7 +24,7 @@ class SkippedNan : public testing::TestWithParam<Case> {};
 
 TEST_P(SkippedNan, WhereASumShowsIt) {
   std::vector<PassRun> runs;
-  const Program program = make_program(optimize(make(GetParam().graph), {}, runs));
+  const Program program = make_program(compiler::optimize(make(GetParam().graph), {}, runs));
   int extremes = 0;
   for (const loops::Kernel& kernel : program.kernels) {
     for (const loops::Accumulator& accumulator : kernel.accumulators) {

@@ -93,12 +93,23 @@ void ProgramBuilder::add_alone(Step step, std::vector<int> reads, std::vector<in
   program_.steps.push_back(std::move(step));
 }
 
-Executable ProgramBuilder::executable(const ConstraintSet& constraints, const RuntimeOptions& options) const {
+Executable ProgramBuilder::executable(const ConstraintSet& constraints, const runtime::RuntimeOptions& options) const {
   std::vector<KernelEntry> code;
   for (const loops::Kernel* kernel : all_kernels(program_)) {
     code.push_back(loops::interpreted(*kernel));
   }
-  return make_executable(program_, std::move(code), constraints, nullptr, options);
+  return executable_of(program_, std::move(code), constraints, options);
+}
+
+Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints,
+                         const runtime::RuntimeOptions& options) {
+  runtime::Segments whole;
+  whole.whole.name = program.name;
+  whole.whole.inputs = program.inputs;
+  whole.whole.outputs = program.outputs;
+  whole.segments.push_back(
+      {.program = std::move(program), .code = std::move(code), .inputs = {}, .binds = {}, .constraints = constraints});
+  return runtime::make_executable(std::move(whole), nullptr, options);
 }
 
 ProgramBuilder program_of(const loops::Kernel& kernel) {

@@ -35,7 +35,7 @@ class ProgramBuilder {
 
   const Program& program() const { return program_; }
   /// With the loop IR's interpreter as code.
-  Executable executable(const ConstraintSet& constraints = {}, const RuntimeOptions& options = {}) const;
+  Executable executable(const ConstraintSet& constraints = {}, const runtime::RuntimeOptions& options = {}) const;
 
  private:
   void add_alone(Step step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes);
@@ -43,6 +43,10 @@ class ProgramBuilder {
 
   Program program_;
 };
+
+/// A program that is all there is. `code` has an entry for each of all_kernels(program).
+Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints = {},
+                         const runtime::RuntimeOptions& options = {});
 
 /// A program of the one kernel. Its inputs and outputs are flat and called b0, b1, ... by the kernel's buffers.
 ProgramBuilder program_of(const loops::Kernel& kernel);

@@ -22,6 +22,7 @@ StepReport report(const Program& program, const Step& step) {
                     .boundary = step.boundary,
                     .bytes_read = bytes.read,
                     .bytes_written = bytes.written,
+                    .flops = step.flops,
                     .parts = static_cast<int>(std::ranges::count(step.parts, -1, &Part::long_rows_of)),
                     .phases = 1,
                     .bodies = {}};

@@ -1,4 +1,4 @@
-// From a program and the code of its kernels to what users run.
+// From programs and the code of their kernels to what users run.
 #pragma once
 
 #include <functional>
@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "base/pool.h"
-#include "kernel/abi.h"
-#include "kernel/program/program.h"
-#include "shape/constraint_set.h"
+#include "runtime/run/segments.h"
 #include "tenon/executable.h"
 
-namespace tenon {
+namespace tenon::runtime {
 
 struct RuntimeOptions {
   int64_t memory_budget = kDefaultMemoryBudget;
@@ -25,9 +23,10 @@ struct RuntimeOptions {
   std::function<void(size_t step)> before_step = {};
 };
 
-/// `code` has an entry for each of all_kernels(program). `keep_alive` is held as long as any of it may run: the owner
-/// of the machine code. `constraints` are what the sizes of a run must satisfy.
-Executable make_executable(Program program, std::vector<KernelEntry> code, ConstraintSet constraints,
-                           std::shared_ptr<void> keep_alive = nullptr, const RuntimeOptions& options = {});
+/// Each segment runs at the names bound so far, with a cache of its own; values between them are freed after their last
+/// use. `constraints` of the first segment are those that hold before anything runs. `keep_alive` is held as long as
+/// any code may run: the owner of the machine code.
+Executable make_executable(Segments segments, std::shared_ptr<void> keep_alive = nullptr,
+                           const RuntimeOptions& options = {});
 
-}  // namespace tenon
+}  // namespace tenon::runtime

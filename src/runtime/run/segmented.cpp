@@ -6,13 +6,7 @@
 #include "runtime/memory/copy_elements.h"
 #include "runtime/run/clock.h"
 
-namespace tenon {
-
-Executable make_executable(Segments segments, std::shared_ptr<void> keep_alive, const RuntimeOptions& options) {
-  return Executable(std::make_shared<runtime::Segmented>(std::move(segments), std::move(keep_alive), options));
-}
-
-namespace runtime {
+namespace tenon::runtime {
 namespace {
 
 std::vector<int64_t> row_major(const std::vector<int64_t>& dims) {
@@ -224,5 +218,4 @@ void Segmented::run_into(std::span<const TensorView> inputs, std::span<const Ten
   }
 }
 
-}  // namespace runtime
-}  // namespace tenon
+}  // namespace tenon::runtime

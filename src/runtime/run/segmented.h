@@ -7,8 +7,8 @@
 
 #include "runtime/plan/binder.h"
 #include "runtime/run/engine.h"
+#include "runtime/run/make_executable.h"
 #include "runtime/run/runnable.h"
-#include "runtime/run/segments.h"
 
 namespace tenon::runtime {
 

@@ -1,16 +1,15 @@
-// Programs that run one after the other, since the sizes of the later ones only data decide.
+// Programs that run one after the other, since the sizes of the later ones only data decide. Most often there is one.
 #pragma once
 
-#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "kernel/abi.h"
 #include "kernel/program/program.h"
-#include "runtime/run/make_executable.h"
 #include "shape/constraint_set.h"
 
-namespace tenon {
+namespace tenon::runtime {
 
 /// Where a value comes from: an output of a segment, or, of segment -1, an input of the whole.
 struct SegmentSource {
@@ -31,21 +30,18 @@ struct BoundAxis {
 
 struct Segment {
   Program program;
-  std::vector<KernelEntry> code;  // an entry for each kernel
+  std::vector<KernelEntry> code;  // an entry for each of all_kernels(program)
   std::vector<SegmentSource> inputs;
   std::vector<BoundAxis> binds;
   ConstraintSet constraints;  // on the names that are bound before it runs
 };
 
 struct Segments {
-  Program whole;  // name, inputs and outputs of all together; no steps
-  std::vector<Segment> segments;
+  /// Name, inputs and outputs of all together, as the user knows them; no steps.
+  Program whole;
+  std::vector<Segment> segments;  // one that binds nothing has the inputs and outputs of the whole, in their order
   std::vector<SegmentSource> outputs;
   std::set<std::string, std::less<>> late;  // all names that segments bind
 };
 
-/// Each segment runs at the names bound so far, with a cache of its own; values between them are freed after their last
-/// use. `constraints` of the first segment are those that hold before anything runs.
-Executable make_executable(Segments segments, std::shared_ptr<void> keep_alive, const RuntimeOptions& options = {});
-
-}  // namespace tenon
+}  // namespace tenon::runtime

@@ -1,0 +1,102 @@
+#include "compiler/lowered.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/fail.h"
+#include "compiler/grouping.h"
+#include "compiler/pipeline.h"
+#include "compiler/segments.h"
+#include "compiler/stopwatch.h"
+#include "ir/data_axes.h"
+#include "schedule/schedule.h"
+
+namespace tenon::compiler {
+namespace {
+
+void set_given_sizes(Program& program, const std::map<std::string, std::vector<std::string>>& sizes_from) {
+  for (const auto& [name, sizes] : sizes_from) {
+    const auto input = std::ranges::find(program.inputs, name, &ProgramInput::name);
+    if (input == program.inputs.end()) {
+      fail("there is no input `{}` to take sizes from", name);
+    }
+    const Shape& shape = input->shape;
+    const auto elements = shape.element_count().constant();
+    if (is_float(shape.dtype()) || shape.dtype() == Dtype::boolean || elements != std::ssize(sizes)) {
+      fail("input `{}` is {}, which is not {} integers for the sizes of {}", name, shape.to_string(), sizes.size(),
+           fmt::join(sizes, ", "));
+    }
+    input->gives = sizes;
+  }
+}
+
+/// Of the graph as it was given: a pass may prove a size that nobody wrote; errors speak of what was written.
+Program whole_program(const Graph& graph, const CompileOptions& options) {
+  Program whole;
+  whole.name = graph.name();
+  for (const Value& input : graph.inputs()) {
+    whole.inputs.push_back({.name = input.node().as<Input>()->name, .shape = input.shape()});
+  }
+  for (const Output& output : graph.outputs()) {
+    whole.outputs.push_back({.name = output.name, .shape = output.value.shape(), .strides = {}});
+  }
+  set_given_sizes(whole, options.sizes_from);
+  return whole;
+}
+
+/// Those of the graph as it was given, also of nodes that a pass proved not to be needed.
+ConstraintSet constraints_without(const Graph& graph, const AxisNames& unbound) {
+  return unbound.empty() ? graph.constraints() : graph.constraints().without(unbound);
+}
+
+}  // namespace
+
+std::vector<LoweredStep> Lowered::steps() const {
+  std::vector<LoweredStep> steps;
+  for (const LoweredSegment& segment : segments) {
+    for (size_t i = 0; i < segment.program.steps.size(); ++i) {
+      steps.push_back({.program = segment.program, .step = segment.program.steps[i], .nodes = segment.nodes[i]});
+    }
+  }
+  return steps;
+}
+
+std::vector<const loops::Kernel*> Lowered::kernels() const {
+  std::vector<const loops::Kernel*> kernels;
+  for (const LoweredSegment& segment : segments) {
+    std::ranges::copy(all_kernels(segment.program), std::back_inserter(kernels));
+  }
+  return kernels;
+}
+
+Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& report) {
+  const Stopwatch watch;
+  Lowered lowered{.given = graph,
+                  .optimized = optimize(graph, options, report.passes),
+                  .whole = whole_program(graph, options),
+                  .segments = {},
+                  .outputs = {}};
+  const schedule::GroupOptions groups = grouping(options);
+  const Stopwatch schedule_watch;
+  SegmentedGraph parts = cut(lowered.optimized);
+  lowered.outputs = std::move(parts.outputs);
+  AxisNames unbound = data_axes(graph);
+  for (GraphSegment& part : parts.segments) {
+    schedule::Scheduled scheduled = schedule::schedule_graph(part.graph, groups, body_optimizer(options));
+    ConstraintSet constraints = constraints_without(graph, unbound);
+    for (const runtime::BoundAxis& axis : part.binds) {
+      unbound.erase(axis.name);
+    }
+    lowered.segments.push_back({.graph = std::move(part.graph),
+                                .program = std::move(scheduled.program),
+                                .nodes = std::move(scheduled.nodes),
+                                .inputs = std::move(part.inputs),
+                                .binds = std::move(part.binds),
+                                .constraints = std::move(constraints)});
+  }
+  report.schedule_ms = schedule_watch.milliseconds();
+  lowered.milliseconds = watch.milliseconds();
+  return lowered;
+}
+
+}  // namespace tenon::compiler

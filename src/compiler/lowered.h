@@ -1,0 +1,55 @@
+// A graph that is compiled but for machine code: all that compile() decides, to look at. What runs, what the command
+// explains and what benches measure are read from one such value.
+#pragma once
+
+#include <vector>
+
+#include "compiler/backend.h"
+#include "kernel/program/program.h"
+#include "runtime/run/make_executable.h"
+#include "shape/constraint_set.h"
+#include "tenon/compile.h"
+
+namespace tenon::compiler {
+
+/// A part of the graph that runs without knowing sizes that data decide in it or behind it.
+struct LoweredSegment {
+  Graph graph;                                  // holds all nodes that are named below
+  Program program;                              // what runs it
+  std::vector<std::vector<const Node*>> nodes;  // that each step of the program computes: schedule::Scheduled::nodes
+  std::vector<runtime::SegmentSource> inputs;   // one for each input of the graph
+  std::vector<runtime::BoundAxis> binds;        // names that have sizes when it has run
+  ConstraintSet constraints;                    // on the names that are bound before it runs
+};
+
+/// One step with the program that it is of. Points into a Lowered.
+struct LoweredStep {
+  const Program& program;
+  const Step& step;
+  const std::vector<const Node*>& nodes;  // what it computes
+};
+
+struct Lowered {
+  Graph given;                                  // errors and reports speak of it
+  Graph optimized;                              // what the passes left
+  Program whole;                                // name, inputs and outputs of `given`; no steps
+  std::vector<LoweredSegment> segments;         // one, unless data decide sizes
+  std::vector<runtime::SegmentSource> outputs;  // of the whole
+  double milliseconds = 0;                      // that it took to make
+
+  /// Of all segments, in the order of Executable::steps().
+  std::vector<LoweredStep> steps() const;
+
+  /// Of all segments, those of bodies included, in the order of their code.
+  std::vector<const loops::Kernel*> kernels() const;
+};
+
+/// Passes, segments, schedules. `report` gets the passes and the times. Error for options that the graph does not bear.
+Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& report);
+
+/// What is left of compile(): code for the kernels, and the executable. `report` gets them. `options` are what a test
+/// asks of the runtime; time, code and names are filled in.
+Executable compile(Lowered lowered, const BackendOptions& backend, CompileReport& report,
+                   runtime::RuntimeOptions options = {});
+
+}  // namespace tenon::compiler
