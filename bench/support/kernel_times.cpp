@@ -7,8 +7,8 @@
 #include <set>
 
 #include "codegen/compile_kernels.h"
-#include "compiler/grouping.h"
 #include "compiler/pipeline.h"
+#include "compiler/schedule_options.h"
 #include "compiler/segments.h"
 #include "kernel/loop/loop_walk.h"
 #include "kernel/program/program.h"
@@ -28,7 +28,7 @@ std::vector<loops::Kernel> kernels_of(const Graph& graph) {
   std::vector<PassRun> runs;
   std::vector<loops::Kernel> kernels;
   for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
-    const Program program = schedule::make_program(segment.graph, grouping(options), body_optimizer(options));
+    const Program program = schedule::make_program(segment.graph, schedule_options(options), body_optimizer(options));
     for (const loops::Kernel* each : all_kernels(program)) {
       kernels.push_back(*each);
     }

@@ -8,8 +8,8 @@
 
 #include "base/fail.h"
 #include "compiler/backend.h"
-#include "compiler/grouping.h"
 #include "compiler/pipeline.h"
+#include "compiler/schedule_options.h"
 #include "compiler/segments.h"
 #include "ir/data_axes.h"
 #include "ir/walk.h"
@@ -107,7 +107,7 @@ KernelCode make_code(const std::vector<const loops::Kernel*>& kernels, const Bac
   return code;
 }
 
-Executable compile_segments(const Graph& graph, const Graph& optimized, const schedule::GroupOptions& groups,
+Executable compile_segments(const Graph& graph, const Graph& optimized, const schedule::ScheduleOptions& groups,
                             const BackendOptions& backend, const CompileOptions& options, const Stopwatch& watch,
                             CompileReport& report) {
   const Stopwatch schedule_watch;
@@ -152,8 +152,8 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   report = {};
   const Stopwatch watch;
   const Graph optimized = optimize(graph, options, report.passes);
-  const BackendOptions backend{.native = options.native, .disk_cache = options.disk_cache};
-  const schedule::GroupOptions groups = grouping(options);
+  const BackendOptions backend{.native = options.native, .disk_cache = options.disk_cache, .machine = options.machine};
+  const schedule::ScheduleOptions groups = schedule_options(options);
   if (!data_axes(optimized).empty()) {
     return compile_segments(graph, optimized, groups, backend, options, watch, report);
   }

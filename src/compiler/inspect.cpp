@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "base/fail.h"
-#include "compiler/grouping.h"
 #include "compiler/pipeline.h"
+#include "compiler/schedule_options.h"
 #include "compiler/segments.h"
 #include "schedule/schedule.h"
 
@@ -62,7 +62,7 @@ std::string show_step(const Graph& graph, int64_t number, const CompileOptions& 
   std::vector<Program> programs;
   for (const GraphSegment& segment : cut(optimize(graph, options, runs)).segments) {
     before += programs.empty() ? 0 : std::ssize(programs.back().steps);
-    programs.push_back(schedule::make_program(segment.graph, grouping(options), body_optimizer(options)));
+    programs.push_back(schedule::make_program(segment.graph, schedule_options(options), body_optimizer(options)));
     if (number - before <= std::ssize(programs.back().steps)) {
       break;
     }
@@ -87,16 +87,12 @@ std::string step_loops(const Graph& graph, int64_t step, const CompileOptions& o
 
 #ifdef TENON_WITH_LLVM
 
-std::string step_assembly(const Graph& graph, int64_t step, std::string_view target, const CompileOptions& options) {
-  const codegen::Target machine = codegen::target_named(target);
+std::string step_assembly(const Graph& graph, int64_t step, const CompileOptions& options) {
+  const codegen::Target target = codegen::target_of(options.machine);
   const auto show = [&](const loops::Kernel& kernel) {
-    return codegen::emit_assembly(codegen::kernel_request(kernel, machine), machine);
+    return codegen::emit_assembly(codegen::kernel_request(kernel, target), target);
   };
-  CompileOptions there = options;
-  if (target != "host" && there.tile_cache == 0) {
-    there.tile_cache = schedule::kUsualSecondCache;  // nobody knows that machine's caches
-  }
-  return fmt::format("# {}\n", describe(machine)) + show_step(graph, step, there, show);
+  return fmt::format("# {}\n", describe(target)) + show_step(graph, step, options, show);
 }
 
 BuildReport build_report() {
@@ -107,7 +103,7 @@ BuildReport build_report() {
 
 #else
 
-std::string step_assembly(const Graph&, int64_t, std::string_view, const CompileOptions&) {
+std::string step_assembly(const Graph&, int64_t, const CompileOptions&) {
   fail("this build makes no machine code, so there is no assembly to show (it was configured with TENON_LLVM=OFF)");
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "tenon/compile.h"
 
@@ -13,10 +12,8 @@ namespace tenon {
 /// conditional, those of its bodies. Error: there is no such step, or it has no kernel.
 std::string step_loops(const Graph& graph, int64_t step, const CompileOptions& options = {});
 
-/// The same as assembly for the target of this name (codegen/target/target.h). Error also for an unknown target, and in
-/// a build without LLVM.
-std::string step_assembly(const Graph& graph, int64_t step, std::string_view target,
-                          const CompileOptions& options = {});
+/// The same as assembly for CompileOptions::machine. Error also in a build without LLVM.
+std::string step_assembly(const Graph& graph, int64_t step, const CompileOptions& options = {});
 
 /// What this build makes of kernels, in words.
 struct BuildReport {

@@ -189,7 +189,7 @@ class Assembler {
 
 }  // namespace
 
-Program make_program(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
+Program make_program(const Graph& graph, const ScheduleOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
   const Roles roles(graph, programs, options.layouts ? StorageOrders(graph) : StorageOrders());
   std::vector<GroupedStep> steps = group(graph, roles, programs, options);

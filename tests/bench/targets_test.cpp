@@ -19,7 +19,8 @@ TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
   for (const CountGraph& each : count_graphs()) {
     const size_t steps = tenon::compile(each.graph, {.native = false}).steps().size();
     for (size_t step = 1; step <= steps; ++step) {
-      const std::string code = tenon::step_assembly(each.graph, static_cast<int64_t>(step), target);
+      const std::string code =
+          tenon::step_assembly(each.graph, static_cast<int64_t>(step), {.machine = tenon::machine_named(target)});
       EXPECT_NE(code.find(register_name), std::string::npos) << each.name;
       EXPECT_EQ(target == "x86-64-v3" && code.find("%zmm") != std::string::npos, false) << each.name;
     }
@@ -34,7 +35,8 @@ TEST_P(Targets, EveryKernelWithProductsIsEmitted) {
     const size_t steps = tenon::compile(each.graph, {.native = false}).steps().size();
     std::string code;
     for (size_t step = 1; step <= steps; ++step) {
-      code += tenon::step_assembly(each.graph, static_cast<int64_t>(step), GetParam());
+      code +=
+          tenon::step_assembly(each.graph, static_cast<int64_t>(step), {.machine = tenon::machine_named(GetParam())});
     }
     EXPECT_NE(code.find("tenon_product_f32"), std::string::npos) << each.name;
     EXPECT_EQ(std::string_view(GetParam()) == "x86-64-v3" && code.find("%zmm") != std::string::npos, false)
