@@ -13,7 +13,7 @@
 namespace tenon::cli {
 
 /// `--name`, or `--name VALUE` where `value` names what it takes. What VALUE is called decides what a shell completes:
-/// FILE and what ends in .EXT files, DIR folders, a|b|c one of these words.
+/// MODEL and MACHINE names and files, FILE and what ends in .EXT files, DIR folders, a|b|c one of these words.
 struct Option {
   std::string_view name;
   std::string_view value;

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "json.h"
+#include "tenon/machine.h"
 #include "tenon/models.h"
 #include "verb.h"
 
@@ -32,6 +33,8 @@ Offer offer_for(std::string_view value) {
     for (const ModelEntry& entry : model_table()) {
       offer.words.emplace_back(entry.name);
     }
+  } else if (value == "MACHINE") {
+    offer = {.kind = Kind::words, .words = machine_names(), .files_too = true};
   } else if (value == "VERB") {
     offer.kind = Kind::words;
     for (const Verb* verb : verbs()) {

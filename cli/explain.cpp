@@ -11,6 +11,7 @@
 #include "compiler/inspect.h"
 #include "explain_steps.h"
 #include "files.h"
+#include "machine.h"
 #include "picture.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -31,7 +32,8 @@ constexpr Option kOptions[] = {
     {"--after", "PASS", "the graph after this pass instead; PASS:2 after its second run"},
     {"--kernel", "N", "the loops of step N instead"},
     {"--asm", "N", "the assembly of step N instead"},
-    {"--target", "NAME", "the machine for --asm instead of this one: x86-64-v3, armv8.2, ..."},
+    {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
+    {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
     {"--skip", "PASS,...", "leave these passes out"},
 };
@@ -41,7 +43,7 @@ constexpr Example kExamples[] = {
     {"explain bert_base --bind batch=8,seq=128", "and how much each step moves and computes"},
     {"explain examples/block.graph --html block.html", "a page with a picture"},
     {"explain examples/softmax.graph --kernel 1", "the loops of one step"},
-    {"explain examples/softmax.graph --asm 1 --target armv8.2", "the assembly, for another machine"},
+    {"explain examples/softmax.graph --asm 1 --machine armv8.2", "the assembly, for another machine"},
     {"explain resnet18 --passes", "where the time to compile goes"},
     {"explain mlp --after recognize_composites", "the graph in the middle of it"},
     {"explain mlp --train --no-fuse", "what fusion is worth"},
@@ -56,9 +58,6 @@ void check(const Arguments& arguments) {
   std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) { return arguments.has(view); });
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
-  }
-  if (arguments.has("--target") && !arguments.has("--asm")) {
-    fail("`--target` is the machine for `--asm`, which is not given");
   }
   for (const std::string_view option : kOfSteps) {
     if (arguments.has(option) && !given.empty()) {
@@ -200,8 +199,9 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
       bindings.set(name, size);
     }
     const std::vector<Array> inputs = prepared.arrays();
-    // What zeros decide are not the sizes that were asked for: no times then.
-    bound = bind_steps(executable, bindings, given.late.empty() ? &inputs : nullptr);
+    // What zeros decide are not the sizes that were asked for: no times then, nor of another machine.
+    const bool timed = given.late.empty() && lowered.machine == this_machine();
+    bound = bind_steps(executable, bindings, timed ? &inputs : nullptr);
   }
   write_pictures(arguments, lowered, executable);  // may fail, and then nothing is printed
   if (arguments.has("--json")) {
@@ -230,26 +230,24 @@ int run(const Arguments& arguments) {
   const GraphModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train"), .weights = true});
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
+  options.machine = machine_of(arguments);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
-  const std::string target = arguments.find("--target").value_or("host");
-  if (assembly_of) {
-    options = compiler::options_for(target, options);
-  }
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   if (loops_of) {
     return show(arguments, "loops", step_loops(lowered, *loops_of));
   }
   if (assembly_of) {
-    return show(arguments, "assembly", step_assembly(lowered, *assembly_of, target));
+    return show(arguments, "assembly", step_assembly(lowered, *assembly_of));
   }
   if (const auto pass = arguments.find("--after")) {
     return show(arguments, "graph",
                 to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
   }
-  // Machine code says nothing about steps. It is made where time is asked for; where that is the time to make it, it is
-  // not taken from disk.
-  const compiler::BackendOptions backend{.native = arguments.has("--passes") || arguments.has("--bind"),
+  // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be
+  // measured here; where that is the time to make it, it is not taken from disk.
+  const bool is_this = options.machine == this_machine();
+  const compiler::BackendOptions backend{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
                                          .disk_cache = !arguments.has("--passes")};
   const Executable executable = compile(lowered, backend, report);
   if (arguments.has("--passes")) {

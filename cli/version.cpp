@@ -6,6 +6,7 @@
 
 #include "compiler/inspect.h"
 #include "json.h"
+#include "tenon/machine.h"
 #include "units.h"
 #include "verb.h"
 
@@ -44,6 +45,7 @@ int run(const Arguments& arguments) {
   const bool cached = report.cache.starts_with(on);
   const CacheUse use = cached ? cache_use(report.cache.substr(on.size())) : CacheUse();
   const std::string llvm = TENON_LLVM_VERSION;
+  const Machine& machine = this_machine();
   if (arguments.has("--json")) {
     Json cache = Json::object().set("status", report.cache).set("files", use.files).set("bytes", use.bytes);
     Json::object()
@@ -51,6 +53,10 @@ int run(const Arguments& arguments) {
         .set("kernels", report.code)
         .set("llvm", llvm)
         .set("target", report.target)
+        .set("machine", Json::object()
+                            .set("cores", machine.cores)
+                            .set("first_cache", machine.first_cache)
+                            .set("second_cache", machine.second_cache))
         .set("onnx", kOnnx)
         .set("cache", cache)
         .print();
@@ -60,6 +66,8 @@ int run(const Arguments& arguments) {
   if (!report.target.empty()) {
     fmt::print("  LLVM     {}\n  target   {}\n", llvm, report.target);
   }
+  fmt::print("  machine  {} cores, each with {} and {} of cache\n", machine.cores, bytes_text(machine.first_cache),
+             bytes_text(machine.second_cache));
   fmt::print("  ONNX     {}\n", kOnnx ? "import and export" : "not in this build");
   fmt::print("  cache    {}{}\n", report.cache,
              cached ? fmt::format(", {} in {} files", bytes_text(use.bytes), use.files) : "");

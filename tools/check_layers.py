@@ -18,6 +18,7 @@ PUBLIC_HEADERS = {
     "half.h": "base",
     "dtype.h": "base",
     "array.h": "base",
+    "machine.h": "base",
     "extent.h": "shape",
     "shape.h": "shape",
     "bindings.h": "shape",

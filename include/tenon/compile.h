@@ -8,6 +8,7 @@
 
 #include "tenon/executable.h"
 #include "tenon/graph.h"
+#include "tenon/machine.h"
 
 namespace tenon {
 
@@ -41,13 +42,14 @@ struct CompileOptions {
   bool native = true;      ///< off: kernels run in the interpreter of the loop IR, as without LLVM
   bool disk_cache = true;  ///< keep machine code under the user's cache directory
   /// Rows of more bytes than this leave the cache and are streamed; from a 32nd of it where that reads them just once.
-  int64_t most_row_bytes = int64_t{1} << 20;
+  int64_t most_row_bytes = kMostRowBytes;
   /// Kernels of less work than this, in about one cheap operation on one element, run on one thread: more would cost
   /// them more than they give. 0: all that can be shared out is.
-  int64_t least_shared_work = 300'000;
-  /// Bytes of the cache that tiles of products are made for, the one behind a core's first; 0: this machine's. Tiles
-  /// that are streamed, as attention's are, sum in the order of their blocks: last bits may differ with it.
-  int64_t tile_cache = 0;
+  int64_t least_shared_work = kLeastSharedWork;
+  /// What kernels are made for. Tiles of products fit its second cache; those that are streamed, as attention's are,
+  /// sum in the order of their blocks: last bits may differ with it. Error: machine code for instructions that this
+  /// machine does not have; not `native`, its kernels run anywhere.
+  Machine machine = this_machine();
   /// Convolutions of 3x3 with constant weights, stride 1 and enough channels multiply less than half as often, after
   /// Winograd. Roundings are relative to the largest of the 4x4 pixels that a square of 2x2 results reads: beside it,
   /// much smaller results lose their digits. Next to an infinity or a NaN, and to pixels or weights of more than a

@@ -25,6 +25,7 @@
 #include "tenon/interval.h"
 #include "tenon/load.h"
 #include "tenon/losses.h"
+#include "tenon/machine.h"
 #include "tenon/models.h"
 #include "tenon/nn.h"
 #include "tenon/onnx.h"

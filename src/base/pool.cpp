@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "tenon/machine.h"
 
 namespace tenon {
 namespace {
@@ -62,8 +63,8 @@ bool changes_soon(const std::atomic<int32_t>& value, int32_t old) {
 }  // namespace
 
 Pool::Pool(int threads)
-    : size_(std::clamp(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()), 1,
-                       static_cast<int>(kCountMask))),
+    : size_(
+          std::clamp(threads > 0 ? threads : static_cast<int>(this_machine().cores), 1, static_cast<int>(kCountMask))),
       shares_(std::make_unique<Share[]>(static_cast<size_t>(size_))) {}
 
 Pool::~Pool() {

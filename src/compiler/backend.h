@@ -8,6 +8,7 @@
 
 #include "kernel/abi.h"
 #include "kernel/loop/loop.h"
+#include "tenon/machine.h"
 
 namespace tenon::compiler {
 
@@ -23,10 +24,13 @@ struct KernelCode {
   std::string description;
 };
 
-KernelCode make_code(std::span<const loops::Kernel* const> kernels, const BackendOptions& options);
+/// Of kernels that were made for `machine`. Error: native code, for instructions that this machine does not have.
+KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine& machine,
+                     const BackendOptions& options);
 
-/// Columns of the panels that products read constant operands in; 0: they take them as they are.
-int64_t panel_columns(const BackendOptions& options);
+/// Columns of the panels that a machine's code for products reads constant operands in; 0, in a build that makes none:
+/// it takes them as they are.
+int64_t panel_columns(const Machine& machine);
 
 /// Whether this build makes machine code.
 bool has_native_code();

@@ -37,7 +37,7 @@ std::vector<std::string> names_of(const Graph& graph) {
 KernelCode make_code(const Lowered& lowered, const BackendOptions& backend, CompileReport& report) {
   const Stopwatch watch;
   const std::vector<const loops::Kernel*> kernels = lowered.kernels();
-  KernelCode code = make_code(kernels, backend);
+  KernelCode code = make_code(kernels, lowered.machine, backend);
   report.codegen_ms = watch.milliseconds();
   report.kernels = static_cast<int>(kernels.size());
   report.code = code.description;

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "base/fail.h"
-#include "schedule/products/product_tiles.h"
 
 #ifdef TENON_WITH_LLVM
 #include "codegen/compile_kernels.h"
@@ -74,19 +73,11 @@ std::string step_loops(const Lowered& lowered, int64_t step) {
 
 #ifdef TENON_WITH_LLVM
 
-std::string step_assembly(const Lowered& lowered, int64_t step, std::string_view target) {
-  const codegen::Target machine = codegen::target_named(target);
-  return fmt::format("# {}\n", describe(machine)) + show_step(lowered, step, [&](const loops::Kernel& kernel) {
-           return codegen::emit_assembly(codegen::kernel_request(kernel, machine), machine);
+std::string step_assembly(const Lowered& lowered, int64_t step) {
+  const codegen::Target target = codegen::target_of(lowered.machine);
+  return fmt::format("# {}\n", describe(target)) + show_step(lowered, step, [&](const loops::Kernel& kernel) {
+           return codegen::emit_assembly(codegen::kernel_request(kernel, target), target);
          });
-}
-
-CompileOptions options_for(std::string_view target, CompileOptions options) {
-  (void)codegen::target_named(target);
-  if (target != "host" && options.tile_cache == 0) {
-    options.tile_cache = schedule::kUsualSecondCache;  // nobody knows that machine's caches
-  }
-  return options;
 }
 
 BuildReport build_report() {
@@ -97,13 +88,9 @@ BuildReport build_report() {
 
 #else
 
-[[noreturn]] void fail_without_code() {
+std::string step_assembly(const Lowered&, int64_t) {
   fail("this build makes no machine code, so there is no assembly to show (it was configured with TENON_LLVM=OFF)");
 }
-
-std::string step_assembly(const Lowered&, int64_t, std::string_view) { fail_without_code(); }
-
-CompileOptions options_for(std::string_view, CompileOptions) { fail_without_code(); }
 
 BuildReport build_report() { return {.code = "loop interpreter", .target = "", .cache = "off: nothing is compiled"}; }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "compiler/lowered.h"
 
@@ -13,12 +12,8 @@ namespace tenon::compiler {
 /// conditional, those of its bodies. Error: there is no such step, or it has no kernel.
 std::string step_loops(const Lowered& lowered, int64_t step);
 
-/// The same as assembly for the target of this name (codegen/target/target.h). Error also for an unknown target, and in
-/// a build without LLVM. What is shown for a target that is not this machine is lowered with options_for() it.
-std::string step_assembly(const Lowered& lowered, int64_t step, std::string_view target);
-
-/// The options, with the caches of a target where they are not given. Errors as those of step_assembly().
-CompileOptions options_for(std::string_view target, CompileOptions options);
+/// The same as assembly for the machine that it was lowered for. Error also in a build without LLVM.
+std::string step_assembly(const Lowered& lowered, int64_t step);
 
 /// What this build makes of kernels, in words.
 struct BuildReport {

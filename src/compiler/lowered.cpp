@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "base/fail.h"
-#include "compiler/grouping.h"
 #include "compiler/pipeline.h"
+#include "compiler/schedule_options.h"
 #include "compiler/segments.h"
 #include "compiler/stopwatch.h"
 #include "ir/data_axes.h"
@@ -73,16 +73,17 @@ Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& 
   const Stopwatch watch;
   Lowered lowered{.given = graph,
                   .optimized = optimize(graph, options, report.passes),
+                  .machine = options.machine,
                   .whole = whole_program(graph, options),
                   .segments = {},
                   .outputs = {}};
-  const schedule::GroupOptions groups = grouping(options);
+  const schedule::ScheduleOptions told = schedule_options(options);
   const Stopwatch schedule_watch;
   SegmentedGraph parts = cut(lowered.optimized);
   lowered.outputs = std::move(parts.outputs);
   AxisNames unbound = data_axes(graph);
   for (GraphSegment& part : parts.segments) {
-    schedule::Scheduled scheduled = schedule::schedule_graph(part.graph, groups, body_optimizer(options));
+    schedule::Scheduled scheduled = schedule::schedule_graph(part.graph, told, body_optimizer(options));
     ConstraintSet constraints = constraints_without(graph, unbound);
     for (const runtime::BoundAxis& axis : part.binds) {
       unbound.erase(axis.name);

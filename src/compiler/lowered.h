@@ -32,6 +32,7 @@ struct LoweredStep {
 struct Lowered {
   Graph given;                                  // errors and reports speak of it
   Graph optimized;                              // what the passes left
+  Machine machine;                              // that its kernels are for
   Program whole;                                // name, inputs and outputs of `given`; no steps
   std::vector<LoweredSegment> segments;         // one, unless data decide sizes
   std::vector<runtime::SegmentSource> outputs;  // of the whole

@@ -200,7 +200,7 @@ std::vector<const Node*> nodes_of(const GroupedStep& step) {
 
 }  // namespace
 
-Scheduled schedule_graph(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
+Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
   const Roles roles(graph, programs, options.layouts ? StorageOrders(graph) : StorageOrders());
   std::vector<GroupedStep> steps = group(graph, roles, programs, options);
@@ -218,7 +218,7 @@ Scheduled schedule_graph(const Graph& graph, const GroupOptions& options, const 
   return result;
 }
 
-Program make_program(const Graph& graph, const GroupOptions& options, const OptimizeBody& optimize_body) {
+Program make_program(const Graph& graph, const ScheduleOptions& options, const OptimizeBody& optimize_body) {
   return schedule_graph(graph, options, optimize_body).program;
 }
 

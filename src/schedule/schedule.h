@@ -22,9 +22,10 @@ struct Scheduled {
 
 /// `graph` holds no calls (passes/inline_calls.h), or each is a step that runs its body. Operations without a loop form
 /// are routines of library/, or control steps whose bodies are programs made by the same means.
-Scheduled schedule_graph(const Graph& graph, const GroupOptions& options = {}, const OptimizeBody& optimize_body = {});
+Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options = {},
+                         const OptimizeBody& optimize_body = {});
 
 /// Its program alone.
-Program make_program(const Graph& graph, const GroupOptions& options = {}, const OptimizeBody& optimize_body = {});
+Program make_program(const Graph& graph, const ScheduleOptions& options = {}, const OptimizeBody& optimize_body = {});
 
 }  // namespace tenon::schedule

@@ -12,7 +12,7 @@ namespace compiler = tenon::compiler;
 
 compiler::Lowered lowered_for(const tenon::Graph& graph, std::string_view target) {
   tenon::CompileReport report;
-  return compiler::lower(graph, compiler::options_for(target, {}), report);
+  return compiler::lower(graph, {.machine = tenon::machine_named(target)}, report);
 }
 
 class Targets : public testing::TestWithParam<const char*> {};
@@ -26,7 +26,7 @@ TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
   for (const CountGraph& each : count_graphs()) {
     const compiler::Lowered lowered = lowered_for(each.graph, target);
     for (int64_t step = 1; step <= std::ssize(lowered.steps()); ++step) {
-      const std::string code = step_assembly(lowered, step, target);
+      const std::string code = step_assembly(lowered, step);
       EXPECT_NE(code.find(register_name), std::string::npos) << each.name;
       EXPECT_EQ(target == "x86-64-v3" && code.find("%zmm") != std::string::npos, false) << each.name;
     }
@@ -41,7 +41,7 @@ TEST_P(Targets, EveryKernelWithProductsIsEmitted) {
     const compiler::Lowered lowered = lowered_for(each.graph, GetParam());
     std::string code;
     for (int64_t step = 1; step <= std::ssize(lowered.steps()); ++step) {
-      code += step_assembly(lowered, step, GetParam());
+      code += step_assembly(lowered, step);
     }
     EXPECT_NE(code.find("tenon_product_f32"), std::string::npos) << each.name;
     EXPECT_EQ(std::string_view(GetParam()) == "x86-64-v3" && code.find("%zmm") != std::string::npos, false)

@@ -96,7 +96,7 @@ TEST(EmitRandomKernels, AgreeForOlderMachinesThatThisOneIncludes) {
   for (const char* name : {"x86-64-v2", "x86-64-v3"}) {
     SCOPED_TRACE(name);
     JitOptions options = native_options();
-    options.target = target_named(name);
+    options.target = target_of(machine_named(name));
     if (options.target.triple != host_target().triple || options.target.vector_bits > host_target().vector_bits) {
       GTEST_SKIP() << "this is no " << name;
     }

@@ -90,7 +90,7 @@ TEST(EmitKernel, GivesTheSameBitsForAnySplitOfTheGrid) {
 
 TEST(EmitKernel, MakesCodeForOtherMachines) {
   for (const char* name : {"x86-64-v3", "x86-64-v4", "armv8.2"}) {
-    const Target target = target_named(name);
+    const Target target = target_of(machine_named(name));
     for (const LoopCase& each : compiled().cases) {
       EXPECT_GT(emit_object(kernel_request(each.kernel, target), target).size(), 200u) << each.name << " for " << name;
     }
@@ -100,7 +100,7 @@ TEST(EmitKernel, MakesCodeForOtherMachines) {
 TEST(EmitKernel, UsesTheWidestRegisters) {
   const loops::Kernel kernel = elementwise_case().kernel;
   const auto assembly = [&](const char* name) {
-    const Target target = target_named(name);
+    const Target target = target_of(machine_named(name));
     return emit_assembly(kernel_request(kernel, target), target);
   };
   EXPECT_NE(assembly("x86-64-v4").find("%zmm"), std::string::npos);

@@ -68,7 +68,7 @@ std::string block_of(const llvm::Function& function, const std::string& instruct
 
 TEST(Optimize, InvariantsLeaveLoopsAndConditionsStay) {
   llvm::LLVMContext context;
-  const Target target = target_named("x86-64-v3");
+  const Target target = target_of(machine_named("x86-64-v3"));
   const auto machine = make_target_machine(target);
   const auto module = request_of("rows", kInvariants).emit(context);
   apply_target(*module, target, *machine);
@@ -89,7 +89,7 @@ std::string bytes_of(ModuleCompiler& compiler, const Jit::Request& request, llvm
 
 TEST(ModuleCompiler, MakesEveryModuleAsIfItWereTheFirst) {
   for (const char* name : {"x86-64-v3", "x86-64-v4", "armv8.2"}) {
-    const Target target = target_named(name);
+    const Target target = target_of(machine_named(name));
     std::vector<Jit::Request> requests = {sum_request(target.lanes(32))};  // with all of LLVM's passes
     for (const LoopCase& each : {softmax_case(), elementwise_case(), layer_norm_case()})
       requests.push_back(kernel_request(each.kernel, target));

@@ -19,7 +19,7 @@ namespace {
 const EmitOptions kAlways = {.nontemporal_bytes = 0};
 
 size_t nontemporal_loops(const LoopCase& each, const char* target = "x86-64-v4") {
-  return plan_nontemporal_stores(each.kernel, target_named(target)).size();
+  return plan_nontemporal_stores(each.kernel, target_of(machine_named(target))).size();
 }
 
 TEST(NontemporalStores, AreOfLoopsThatDoLittleElse) {
@@ -40,7 +40,7 @@ TEST(NontemporalStores, AreOfLoopsThatDoLittleElse) {
 
 TEST(NontemporalStores, AreInTheCodeAndOrdered) {
   for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    const Target target = target_named(name);
+    const Target target = target_of(machine_named(name));
     const std::string code = emit_assembly(kernel_request(softmax_case().kernel, target), target);
     EXPECT_NE(code.find("movnt"), std::string::npos) << name;
     EXPECT_NE(code.find("sfence"), std::string::npos) << name;

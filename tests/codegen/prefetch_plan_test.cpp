@@ -140,7 +140,7 @@ TEST(PrefetchPlan, NothingInsideALoopInsideAVectorisedOne) {
 
 TEST(PrefetchPlan, IsInTheCode) {
   for (const auto& [name, instruction] : {std::pair("x86-64-v3", "\tprefetch"), std::pair("armv8.2", "\tprfm")}) {
-    const Target target = target_named(name);
+    const Target target = target_of(machine_named(name));
     const std::string code = emit_assembly(kernel_request(softmax_case().kernel, target), target);
     EXPECT_NE(code.find(instruction), std::string::npos) << name;
   }

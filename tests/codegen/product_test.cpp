@@ -152,7 +152,7 @@ TEST_P(Products, SlowAreRightOnSmallerMachines) {
 
 TEST_P(Products, SlowAreMadeForOtherMachines) {
   for (const char* const machine : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8.2"}) {
-    const Target target = target_named(machine);
+    const Target target = target_of(machine_named(machine));
     for (const Jit::Request& request : product_requests(types(), target)) {
       EXPECT_NE(emit_assembly(request, target).find("products"), std::string::npos) << machine;
     }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "codegen/llvm_text.h"
-#include "support/error_text.h"
 
 namespace tenon::codegen {
 namespace {
@@ -11,17 +10,17 @@ namespace {
 constexpr uint64_t bit(int position) { return uint64_t{1} << position; }
 
 TEST(Target, LevelsOfX86) {
-  const Target v2 = target_named("x86-64-v2");
+  const Target v2 = target_of(machine_named("x86-64-v2"));
   EXPECT_EQ(v2.vector_bits, 128);
   EXPECT_FALSE(v2.fma);
   EXPECT_FALSE(v2.f16_convert);
-  const Target v3 = target_named("x86-64-v3");
+  const Target v3 = target_of(machine_named("x86-64-v3"));
   EXPECT_EQ(v3.vector_bits, 256);
   EXPECT_EQ(v3.lanes(32), 8);
   EXPECT_EQ(v3.vector_registers, 16);
   EXPECT_TRUE(v3.fma);
   EXPECT_FALSE(v3.i8_dot);
-  const Target v4 = target_named("x86-64-v4");
+  const Target v4 = target_of(machine_named("x86-64-v4"));
   EXPECT_EQ(v4.vector_bits, 512);
   EXPECT_EQ(v4.vector_registers, 32);
   EXPECT_EQ(v4.cpu, "x86-64-v4");
@@ -57,22 +56,36 @@ TEST(Target, ArmGoesByCapabilityWordsAndNeverUsesSve) {
   EXPECT_EQ(rich.vector_bits, 128);
 }
 
-TEST(Target, NamesAreListedWhenUnknown) {
-  EXPECT_EQ(target_named("armv8.2").features, "+lse,+fullfp16,+rdm,+dotprod");
-  EXPECT_EQ(target_named("host"), host_target());
-  EXPECT_EQ(error_text([] { target_named("x86-64-v5"); }),
-            "there is no target `x86-64-v5`; the targets are host, x86-64-v2, x86-64-v3, x86-64-v4, armv8.2");
+TEST(Target, OfMachines) {
+  EXPECT_EQ(target_of(machine_named("armv8.2")).features, "+lse,+fullfp16,+rdm,+dotprod");
+  EXPECT_EQ(target_of(this_machine()), host_target());
+  for (const std::string& name : machine_names()) {
+    EXPECT_TRUE(name == "host" || target_of(machine_named(name)).name == name) << name;
+  }
+}
+
+TEST(Target, RunsWhereAllOfItsFeaturesAre) {
+  EXPECT_TRUE(runs_on(host_target(), host_target()));
+  EXPECT_TRUE(runs_on(x86_target(3, {}), x86_target(4, {"avx512bf16"})));
+  EXPECT_FALSE(runs_on(x86_target(4, {}), x86_target(3, {})));
+  EXPECT_FALSE(runs_on(x86_target(3, {}), x86_target(2, {"avx2", "fma"})));
+  EXPECT_FALSE(runs_on(x86_target(4, {"avx512bf16"}), x86_target(4, {"avx512vnni"})));
+  const Target arm = target_of(machine_named("armv8.2"));
+  EXPECT_TRUE(runs_on(arm, arm64_target(~uint64_t{0}, ~uint64_t{0})));
+  EXPECT_TRUE(runs_on(arm64_target(0, 0), arm));
+  EXPECT_FALSE(runs_on(arm, arm64_target(bit(8) | bit(10) | bit(12), 0)));  // no dotprod
+  EXPECT_FALSE(runs_on(arm, x86_target(4, {})));
 }
 
 TEST(Target, DescribesItself) {
-  EXPECT_EQ(describe(target_named("x86-64-v4")), "x86-64-v4, 512-bit vectors, fma");
-  EXPECT_EQ(describe(target_named("x86-64-v2")), "x86-64-v2, 128-bit vectors");
-  EXPECT_EQ(describe(target_named("armv8.2")), "armv8.2, 128-bit vectors, fma");
+  EXPECT_EQ(describe(target_of(machine_named("x86-64-v4"))), "x86-64-v4, 512-bit vectors, fma");
+  EXPECT_EQ(describe(target_of(machine_named("x86-64-v2"))), "x86-64-v2, 128-bit vectors");
+  EXPECT_EQ(describe(target_of(machine_named("armv8.2"))), "armv8.2, 128-bit vectors, fma");
 }
 
 TEST(Target, CodeForAnyTargetOnAnyHost) {
-  for (const std::string& name : target_names()) {
-    const Target target = target_named(name);
+  for (const std::string& name : machine_names()) {
+    const Target target = target_of(machine_named(name));
     const Jit::Request request = sum_request(target.lanes(32));
     EXPECT_FALSE(emit_object(request, target).empty()) << name;
     EXPECT_NE(emit_assembly(request, target).find("sum"), std::string::npos) << name;
@@ -81,14 +94,14 @@ TEST(Target, CodeForAnyTargetOnAnyHost) {
 
 TEST(Target, WideRegistersExactlyWhereTheyAre) {
   const Jit::Request request = sum_request(16);
-  const std::string v4 = emit_assembly(request, target_named("x86-64-v4"));
+  const std::string v4 = emit_assembly(request, target_of(machine_named("x86-64-v4")));
   EXPECT_NE(v4.find("zmm"), std::string::npos) << v4;
-  const std::string v3 = emit_assembly(request, target_named("x86-64-v3"));
+  const std::string v3 = emit_assembly(request, target_of(machine_named("x86-64-v3")));
   EXPECT_EQ(v3.find("zmm"), std::string::npos) << v3;
   EXPECT_NE(v3.find("ymm"), std::string::npos) << v3;
-  const std::string v2 = emit_assembly(request, target_named("x86-64-v2"));
+  const std::string v2 = emit_assembly(request, target_of(machine_named("x86-64-v2")));
   EXPECT_EQ(v2.find("ymm"), std::string::npos) << v2;
-  const std::string arm = emit_assembly(request, target_named("armv8.2"));
+  const std::string arm = emit_assembly(request, target_of(machine_named("armv8.2")));
   EXPECT_NE(arm.find("fadd\tv"), std::string::npos) << arm;
 }
 
@@ -106,7 +119,7 @@ TEST(Target, ProductsAndSumsFuseOnlyWhenAsked) {
     }
     declare <4 x float> @llvm.fma.v4f32(<4 x float>, <4 x float>, <4 x float>))");
   for (const char* name : {"x86-64-v3", "armv8.2"}) {
-    const Target target = target_named(name);
+    const Target target = target_of(machine_named(name));
     const std::string instruction = target.cpu == "generic" ? "fmla" : "vfmadd";
     EXPECT_EQ(emit_assembly(apart, target).find(instruction), std::string::npos) << name;
     EXPECT_NE(emit_assembly(fused, target).find(instruction), std::string::npos) << name;

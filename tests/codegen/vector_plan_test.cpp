@@ -32,7 +32,7 @@ struct Squares {
   }
 
   unsigned unroll(const char* target, bool fetches_parts = false) const {
-    return plan_vector_loop(kernel, loop, target_named(target), fetches_parts).unroll;
+    return plan_vector_loop(kernel, loop, target_of(machine_named(target)), fetches_parts).unroll;
   }
 };
 
@@ -59,7 +59,7 @@ TEST(VectorPlan, WhatFitsOneStepIsOne) {
   EXPECT_EQ(Squares(48).unroll("x86-64-v4"), 2u) << "and the last 16 lanes";
   EXPECT_EQ(Squares(16).unroll("x86-64-v4"), 1u);
   EXPECT_EQ(Squares(65).unroll("x86-64-v4"), 1u) << "a loop";
-  const VectorPlan few = plan_vector_loop(Squares(5).kernel, Squares(5).loop, target_named("x86-64-v4"));
+  const VectorPlan few = plan_vector_loop(Squares(5).kernel, Squares(5).loop, target_of(machine_named("x86-64-v4")));
   EXPECT_EQ(few.lanes, 8u);
   EXPECT_TRUE(few.masked_tail);
 }

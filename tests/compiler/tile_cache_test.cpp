@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "support/compiled.h"
+#include "support/error_text.h"
+#include "support/machines.h"
 #include "support/small_graph.h"
 
 namespace tenon {
@@ -14,7 +16,7 @@ class OtherCaches : public testing::TestWithParam<SmallGraph> {};
 /// Sizes below, at and above tiles of each.
 TEST_P(OtherCaches, GiveWhatTheInterpreterGives) {
   for (const int64_t cache : {1, 256, 512, 1024}) {
-    CompiledCheck check{.compile = {.tile_cache = cache * kKiB}, .relative = 1e-4, .of_largest = 1e-5};
+    CompiledCheck check{.compile = {.machine = with_cache(cache * kKiB)}, .relative = 1e-4, .of_largest = 1e-5};
     for (const int64_t size : {0, 1, 63, 64, 65, 95, 129, 200}) {
       check.at.push_back({{"b", 2}, {"m", size}, {"n", 2 * size + 1}, {"k", 60}});
       check.at.push_back({{"b", 1}, {"m", 33}, {"n", size}, {"k", 3 * size}});
@@ -39,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(All, OtherCaches,
 TEST(OtherCaches, AreTheSameBitsForAnyNumberOfThreads) {
   const Graph graph =
       make({"attention", "q: f32[2, 150, 16], k: f32[2, 300, 16], v: f32[2, 300, 24]", "y = attention(q, k, v)"});
-  const Executable executable = compile(graph, {.least_shared_work = 0, .tile_cache = 256 * kKiB});
+  const Executable executable = compile(graph, {.least_shared_work = 0, .machine = with_cache(256 * kKiB)});
   std::vector<Array> inputs;
   for (const Value& in : graph.inputs()) {
     inputs.push_back(Array::full(f32, resolve(in.shape(), {}).dims(), 0.5));
@@ -49,7 +51,9 @@ TEST(OtherCaches, AreTheSameBitsForAnyNumberOfThreads) {
 
 TEST(OtherCaches, CannotBeLessThanNothing) {
   const Graph graph = make({"plain", "a: f32[m, k], b: f32[k, n]", "y = matmul(a, b)"});
-  EXPECT_THROW(compile(graph, {.tile_cache = -1}), Error);
+  EXPECT_EQ(error_text([&] { compile(graph, {.machine = with_cache(-1)}); }),
+            "machine `host`: `second_cache` is -1; it is the bytes of a cache, such as 512 KiB or 2 MiB, from 1 to "
+            "1099511627776");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "schedule/schedule.h"
 #include "support/arrays.h"
 #include "support/compiled.h"
+#include "support/machines.h"
 #include "support/small_graph.h"
 #include "tenon/interpreter.h"
 
@@ -40,7 +41,8 @@ int forms(const Executable& executable) {
 /// sums around add some more.
 CompiledCheck check_of(int64_t channels) {
   const double roundings = 8 * std::sqrt(9.0 * static_cast<double>(channels));
-  return {.compile = {.tile_cache = kCache}, .relative = 0, .absolute = 1e-6, .of_largest = roundings * kRounding};
+  return {
+      .compile = {.machine = with_cache(kCache)}, .relative = 0, .absolute = 1e-6, .of_largest = roundings * kRounding};
 }
 
 std::vector<Bindings> images() {
@@ -134,9 +136,9 @@ TEST(Winograd, WritesItsPartOfAConcat) {
 
 TEST(Winograd, RunsWithoutMachineCodeAndInRowsOfItsOwn) {
   const Graph graph = make(between("same", 64, 66, kSame, "relu(c)"));
-  for (const CompileOptions& options : {CompileOptions{.native = false, .tile_cache = kCache},
-                                        CompileOptions{.most_row_bytes = 0, .tile_cache = kCache},
-                                        CompileOptions{.fuse = false, .tile_cache = kCache}}) {
+  for (const CompileOptions& options : {CompileOptions{.native = false, .machine = with_cache(kCache)},
+                                        CompileOptions{.most_row_bytes = 0, .machine = with_cache(kCache)},
+                                        CompileOptions{.fuse = false, .machine = with_cache(kCache)}}) {
     CompiledCheck check = check_of(64);
     check.compile = options;
     check.at = {{{"b", 2}, {"h", 5}, {"v", 6}}, {{"b", 1}, {"h", 0}, {"v", 3}}, {{"b", 1}, {"h", 1}, {"v", 9}}};
@@ -159,7 +161,7 @@ TEST(Winograd, KnowsStaticImages) {
 
 TEST(Winograd, IsTheSameBitsForAnyNumberOfThreads) {
   const Graph graph = make(between("same", 64, 64, kSame, "relu(c)"));
-  const Executable executable = compile(graph, {.least_shared_work = 0, .tile_cache = kCache});
+  const Executable executable = compile(graph, {.least_shared_work = 0, .machine = with_cache(kCache)});
   std::mt19937_64 rng(3);
   EXPECT_TRUE(same_for_any_threads(executable, {random_array(f32, {2, 3, 33, 30}, rng)}));
 }
@@ -167,7 +169,7 @@ TEST(Winograd, IsTheSameBitsForAnyNumberOfThreads) {
 class NotWinograd : public testing::TestWithParam<SmallGraph> {};
 
 TEST_P(NotWinograd, IsAConvolution) {
-  const Executable executable = compile(make(GetParam()), {.tile_cache = kCache});
+  const Executable executable = compile(make(GetParam()), {.machine = with_cache(kCache)});
   EXPECT_EQ(forms(executable), 0) << executable.explain();
 }
 
@@ -194,21 +196,22 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Winograd, IsTakenForTheSameConvolutionsWithoutMachineCode) {
   for (const int channels : {64, 128, 256, 300}) {
     const Graph graph = make(between("same", channels, channels, kSame));
-    EXPECT_EQ(forms(compile(graph, {.native = false, .tile_cache = kCache})),
-              forms(compile(graph, {.tile_cache = kCache})))
+    EXPECT_EQ(forms(compile(graph, {.native = false, .machine = with_cache(kCache)})),
+              forms(compile(graph, {.machine = with_cache(kCache)})))
         << channels;
   }
 }
 
 TEST(NotWinograd, WhereItIsSwitchedOff) {
-  EXPECT_EQ(forms(compile(make(between("same", 64, 64, kSame)), {.tile_cache = kCache, .winograd = false})), 0);
+  EXPECT_EQ(forms(compile(make(between("same", 64, 64, kSame)), {.machine = with_cache(kCache), .winograd = false})),
+            0);
 }
 
 /// In smaller caches fewer squares fit beside each other, and weights would be read more often than they are worth.
 TEST(NotWinograd, WhereTheCacheIsTooSmall) {
   const Graph graph = make(between("same", 128, 128, kSame));
-  EXPECT_EQ(forms(compile(graph, {.tile_cache = kCache})), 1);
-  EXPECT_EQ(forms(compile(graph, {.tile_cache = kCache / 8})), 0);
+  EXPECT_EQ(forms(compile(graph, {.machine = with_cache(kCache)})), 1);
+  EXPECT_EQ(forms(compile(graph, {.machine = with_cache(kCache / 8)})), 0);
 }
 
 /// Channels of the result lie side by side for the caller.
@@ -230,7 +233,7 @@ double largest_error(const Array& actual, const Array& exact) {
 
 TEST(Winograd, IsAsNearToTheTruthAsTheConvolution) {
   const Graph graph = make(alone("relu(x)", "{}"));
-  const Executable winograd = compile(graph, {.tile_cache = kCache});
+  const Executable winograd = compile(graph, {.machine = with_cache(kCache)});
   ASSERT_EQ(forms(winograd), 1);
   std::mt19937_64 rng(4);
   const Array image = random_array(f32, {1, 3, 21, 20}, rng);
@@ -248,8 +251,8 @@ TEST(Winograd, IsAsNearToTheTruthAsTheConvolution) {
 /// the convolution gives, and never a number where that is none.
 TEST(Winograd, NumbersThatAreNoneStayInTheirSquares) {
   const Graph graph = make(alone("relu(x)", "{}"));
-  const Executable winograd = compile(graph, {.tile_cache = kCache});
-  const Executable plain = compile(graph, {.tile_cache = kCache, .winograd = false});
+  const Executable winograd = compile(graph, {.machine = with_cache(kCache)});
+  const Executable plain = compile(graph, {.machine = with_cache(kCache), .winograd = false});
   ASSERT_EQ(forms(winograd), 1);
   constexpr int64_t kHeight = 11;
   constexpr int64_t kWidth = 12;

@@ -50,7 +50,7 @@ TEST(Dependencies, ReadersWaitForWritersAndWritersForReaders) {
 
 TEST(Waves, IndependentStepsJoinWhereItPays) {
   const StepGraph graph = derive({{{0}, {1}}, {{0}, {2}}, {{1}, {3}}, {{2}, {4}}, {{3, 4}, {5}}}, 6);
-  const std::vector<double> medium(5, kInlineWork);
+  const std::vector<double> medium(5, kLeastSharedWork);
   const Waves waves = form_waves(graph, medium, 4);
   EXPECT_EQ(waves.steps, (std::vector<int>{0, 1, 2, 3, 4}));
   EXPECT_EQ(waves.first, (std::vector<uint32_t>{0, 2, 4, 5}));
@@ -58,8 +58,9 @@ TEST(Waves, IndependentStepsJoinWhereItPays) {
   EXPECT_EQ(form_waves(graph, medium, 1).size(), 0u) << "no second thread";
   EXPECT_EQ(form_waves(graph, std::vector<double>(5, 100), 4).size(), 0u) << "not worth one";
   EXPECT_EQ(form_waves(graph, std::vector<double>(5, 1e9), 4).size(), 0u) << "each has work for all";
-  EXPECT_EQ(form_waves(derive({{{0}, {1}}, {{1}, {2}}, {{2}, {0}}}, 3), std::vector<double>(3, kInlineWork), 4).size(),
-            0u)
+  EXPECT_EQ(
+      form_waves(derive({{{0}, {1}}, {{1}, {2}}, {{2}, {0}}}, 3), std::vector<double>(3, kLeastSharedWork), 4).size(),
+      0u)
       << "a chain";
 }
 

@@ -1,5 +1,5 @@
 // Tiles of products follow the caches of the machine.
-#include "schedule/products/product_tiles.h"
+#include "schedule/options/product_tiles.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ constexpr int64_t kKiB = 1024;
 /// Where decisions 16 and 17 were measured.
 TEST(ProductTiles, OfTwoMebibytes) {
   const ProductTiles tiles = product_tiles(2048 * kKiB);
-  EXPECT_EQ(tiles, product_tiles());
+  EXPECT_EQ(tiles, ScheduleOptions().tiles);
   EXPECT_EQ(tiles.rows, 192);
   EXPECT_EQ(tiles.columns, 256);
   EXPECT_EQ(tiles.rows_of_many, 64);

@@ -15,7 +15,7 @@
 namespace tenon::schedule {
 namespace {
 
-Program program_of(const Graph& graph, const GroupOptions& options = {}) {
+Program program_of(const Graph& graph, const ScheduleOptions& options = {}) {
   std::vector<PassRun> runs;
   return make_program(compiler::optimize(graph, {}, runs), options);
 }

@@ -1,9 +1,8 @@
 #include "codegen/target/target.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "base/fail.h"
 
@@ -109,24 +108,6 @@ Target detect_host() { return arm64_target(getauxval(AT_HWCAP), getauxval(AT_HWC
 Target detect_host() { fail("native code is made for x86-64 and for ARM64 under Linux; this machine is neither"); }
 #endif
 
-struct NamedTarget {
-  const char* name;
-  Target (*make)();
-};
-constexpr std::array kTargets = {
-    NamedTarget{"host", [] { return host_target(); }},
-    NamedTarget{"x86-64-v2", [] { return x86_target(2, {}); }},
-    NamedTarget{"x86-64-v3", [] { return x86_target(3, {}); }},
-    NamedTarget{"x86-64-v4", [] { return x86_target(4, {}); }},
-    NamedTarget{"armv8.2",
-                [] {
-                  Target target = arm64_target(
-                      arm_bit("lse", 1) | arm_bit("rdm", 1) | arm_bit("fullfp16", 1) | arm_bit("dotprod", 1), 0);
-                  target.name = "armv8.2";
-                  return target;
-                }},
-};
-
 }  // namespace
 
 Target x86_target(int level, const std::vector<std::string>& features) {
@@ -174,19 +155,30 @@ const Target& host_target() {
   return target;
 }
 
-Target target_named(std::string_view name) {
-  for (const NamedTarget& row : kTargets) {
-    if (row.name == name) return row.make();
+Target target_of(const Machine& machine) {
+  switch (machine.instructions) {
+    case InstructionSet::host: return host_target();
+    case InstructionSet::x86_64_v2: return x86_target(2, {});
+    case InstructionSet::x86_64_v3: return x86_target(3, {});
+    case InstructionSet::x86_64_v4: return x86_target(4, {});
+    case InstructionSet::armv8_2: break;
   }
-  fail("there is no target `{}`; the targets are {}", name, fmt::join(target_names(), ", "));
+  Target target =
+      arm64_target(arm_bit("lse", 1) | arm_bit("rdm", 1) | arm_bit("fullfp16", 1) | arm_bit("dotprod", 1), 0);
+  target.name = name(InstructionSet::armv8_2);
+  return target;
 }
 
-std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (const NamedTarget& row : kTargets) {
-    names.emplace_back(row.name);
-  }
-  return names;
+bool runs_on(const Target& code, const Target& machine) {
+  const auto has = [&](std::string_view feature) {
+    return std::ranges::any_of(std::views::split(std::string_view(machine.features), ','),
+                               [&](auto each) { return std::string_view(each.begin(), each.end()) == feature; });
+  };
+  // Names of levels sort as the levels do.
+  return code.triple == machine.triple && code.cpu <= machine.cpu &&
+         std::ranges::all_of(std::views::split(std::string_view(code.features), ','), [&](auto each) {
+           return each.empty() || has(std::string_view(each.begin(), each.end()));
+         });
 }
 
 std::string describe(const Target& target) {

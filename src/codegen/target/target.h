@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "tenon/machine.h"
 
 namespace tenon::codegen {
 
@@ -33,10 +34,11 @@ struct Target {
 /// The machine that runs this program, by what its processor reports and its operating system has switched on.
 const Target& host_target();
 
-/// A target by name: "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8.2" (with f16 arithmetic and dot products).
-/// An unknown name is an Error that lists the names.
-Target target_named(std::string_view name);
-std::vector<std::string> target_names();
+/// By its instruction set.
+Target target_of(const Machine& machine);
+
+/// Whether code for a target is known to run on another: that is of the same family and has all of its features.
+bool runs_on(const Target& code, const Target& machine);
 
 /// One line for people: "x86-64-v4, 512-bit vectors, fma".
 std::string describe(const Target& target);

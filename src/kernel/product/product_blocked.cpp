@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernel/product/product_caches.h"
 #include "kernel/product/product_one_tile.h"
 #include "kernel/product/product_packing.h"
+#include "tenon/machine.h"
 
 namespace tenon {
 namespace {
@@ -43,7 +43,7 @@ class Blocked {
     steps_.tile_row = call.tile_row * tile_bytes_;
     // Out of cache, narrow strips were measured to be fetched faster; in cache, wide tiles have more sums under way.
     const int64_t bytes = call.depth * call.columns * right_bytes_;
-    const bool large = bytes > kSmallOperand && bytes > cache_sizes().second;
+    const bool large = bytes > kSmallOperand && bytes > this_machine().second_cache;
     widest_ = large ? 2 * k_.panel : kProductScratchBytes;
   }
 
@@ -80,7 +80,7 @@ class Blocked {
     if (call_.rows <= 2 * k_.rows) return true;
     // Beyond that it must stay in the second cache from one tile of rows to the next, or be copied to where it does.
     const int64_t bytes = call_.depth * call_.columns * right_bytes_;
-    const int64_t cache = cache_sizes().second;
+    const int64_t cache = this_machine().second_cache;
     if (call_.rows <= 8 * k_.rows) return bytes <= cache + cache / 4;
     const int64_t row = call_.right_depth * right_bytes_;
     const bool whole_lines = row % 64 == 0 && reinterpret_cast<uintptr_t>(call_.right) % 64 == 0;
@@ -161,7 +161,7 @@ class Blocked {
   /// by that stay in the second.
   void pairs_directly(int64_t columns) {
     const int64_t depths = balanced(call_.depth, kDepthInPlace, 4);
-    const int64_t width = balanced(columns, cache_sizes().second / 2 / (depths * right_bytes_), 2 * k_.panel);
+    const int64_t width = balanced(columns, this_machine().second_cache / 2 / (depths * right_bytes_), 2 * k_.panel);
     const Heights high = heights(call_.rows, k_.pair_rows);
     for (int64_t first = 0; first < columns; first += width) {
       for (int64_t depth = 0; depth < call_.depth; depth += depths) {
@@ -276,7 +276,7 @@ class Blocked {
     // Long blocks of depth load and store the tile less often, wide ones read the left operand less often. A left
     // operand whose depth is not contiguous is read badly over long ones.
     if (plan.packs_left && call_.left_depth != 1) {
-      plan.depth = balanced(call_.depth, cache_sizes().first * 2 / 3 / (k_.panel * k_.right_bytes), 4);
+      plan.depth = balanced(call_.depth, this_machine().first_cache * 2 / 3 / (k_.panel * k_.right_bytes), 4);
     } else if (plan.packs_left || packs_right) {
       plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock, 4);
     }

@@ -1,7 +1,5 @@
 #include "kernel/product/product_one_tile.h"
 
-#include "kernel/product/product_caches.h"
-
 namespace tenon {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "kernel/loop/loop.h"
 #include "kernel/program/routine.h"
 #include "tenon/array.h"
+#include "tenon/machine.h"
 #include "tenon/shape.h"
 
 namespace tenon {
@@ -105,8 +106,8 @@ struct Program {
   std::vector<Array> constants;
   std::vector<loops::Kernel> kernels;  // each different one once
   std::vector<Step> steps;
-  int64_t most_row_bytes = kMostScratch;  // longer rows are left to the parts that are made for them
-  int64_t least_shared_work = 300'000;    // CompileOptions::least_shared_work
+  int64_t most_row_bytes = kMostRowBytes;        // longer rows are left to the parts that are made for them
+  int64_t least_shared_work = kLeastSharedWork;  // CompileOptions::least_shared_work
 };
 
 /// All there are: the program's own, then those of the bodies of its steps, in order.

@@ -6,7 +6,7 @@ namespace tenon::runtime {
 namespace {
 
 /// From here on a step has enough for all threads, and better caches without company.
-constexpr double kFullWork = 2 * kInlineWork;
+constexpr double kFullWork = 2 * kLeastSharedWork;
 /// How far ahead a step is looked for that may join: far enough for the branches of a block, and soon done.
 constexpr size_t kWindow = 16;
 
@@ -36,7 +36,7 @@ class Forming {
       for (size_t other = step + 1; other < end; ++other) {
         total += joins(other) ? work_[other] : 0;
       }
-      for (size_t other = step + 1; other < end && total >= kInlineWork; ++other) {
+      for (size_t other = step + 1; other < end && total >= kLeastSharedWork; ++other) {
         if (joins(other)) {
           add(other);
           joined_ = true;

@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "runtime/plan/dependencies.h"
+#include "tenon/machine.h"
 
 namespace tenon::runtime {
 
-/// Steps of less work together, in the units of work.h, do not run side by side: a second thread would cost more than
-/// it gives. The fork and the lines of cache that pass between cores take 1.5 to 2 us, and so much work 4 to 9 us
-/// (docs/decisions/0015-threads-for-small-work.md). CompileOptions::least_shared_work is the same for one launch.
-inline constexpr double kInlineWork = 300'000;
 /// The least work of a chunk, against the cost of claiming it.
 inline constexpr double kChunkWork = 8192;
 
@@ -27,8 +24,8 @@ struct Waves {
 };
 
 /// Steps join others where that pays: where each alone leaves threads without work, yet is worth one. All others are
-/// groups of their own. `work` of a step that must run alone is 0. Empty when no step joins another: the order is then
-/// that of the program.
+/// groups of their own, and those that have less than kLeastSharedWork together. `work` of a step that must run alone
+/// is 0. Empty when no step joins another: the order is then that of the program.
 Waves form_waves(const StepGraph& graph, std::span<const double> work, int threads);
 
 }  // namespace tenon::runtime

@@ -24,7 +24,7 @@ std::string join_reason(std::string_view what, const std::string& why) { return 
 
 bool reads_elements_often(const Node& node) { return is_product(node) || node.as<Window>(); }
 
-Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const GroupOptions& options)
+Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const ScheduleOptions& options)
     : graph_(graph), roles_(roles), programs_(programs), options_(options) {
   for (const Output& output : graph.outputs()) {
     visible_.insert(output.value);
@@ -81,12 +81,10 @@ std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>&
                            return !members.contains(&value.node()) && roles_.of(value.node()) != NodeRole::folded &&
                                   !value.node().as<Constant>();
                          },
+                     .options = options_,
                      .rows = options.rows,
                      .epilogue_reductions = epilogue_reductions_ && options.rows != RowForm::stream,
                      .shared_code = options.shared_code,
-                     .panel = options_.panel,
-                     .tiles = options_.tiles,
-                     .winograd = options_.winograd,
                      .storage = &roles_.storage(),
                      .placement =
                          [&](const Value& value) {

@@ -32,7 +32,7 @@ bool reads_elements_often(const Node& node);
 /// Starts with one cluster for each loop; merges are tried by building the kernel.
 class Fusion {
  public:
-  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const GroupOptions& options);
+  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const ScheduleOptions& options);
 
   /// Compute what is made of no array, such as a mask of positions, wherever it is read. To be called first: a kernel
   /// that stores it for others has fewer loops in common with them.
@@ -98,7 +98,7 @@ class Fusion {
   const Graph& graph_;
   const Roles& roles_;
   MapPrograms& programs_;
-  GroupOptions options_;
+  const ScheduleOptions& options_;
   std::unordered_map<const Node*, size_t> order_;
   std::unordered_map<Value, std::vector<const Node*>> readers_;  // those that are loops or alone
   std::unordered_set<Value> visible_;                            // graph outputs

@@ -309,7 +309,7 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
 }
 
 std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
-                               const GroupOptions& options) {
+                               const ScheduleOptions& options) {
   Fusion fusion(graph, roles, programs, options);
   if (options.fuse) {
     fusion.recompute_free();
@@ -324,8 +324,10 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
   // nothing.
   std::vector<Group> numbers;
   for (const Value& value : roles.stored_folded()) {
-    auto built = build_nest(
-        {.outputs = {value}, .is_loaded = [](const Value& v) { return v.node().as<Input>() != nullptr; }}, programs);
+    auto built = build_nest({.outputs = {value},
+                             .is_loaded = [](const Value& v) { return v.node().as<Input>() != nullptr; },
+                             .options = options},
+                            programs);
     TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
     numbers.push_back(
         {.nodes = {&value.node()}, .outputs = {value}, .boundary = {}, .nest = std::get<Nest>(built), .long_rows = {}});

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel/program/program.h"
 #include "schedule/fuse/roles.h"
-#include "schedule/products/product_tiles.h"
+#include "schedule/options/schedule_options.h"
 
 namespace tenon::schedule {
 
@@ -32,18 +31,8 @@ struct GroupedStep {
   std::string boundary;
 };
 
-struct GroupOptions {
-  bool fuse = true;                       // off: every operation is a kernel of its own
-  bool layouts = true;                    // StorageOrders, else all lies row by row
-  int64_t panel = 0;                      // NestRequest::panel
-  ProductTiles tiles = product_tiles();   // NestRequest::tiles
-  bool winograd = true;                   // NestRequest::winograd
-  int64_t most_row_bytes = kMostScratch;  // Program::most_row_bytes
-  int64_t least_shared_work = 300'000;    // Program::least_shared_work
-};
-
 /// The steps of a graph without calls, producers first.
 std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
-                               const GroupOptions& options = {});
+                               const ScheduleOptions& options = {});
 
 }  // namespace tenon::schedule

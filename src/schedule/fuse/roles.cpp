@@ -80,6 +80,7 @@ bool Roles::lay_in_rows(Value operand) {
 
 /// Every loop alone must be a kernel. Where a view is in the way its operand goes to memory first.
 void Roles::settle(const Node& node, MapPrograms& programs) {
+  static const ScheduleOptions any{.winograd = false};  // whether there is a kernel does not depend on the machine
   while (of(node) == NodeRole::loop) {
     const NestRequest request{.outputs = {Value(&node, 0)},
                               .is_loaded =
@@ -87,6 +88,7 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
                                     return &value.node() != &node && of(value.node()) != NodeRole::folded &&
                                            !value.node().as<Constant>();
                                   },
+                              .options = any,
                               .storage = &storage_};
     const auto built = build_nest(request, programs);
     const auto* refusal = std::get_if<Refusal>(&built);

@@ -58,7 +58,7 @@ bool keeps_rows(const Draft& draft, RowForm form) {
 }
 
 ConstantOperands constant_operands(const NestRequest& request, const Nest& nest) {
-  return {.panel = request.panel, .is_constant = [&nest](int buffer) {
+  return {.panel = request.options.panel, .is_constant = [&nest](int buffer) {
             const auto i = static_cast<size_t>(buffer);  // scratch comes after them
             return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
           }};
@@ -91,9 +91,8 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
     nest.repeats = tree.repeats();
     return;
   }
-  const TiledProducts tiled = tile_products(
-      draft, stores, constant_operands(request, nest),
-      {.streams = streams_products, .reductions = nullptr, .tiles = request.tiles, .winograd = request.winograd});
+  const TiledProducts tiled = tile_products(draft, stores, constant_operands(request, nest),
+                                            {.options = request.options, .streams = streams_products});
   nest.panels = tiled.panels;
   nest.winograd = tiled.winograd;
   nest.streamed_row = tiled.streamed;
@@ -118,7 +117,7 @@ void write_epilogue_phases(Draft& draft, const NestRequest& request, Nest& nest)
   const EpilogueReductions found = find_epilogue_reductions(draft, products, stores);
   const int result = draft.reductions[found.reductions[0]].result;
   TiledProducts tiled = tile_products(draft, found.stores, constant_operands(request, nest),
-                                      {.streams = false, .reductions = &found, .tiles = request.tiles});
+                                      {.options = request.options, .reductions = &found});
   nest.panels = tiled.panels;
   nest.has_products = true;
   choose_vector_axes(draft, tiled.around, true);

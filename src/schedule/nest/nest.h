@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "schedule/nest/element.h"
+#include "schedule/options/schedule_options.h"
 #include "schedule/products/panels.h"
-#include "schedule/products/product_tiles.h"
 
 namespace tenon::schedule {
 
@@ -31,13 +31,11 @@ enum class RowForm : uint8_t {
 struct NestRequest {
   std::vector<Value> outputs;                         // what is stored
   std::function<bool(const Value& value)> is_loaded;  // what is in memory
+  const ScheduleOptions& options;
   RowForm rows = RowForm::keep;
   bool epilogue_reductions = false;  // what products leave may be reduced tile by tile: epilogue_reductions.h
   /// Sizes that are constants are given when the kernel is called, so that kernels that differ in them share code.
   bool shared_code = false;
-  int64_t panel = 0;  // columns of the panels that constant right operands of products are laid out in; 0: not
-  ProductTiles tiles = product_tiles();
-  bool winograd = false;                   // convolutions may have the form of winograd.h
   const StorageOrders* storage = nullptr;  // null: all lies row by row
   /// Outputs that are stored as a part of another value, which has a buffer.
   std::function<std::optional<Placement>(const Value& value)> placement = {};

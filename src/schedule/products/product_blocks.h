@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "schedule/draft/draft.h"
+#include "schedule/options/product_tiles.h"
 #include "schedule/products/product_match.h"
-#include "schedule/products/product_tiles.h"
 
 namespace tenon::schedule {
 

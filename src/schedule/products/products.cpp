@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <thread>
 
 #include "schedule/draft/refusal.h"
 #include "schedule/products/product_blocks.h"
@@ -22,12 +21,10 @@ constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr size_t kAllLoops = 64;
 constexpr int64_t kFewestRows = 4;
 
-/// How often each side of an output that a product writes directly is cut: twice as many tiles as the machine has
-/// threads, and no more, since each of them packs what it reads.
-int64_t cuts_of_output() {
-  static const auto cuts =
-      static_cast<int64_t>(std::ceil(std::sqrt(2.0 * std::max(1u, std::thread::hardware_concurrency()))));
-  return cuts;
+/// How often each side of an output that a product writes directly is cut: twice as many tiles as there are cores, and
+/// no more, since each of them packs what it reads.
+int64_t cuts_of_output(int64_t cores) {
+  return static_cast<int64_t>(std::ceil(std::sqrt(2.0 * static_cast<double>(cores))));
 }
 
 class Tiler {
@@ -40,8 +37,8 @@ class Tiler {
     if (found_.empty()) {
       return {};
     }
-    if (form_.winograd && !form_.streams && !form_.reductions) {
-      if (auto tiled = tile_winograd(draft_, stores_, constants_, found_, tiles_)) {
+    if (form_.options.winograd && !form_.streams && !form_.reductions) {
+      if (auto tiled = tile_winograd(draft_, stores_, constants_, found_, form_.options)) {
         return std::move(*tiled);
       }
     }
@@ -176,14 +173,15 @@ class Tiler {
                                 : min(usual, max(kFewestRows, floordiv(tiles_.tile_elements, max(Extent(1), whole))));
     };
     if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
+      const int64_t cuts = cuts_of_output(form_.options.cores);
       const auto share = [&](AxisSet side, int64_t least, int64_t usual) {
         const std::vector<int> axes = in_order(side & common_);
         if (axes.size() != 1) {
           return Extent(usual);  // the formula would be very long
         }
         const Extent extent = draft_.axis(axes[0]).extent;
-        const Extent of_each = max(Extent(1), ceildiv(extent, cuts_of_output() * kMostOfOutput));
-        return max(Extent(least), ceildiv(extent, cuts_of_output() * of_each));
+        const Extent of_each = max(Extent(1), ceildiv(extent, cuts * kMostOfOutput));
+        return max(Extent(least), ceildiv(extent, cuts * of_each));
       };
       const Extent rows = share(product.rows, kRowsOfOutput, kRowsOfOutput);
       const Extent columns = share(product.columns, kColumnsOfOutput, kUsualColumnsOfOutput);
@@ -370,7 +368,7 @@ class Tiler {
   const ConstantOperands& constants_;
   std::vector<ProductMatch> found_;
   const ProductForm& form_;
-  const ProductTiles& tiles_ = form_.tiles;
+  const ProductTiles& tiles_ = form_.options.tiles;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
   CutsOfSides cuts_;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "schedule/draft/draft.h"
+#include "schedule/options/schedule_options.h"
 #include "schedule/products/epilogue_reductions.h"
 #include "schedule/products/product_operands.h"
-#include "schedule/products/product_tiles.h"
 
 namespace tenon::schedule {
 
@@ -23,10 +23,9 @@ struct TiledProducts {
 
 /// How the stores of a kernel go with its products.
 struct ProductForm {
+  const ScheduleOptions& options;
   bool streams = false;                            // rows between two products are taken in blocks: stream_products.h
   const EpilogueReductions* reductions = nullptr;  // or these are taken tile by tile
-  ProductTiles tiles = product_tiles();
-  bool winograd = false;  // a convolution may have the form of winograd.h
 };
 
 /// Turn every reduction that is a sum over k of a[.., m, k] * b[.., k, n] into a product over a tile of m and n, and
@@ -34,6 +33,6 @@ struct ProductForm {
 /// whole in each. `stores` are those of the kernel, or of its tiles. No products: the draft stays as it is. Throws
 /// Refusal where something in the kernel cannot stand beside a product, or not in this form.
 TiledProducts tile_products(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
-                            const ProductForm& form = {});
+                            const ProductForm& form);
 
 }  // namespace tenon::schedule

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "schedule/draft/stream.h"
+#include "schedule/options/product_tiles.h"
 #include "schedule/products/product_operands.h"
-#include "schedule/products/product_tiles.h"
 
 namespace tenon::schedule {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "kernel/program/program.h"
 #include "schedule/draft/substituted.h"
@@ -124,8 +123,8 @@ std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores,
 class Writer {
  public:
   Writer(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants, const Match& match,
-         const ProductTiles& tiles)
-      : draft_(draft), stores_(stores), constants_(constants), match_(match), tiles_(tiles) {}
+         const ScheduleOptions& options)
+      : draft_(draft), stores_(stores), constants_(constants), match_(match), options_(options) {}
 
   TiledProducts run() {
     cut();
@@ -167,17 +166,16 @@ class Writer {
     return a.tile_of < 0 ? affine_axis(axis) : add(scale(affine_axis(a.tile_of), a.extent), affine_axis(axis));
   }
 
-  /// Blocks of squares that scratch has room for, and something for every thread.
+  /// Blocks of squares that scratch has room for, and something for every core.
   void cut() {
     y_ = cut_of(match_.y);
     x_ = cut_of(match_.x);
     rows_ = in_order(match_.product->rows & ~axis_bit(match_.y.result) & ~axis_bit(match_.x.result));
     rows_.insert(rows_.end(), {y_.axis, x_.axis});
     const int64_t most =
-        most_squares(tiles_, work_bytes(constants_), size_of(match_.channels) + size_of(match_.results));
-    const int64_t threads = std::max(1u, std::thread::hardware_concurrency());
+        most_squares(options_.tiles, work_bytes(constants_), size_of(match_.channels) + size_of(match_.results));
     // Whole rows of the image where they fit.
-    const Extent share = max(Extent(kFewestSquares), ceildiv(steps_of(draft_, rows_), threads) + x_.squares);
+    const Extent share = max(Extent(kFewestSquares), ceildiv(steps_of(draft_, rows_), options_.cores) + x_.squares);
     result_.grid = cut_loops(draft_, rows_, named_size(draft_, min(Extent(most), share)), 1);
     y_.square = number_of(y_.axis);
     x_.square = number_of(x_.axis);
@@ -358,7 +356,7 @@ class Writer {
   const std::vector<size_t>& stores_;
   const ConstantOperands& constants_;
   const Match& match_;
-  const ProductTiles& tiles_;
+  const ScheduleOptions& options_;
   Cut y_, x_;
   std::vector<int> rows_;  // the loops over the squares of a block
   Extent squares_;         // in a block
@@ -369,9 +367,9 @@ class Writer {
 
 std::optional<TiledProducts> tile_winograd(Draft& draft, const std::vector<size_t>& stores,
                                            const ConstantOperands& constants, const std::vector<ProductMatch>& products,
-                                           const ProductTiles& tiles) {
-  const auto match = find(draft, stores, constants, products, tiles);
-  return match ? std::optional(Writer(draft, stores, constants, *match, tiles).run()) : std::nullopt;
+                                           const ScheduleOptions& options) {
+  const auto match = find(draft, stores, constants, products, options.tiles);
+  return match ? std::optional(Writer(draft, stores, constants, *match, options).run()) : std::nullopt;
 }
 
 }  // namespace tenon::schedule

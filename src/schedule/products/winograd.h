@@ -29,6 +29,6 @@ namespace tenon::schedule {
 /// is made of its results, element by element. Nothing otherwise, and the draft stays as it is.
 std::optional<TiledProducts> tile_winograd(Draft& draft, const std::vector<size_t>& stores,
                                            const ConstantOperands& constants, const std::vector<ProductMatch>& products,
-                                           const ProductTiles& tiles);
+                                           const ScheduleOptions& options);
 
 }  // namespace tenon::schedule

@@ -27,9 +27,10 @@ struct ProductTiles {
   friend bool operator==(const ProductTiles&, const ProductTiles&) = default;
 };
 
-/// The bytes of the cache that each core has to itself, behind the first one. What tiles are made for by default is
-/// enough for the largest.
+/// Of a Machine::second_cache.
+ProductTiles product_tiles(int64_t second_cache);
+
+/// Enough for the largest.
 inline constexpr int64_t kUsualSecondCache = int64_t{2} << 20;
-ProductTiles product_tiles(int64_t second_cache = kUsualSecondCache);
 
 }  // namespace tenon::schedule

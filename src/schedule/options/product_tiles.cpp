@@ -1,4 +1,4 @@
-#include "schedule/products/product_tiles.h"
+#include "schedule/options/product_tiles.h"
 
 #include <algorithm>
 #include <cmath>

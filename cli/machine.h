@@ -1,0 +1,13 @@
+// The machine that a command speaks of.
+#pragma once
+
+#include "arguments.h"
+#include "tenon/machine.h"
+
+namespace tenon::cli {
+
+/// By `--machine`, or its older name `--target`: one of machine_names(), or a file that has one as text; without
+/// either, this one. Error: there is neither such a name nor such a file.
+Machine machine_of(const Arguments& arguments);
+
+}  // namespace tenon::cli

@@ -1,0 +1,18 @@
+#include "compiler/schedule_options.h"
+
+#include "compiler/backend.h"
+
+namespace tenon::compiler {
+
+schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
+  check_machine(options.machine);
+  return {.fuse = options.fuse,
+          .panel = options.native ? panel_columns(options.machine) : 0,
+          .tiles = schedule::product_tiles(options.machine.second_cache),
+          .cores = options.machine.cores,
+          .winograd = options.winograd,
+          .most_row_bytes = options.most_row_bytes,
+          .least_shared_work = options.least_shared_work};
+}
+
+}  // namespace tenon::compiler

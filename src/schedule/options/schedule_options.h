@@ -1,0 +1,24 @@
+// What decides, beside the graph, which kernels are made.
+#pragma once
+
+#include "kernel/program/program.h"
+#include "schedule/options/product_tiles.h"
+
+namespace tenon::schedule {
+
+/// All that the schedule is told of a compile's options and of a machine; it asks for nothing else. The same graph and
+/// options are the same kernels on any host.
+struct ScheduleOptions {
+  bool fuse = true;     // off: every operation is a kernel of its own
+  bool layouts = true;  // StorageOrders, else all lies row by row
+  int64_t panel = 0;    // columns of the panels that constant right operands of products are laid out in; 0: not
+  ProductTiles tiles = product_tiles(kUsualSecondCache);
+  int64_t cores = 2;                             // that kernels are cut for
+  bool winograd = true;                          // convolutions may have the form of winograd.h
+  int64_t most_row_bytes = kMostRowBytes;        // Program::most_row_bytes
+  int64_t least_shared_work = kLeastSharedWork;  // Program::least_shared_work
+
+  friend bool operator==(const ScheduleOptions&, const ScheduleOptions&) = default;
+};
+
+}  // namespace tenon::schedule
