@@ -9,9 +9,10 @@ set(tenon_headers_standard
 # For layers above ops/: graphs and the builders of their nodes.
 set(tenon_headers_graph ${tenon_headers_standard}
   ${PROJECT_SOURCE_DIR}/src/ir/node.h ${PROJECT_SOURCE_DIR}/include/tenon/ops.h)
-set(tenon_headers_test ${tenon_headers_graph} <gtest/gtest.h>)
+set(tenon_headers_test ${tenon_headers_standard} <gtest/gtest.h>)
+set(tenon_headers_graph_test ${tenon_headers_graph} <gtest/gtest.h>)
 
-# tenon_precompile(<target> standard|graph|test [<header>...]): one of the lists above, made once for all targets; with
+# tenon_precompile(<target> standard|graph|test|graph_test [<header>...]): one of the lists above, made once for all targets; with
 # further headers, for this target alone.
 function(tenon_precompile target list)
   if(NOT TENON_PRECOMPILED)
@@ -26,11 +27,14 @@ function(tenon_precompile target list)
     file(WRITE ${CMAKE_BINARY_DIR}/${maker}.cpp "")
     add_library(${maker} OBJECT ${CMAKE_BINARY_DIR}/${maker}.cpp)
     # What defines macros must be the same here, and warnings do.
-    target_link_libraries(${maker} PRIVATE fmt::fmt tenon_warnings $<$<STREQUAL:${list},test>:GTest::gtest>)
+    target_link_libraries(${maker} PRIVATE fmt::fmt tenon_warnings)
+    if(list MATCHES "test$")
+      target_link_libraries(${maker} PRIVATE GTest::gtest)
+    endif()
     target_include_directories(${maker} PRIVATE
       ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${generated_include_dir})
     target_precompile_headers(${maker} PRIVATE ${tenon_headers_${list}})
-    if(NOT list STREQUAL standard)
+    if(list MATCHES "^graph")
       add_dependencies(${maker} generated_headers)
     endif()
   endif()

@@ -287,7 +287,7 @@ TEST(Winograd, ScratchStaysSmall) {
   for (const auto& [channels, results] : {std::pair(64, 64), std::pair(65, 80), std::pair(256, 256)}) {
     for (const auto& [cache, panel] : {std::pair(kCache / 2, 32), std::pair(kCache, 32), std::pair(8 * kCache, 0)}) {
       const Program program = schedule::make_program(make(between("same", channels, results, kSame)),
-                                                     {.panel = panel, .tiles = product_tiles(cache)});
+                                                     {.panel = panel, .tiles = schedule::product_tiles(cache)});
       for (const loops::Kernel& kernel : program.kernels) {
         const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);
         for (const int64_t size : {1, 2, 15, 64, 1000}) {
