@@ -5,7 +5,7 @@
 namespace tenon::codegen {
 
 std::string to_string(const EmitOptions& options) {
-  return fmt::format("inputs {}, streams from {}", options.inputs_stay ? "stay" : "may change", options.streamed_bytes);
+  return fmt::format("streams from {}", options.streamed_bytes);
 }
 
 }  // namespace tenon::codegen
