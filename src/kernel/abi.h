@@ -13,6 +13,8 @@ struct KernelStatus {
   int64_t size = 0;
 };
 
+/// Memory that a call writes overlaps no other of its buffers, with two exceptions: outputs may overlap outputs, and an
+/// output may be the input that loops::Kernel::may_share pairs it with, from the same address on.
 struct KernelArgs {
   void* const* buffers = nullptr;  // in the order of loops::Kernel::buffers; scratch buffers are null here
   const int64_t* sizes = nullptr;  // loops::runtime_sizes

@@ -127,10 +127,9 @@ class Assembler {
   }
 
   void add_part(Step& step, Nest& nest, const std::string& label) {
-    Part part{.kernel = static_cast<int>(program_.kernels.size()), .buffers = {}};
-    loops::Kernel& kernel = program_.kernels.emplace_back(std::move(nest.kernel));
-    kernel.name = label;
-    loops::verify(kernel);
+    nest.kernel.name = label;
+    Part part{.kernel = tenon::add_kernel(program_, std::move(nest.kernel)), .buffers = {}};
+    const loops::Kernel& kernel = program_.kernels.back();
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Value& value = nest.buffers[i];
       const auto panels = nest.panels.find(static_cast<int>(i));

@@ -55,6 +55,17 @@ TEST(LoopVerify, NamesTheStatement) {
   EXPECT_COMPLAINT(b.complaint(), "an input is written\n  at b0[8*r + c] = v0");
 }
 
+TEST(LoopVerify, AnInputAndAnOutputMayShareMemory) {
+  Broken b;
+  b.inside([&] { b.k.store(b.y, b.at, b.k.load(b.x, b.at)); });
+  b.k.kernel().may_share = {{.input = b.x, .output = b.y}};
+  EXPECT_EQ(b.complaint(), "no complaint");
+  b.k.kernel().may_share = {{.input = b.y, .output = b.x}};
+  EXPECT_COMPLAINT(b.complaint(), "b0 may not lie where b1 lies");
+  b.k.kernel().may_share = {{.input = b.x, .output = 2}};
+  EXPECT_COMPLAINT(b.complaint(), "buffers 0 and 2 share memory");
+}
+
 TEST(LoopVerify, ValuesAreVisibleInOpenBlocksAlone) {
   Broken b;
   int v = -1;

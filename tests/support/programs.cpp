@@ -47,8 +47,7 @@ void ProgramBuilder::view(const std::string& name, const Shape& shape, int buffe
 }
 
 Part ProgramBuilder::part(const loops::Kernel& kernel, std::vector<int> buffers) {
-  program_.kernels.push_back(kernel);
-  return {.kernel = static_cast<int>(program_.kernels.size()) - 1, .buffers = std::move(buffers)};
+  return {.kernel = add_kernel(program_, kernel), .buffers = std::move(buffers)};
 }
 
 void ProgramBuilder::step(const std::string& label, std::vector<Part> parts, const std::string& boundary) {

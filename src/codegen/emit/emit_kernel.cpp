@@ -5,8 +5,7 @@
 namespace tenon::codegen {
 
 std::string to_string(const EmitOptions& options) {
-  return fmt::format("inputs {}, non-temporal from {}", options.inputs_stay ? "stay" : "may change",
-                     options.nontemporal_bytes);
+  return fmt::format("non-temporal from {}", options.nontemporal_bytes);
 }
 
 }  // namespace tenon::codegen

@@ -7,9 +7,6 @@
 namespace tenon::codegen {
 
 struct EmitOptions {
-  /// The caller never passes memory as an input that the kernel also writes. Loads of inputs then move freely past
-  /// stores.
-  bool inputs_stay = true;
   /// Outputs of at least so many bytes are stored past the caches, where a loop allows it (nontemporal_stores.h): they
   /// would be in none by the time that somebody reads them. Half as much is no faster that way, and an eighth is
   /// slower.

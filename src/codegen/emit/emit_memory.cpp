@@ -228,14 +228,16 @@ void name_alias_scopes(Emission& e) {
   std::vector<llvm::MDNode*> scopes;
   for (size_t i = 0; i < e.kernel.buffers.size(); ++i)
     scopes.push_back(builder.createAnonymousAliasScope(domain));
-  const auto stands_alone = [&](const loops::Buffer& buffer) {
-    return buffer.role == loops::Role::input ? e.options.inputs_stay : buffer.role != loops::Role::output;
+  const auto is_output = [&](size_t i) { return e.kernel.buffers[i].role == loops::Role::output; };
+  const auto may_share = [&](size_t i, size_t j) {
+    const loops::MayShare pair{.input = static_cast<int>(i), .output = static_cast<int>(j)};
+    return std::ranges::find(e.kernel.may_share, pair) != e.kernel.may_share.end();
   };
   for (size_t i = 0; i < scopes.size(); ++i) {
     std::vector<llvm::Metadata*> others;
     for (size_t j = 0; j < scopes.size(); ++j) {
-      if (i != j && (stands_alone(e.kernel.buffers[i]) || stands_alone(e.kernel.buffers[j])))
-        others.push_back(scopes[j]);
+      const bool may_overlap = i == j || (is_output(i) && is_output(j)) || may_share(i, j) || may_share(j, i);
+      if (!may_overlap) others.push_back(scopes[j]);
     }
     e.alias_scopes.push_back(llvm::MDNode::get(e.context(), {scopes[i]}));
     e.distinct_from.push_back(others.empty() ? nullptr : llvm::MDNode::get(e.context(), others));

@@ -136,7 +136,7 @@ llvm::Value* compare_positions(Emission& e, Prim prim, const loops::Affine& a, c
 
 llvm::Value* load(Emission& e, const loops::Load& what);
 void store(Emission& e, const loops::Store& what);
-/// Sets up Emission::alias_scopes and distinct_from.
+/// Sets up Emission::alias_scopes and distinct_from: what KernelArgs says of memory that overlaps.
 void name_alias_scopes(Emission& e);
 
 // emit_prefetch.cpp

@@ -195,6 +195,14 @@ struct Buffer {
   Extent elements;
 };
 
+/// An output that the caller may lay over an input: the same memory, from the same element on.
+struct MayShare {
+  int input = 0;  // buffers of the kernel, of elements of the same size
+  int output = 0;
+
+  friend bool operator==(const MayShare&, const MayShare&) = default;
+};
+
 struct Kernel {
   std::string name;
   std::vector<Axis> axes;
@@ -202,6 +210,9 @@ struct Kernel {
   std::vector<Value> values;
   std::vector<Accumulator> accumulators;
   std::vector<Phase> phases;
+  /// Code holds for each of these pairs, laid over one another or not. Of all other buffers, what is written overlaps
+  /// nothing but outputs by outputs.
+  std::vector<MayShare> may_share;
   /// What names that mean something in this kernel alone stand for: sizes in which kernels of equal code differ.
   std::map<std::string, Extent, std::less<>> arguments;
   std::vector<std::string> sites;  // what a failed lookup says; {position}, {size}, and {given}: the position as it
@@ -222,7 +233,7 @@ ProductTypes types_of(const Kernel& kernel, const Product& product);
 Extent scratch_bytes(const Kernel& kernel);
 
 /// The kernel as text, a statement a line. With `canonical`, names of axes and of the kernel are left out and run-time
-/// sizes are s0, s1, ...: kernels with equal canonical text are the same code.
+/// sizes are s0, s1, ..., and what may share memory is named: kernels with equal canonical text are the same code.
 std::string to_string(const Kernel& kernel, bool canonical = false);
 
 /// TENON_CHECKs that the kernel is well-formed: values are defined before use in a block that is still open, by loops
@@ -230,7 +241,7 @@ std::string to_string(const Kernel& kernel, bool canonical = false);
 /// accumulators begin and are fed inside their loop; buffers are used by role; rows in scratch are read in the
 /// iteration that wrote them, but for what each iteration updates; tiles name axes bound outside, and are whole inside
 /// of other loops of a product; vectorised loops do not nest; products stand in no vectorised loop; addresses hold no
-/// division.
+/// division; what may share memory is an input and an output of elements of the same size.
 void verify(const Kernel& kernel);
 
 }  // namespace tenon::loops

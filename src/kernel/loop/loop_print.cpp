@@ -61,6 +61,9 @@ class Printer {
     for (size_t i = 0; i < kernel_.sites.size() && !canonical_; ++i) {
       text += fmt::format("  site {}  {}\n", i, kernel_.sites[i]);
     }
+    for (const MayShare& pair : kernel_.may_share) {
+      text += canonical_ ? fmt::format("  shares  b{} b{}\n", pair.input, pair.output) : "";
+    }
     for (const Phase& phase : kernel_.phases) {
       std::vector<std::string> grid;
       for (const int axis : phase.grid) {

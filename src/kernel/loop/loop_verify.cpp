@@ -33,6 +33,14 @@ class Verifier {
     for (const Axis& axis : kernel_.axes) {
       require(axis.tile_of < 0 || has(kernel_.axes, axis.tile_of), "axis `{}` is a tile of no axis", axis.name);
     }
+    for (const MayShare& pair : kernel_.may_share) {
+      require(has(kernel_.buffers, pair.input) && has(kernel_.buffers, pair.output), "buffers {} and {} share memory",
+              pair.input, pair.output);
+      const Buffer& from = at(kernel_.buffers, pair.input);
+      const Buffer& to = at(kernel_.buffers, pair.output);
+      require(from.role == Role::input && to.role == Role::output && byte_size(from.dtype) == byte_size(to.dtype),
+              "b{} may not lie where b{} lies", pair.output, pair.input);
+    }
     for (const Phase& phase : kernel_.phases) {
       check_phase(phase);
     }

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "kernel/facts/in_place.h"
+
 namespace tenon {
 namespace {
 
@@ -17,6 +19,14 @@ void collect_kernels(const Program& program, std::vector<const loops::Kernel*>& 
 }
 
 }  // namespace
+
+int add_kernel(Program& program, loops::Kernel kernel) {
+  kernel.may_share = loops::find_may_share(kernel);
+  loops::verify(kernel);
+  program.facts.push_back(loops::facts_of(kernel));
+  program.kernels.push_back(std::move(kernel));
+  return static_cast<int>(program.kernels.size()) - 1;
+}
 
 std::vector<const loops::Kernel*> all_kernels(const Program& program) {
   std::vector<const loops::Kernel*> kernels;

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernel/facts/kernel_facts.h"
 #include "kernel/loop/loop.h"
 #include "kernel/program/routine.h"
 #include "tenon/array.h"
@@ -104,11 +105,16 @@ struct Program {
   std::vector<ProgramOutput> outputs;
   std::vector<ProgramBuffer> buffers;
   std::vector<Array> constants;
-  std::vector<loops::Kernel> kernels;  // each different one once
+  std::vector<loops::Kernel> kernels;
+  std::vector<loops::KernelFacts> facts;  // of each of them: add_kernel()
   std::vector<Step> steps;
   int64_t most_row_bytes = kMostRowBytes;        // longer rows are left to the parts that are made for them
   int64_t least_shared_work = kLeastSharedWork;  // CompileOptions::least_shared_work
 };
+
+/// Adds a kernel that is finished but for what may share memory: says that, verifies it and records its facts. Returns
+/// its number.
+int add_kernel(Program& program, loops::Kernel kernel);
 
 /// All there are: the program's own, then those of the bodies of its steps, in order.
 std::vector<const loops::Kernel*> all_kernels(const Program& program);

@@ -5,9 +5,9 @@
 
 namespace tenon::runtime {
 
-/// Whether a step may write buffer `to` into the memory of buffer `from`, which nobody reads after it: every element of
-/// `to` is computed from what lies at its own place in `from`, and nothing there is read once it is written. False when
-/// in doubt. Sizes are not looked at, but for the size of an element.
+/// Whether a step may write buffer `to` into the memory of buffer `from`, which nobody reads after it: its kernel says
+/// that the two may share memory (loops::Kernel::may_share), and nothing else in the step uses either. Sizes are not
+/// looked at.
 bool runs_in_place(const Program& program, const Step& step, int from, int to);
 
 }  // namespace tenon::runtime

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/plan/work.h"
-
 namespace tenon::runtime {
 namespace {
 
@@ -47,7 +45,7 @@ Load load(const Plan& plan, const Specialization& s, const PartPlan& part, uint3
   }
   const PhasePlan& p = plan.phases[kernel.phases.first + phase];
   return {std::max<int64_t>(0, s.value(p.grid)),
-          kByteOperation * static_cast<double>(std::max<int64_t>(1, s.value(p.work)))};
+          loops::kByteOperation * static_cast<double>(std::max<int64_t>(1, s.value(p.work)))};
 }
 
 class Cutter {

@@ -8,7 +8,7 @@
 
 namespace tenon::runtime {
 
-/// Work of each step at these sizes, in the units of work.h; 0 of steps without kernels.
+/// Work of each step at these sizes, in the units of kernel_facts.h; 0 of steps without kernels.
 std::vector<double> work_of_steps(const Plan& plan, const Specialization& s);
 
 /// Fill in ranges, launches and stages. How a grid is cut depends on `threads`, what it computes does not.

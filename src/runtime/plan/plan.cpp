@@ -7,7 +7,6 @@
 
 #include "base/fail.h"
 #include "runtime/plan/in_place.h"
-#include "runtime/plan/work.h"
 
 namespace tenon::runtime {
 namespace {
@@ -28,7 +27,9 @@ class Planner {
         made.memory = Memory::intermediate;  // the output is a view of something else
       }
     }
-    for (const loops::Kernel& kernel : program_.kernels) {
+    TENON_CHECK(program_.facts.size() == program_.kernels.size(), "facts of {} kernels, of {}", program_.facts.size(),
+                program_.kernels.size());
+    for (const loops::KernelFacts& kernel : program_.facts) {
       add_kernel(kernel);
     }
     for (size_t i = 0; i < program_.steps.size(); ++i) {
@@ -95,27 +96,26 @@ class Planner {
                              .is_slot = is_slot});
   }
 
-  void add_kernel(const loops::Kernel& kernel) {
+  void add_kernel(const loops::KernelFacts& kernel) {
     KernelPlan plan{.sizes = {.first = count(plan_.sizes)}, .phases = {.first = count(plan_.phases)}};
-    for (const Extent& size : loops::runtime_sizes(kernel)) {
-      plan_.sizes.push_back(id(size.substitute(kernel.arguments)));
+    for (const Extent& size : kernel.sizes) {
+      plan_.sizes.push_back(id(size));
     }
-    for (const loops::Phase& phase : kernel.phases) {
-      plan_.phases.push_back({.grid = id(loops::grid_size(kernel, phase).substitute(kernel.arguments))});
+    for (const loops::PhaseFacts& phase : kernel.phases) {
+      plan_.phases.push_back({.grid = id(phase.grid)});
     }
     plan.sizes.count = count(plan_.sizes) - plan.sizes.first;
     plan.phases.count = count(plan_.phases) - plan.phases.first;
-    plan.scratch = id(loops::scratch_bytes(kernel).substitute(kernel.arguments));
+    plan.scratch = id(kernel.scratch_bytes);
     plan_.kernels.push_back(plan);
   }
 
   /// Last, so that a size out of range is reported of a buffer or an output.
   void add_work() {
-    for (size_t i = 0; i < program_.kernels.size(); ++i) {
-      const loops::Kernel& kernel = program_.kernels[i];
-      for (size_t p = 0; p < kernel.phases.size(); ++p) {
-        plan_.phases[plan_.kernels[i].phases.first + p].work =
-            id(work(kernel, kernel.phases[p]).substitute(kernel.arguments));
+    size_t at = 0;
+    for (const loops::KernelFacts& kernel : program_.facts) {
+      for (const loops::PhaseFacts& phase : kernel.phases) {
+        plan_.phases[at++].work = id(phase.work);
       }
     }
   }
@@ -207,7 +207,7 @@ class Planner {
         plan_.parts[index(last)].row_bytes = id(part.row_bytes);
         plan_.parts[index(other)].long_rows = last;
       }
-      const auto phases = program_.kernels[index(part.kernel)].phases.size();
+      const auto phases = program_.facts[index(part.kernel)].phases.size();
       plan.phases = std::max(plan.phases, static_cast<int>(phases));
       plan_.ranges += phases;
     }
@@ -253,7 +253,7 @@ class Planner {
     TENON_CHECK(part.buffers.size() == kernel.buffers.size(), "kernel `{}`: {} buffers for {}", kernel.name,
                 part.buffers.size(), kernel.buffers.size());
     PartPlan plan{.kernel = part.kernel, .step = at, .first_argument = plan_.arguments.size()};
-    plan.writes = add_writes(kernel, part);
+    plan.writes = add_writes(part);
     // Memory for long rows is for long rows alone.
     const Extent is_used = part.long_rows_of < 0 ? Extent(1) : min(1, max(0, part.row_bytes - program_.most_row_bytes));
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
@@ -277,10 +277,11 @@ class Planner {
   }
 
   /// A lookup may fail, which is an effect too.
-  Span add_writes(const loops::Kernel& kernel, const Part& part) {
+  Span add_writes(const Part& part) {
     Span writes{.first = count(plan_.writes)};
-    for (size_t i = 0; i < kernel.buffers.size() && kernel.sites.empty(); ++i) {
-      if (kernel.buffers[i].role == loops::Role::output) {
+    const std::vector<loops::Buffer>& buffers = program_.kernels[index(part.kernel)].buffers;
+    for (size_t i = 0; i < buffers.size() && !program_.facts[index(part.kernel)].may_fail; ++i) {
+      if (buffers[i].role == loops::Role::output) {
         plan_.writes.push_back(part.buffers[i]);
       }
     }

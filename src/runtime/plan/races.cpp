@@ -48,6 +48,10 @@ class Races {
     }
     for (const int slot : declared.writes) {
       touch(step, static_cast<size_t>(slot), true);
+      const Slot& made = plan_.slots[static_cast<size_t>(slot)];
+      if (made.memory == Memory::output && made.in_place >= 0) {
+        touch(step, static_cast<size_t>(made.in_place), true);
+      }
     }
     for (size_t slot = program_.buffers.size(); slot < plan_.slots.size(); ++slot) {
       if (plan_.slots[slot].first == step) {

@@ -4,7 +4,6 @@
 
 #include "base/fail.h"
 #include "runtime/memory/scratch.h"
-#include "runtime/plan/work.h"
 #include "runtime/run/clock.h"
 #include "runtime/run/execution.h"
 
@@ -27,11 +26,11 @@ StepReport report(const Program& program, const Step& step) {
                     .phases = 1,
                     .bodies = {}};
   for (const Part& part : step.parts) {
-    const loops::Kernel& kernel = program.kernels[static_cast<size_t>(part.kernel)];
+    const loops::KernelFacts& kernel = program.facts[static_cast<size_t>(part.kernel)];
     if (part.long_rows_of < 0) {
       result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
     }
-    result.kind = is_copy(kernel) ? result.kind : StepKind::kernel;
+    result.kind = kernel.is_copy ? result.kind : StepKind::kernel;
   }
   for (const Program& body : step.bodies) {
     result.bodies.push_back({.name = body.name, .steps = reports(body)});

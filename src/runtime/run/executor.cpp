@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "runtime/memory/scratch.h"
-#include "runtime/plan/work.h"
 #include "runtime/run/failure.h"
 
 namespace tenon::runtime {
@@ -96,7 +95,7 @@ void run_launch(const Run& run, const Launch& launch, Failure& failure) {
   const bool always = run.context.plan.least_shared_work == 0;
   const auto most = static_cast<int>(std::min<int64_t>(launch.chunks, run.threads > 0 ? run.threads : pool.size()));
   if (always || pool.is_awake(most) ||
-      pool.is_worth_waking(launch.alone.nanoseconds(launch.work / kWorkOfANanosecond))) {
+      pool.is_worth_waking(launch.alone.nanoseconds(launch.work / loops::kWorkOfANanosecond))) {
     run_shared(run, launch, failure);
   } else {
     run_alone(run, launch, failure);

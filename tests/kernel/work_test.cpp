@@ -1,19 +1,20 @@
 // What is counted as work, where elements are far from alike.
-#include "runtime/plan/work.h"
+#include "kernel/facts/work.h"
 
 #include <gtest/gtest.h>
 
+#include "kernel/facts/kernel_facts.h"
 #include "kernel/product/product.h"
 #include "support/loop_builder.h"
 #include "tenon/bindings.h"
 
-namespace tenon::runtime {
+namespace tenon::loops {
 namespace {
 
 const Extent kN = Extent::name("n");
 
 /// Tiles of 4096 of n elements that lie `apart` from one another.
-loops::Kernel copy_kernel(const Extent& apart, Dtype dtype = f32) {
+Kernel copy_kernel(const Extent& apart, Dtype dtype = f32) {
   LoopBuilder k("copy");
   const int t = k.axis("t", ceildiv(kN, 4096));
   const int i = k.tile("i", 4096, t, kN, true);
@@ -25,10 +26,10 @@ loops::Kernel copy_kernel(const Extent& apart, Dtype dtype = f32) {
   return k.kernel();
 }
 
-int64_t work_at(const loops::Kernel& kernel, int64_t n) { return evaluate(work(kernel, kernel.phases[0]), {{"n", n}}); }
+int64_t work_at(const Kernel& kernel, int64_t n) { return evaluate(work(kernel, kernel.phases[0]), {{"n", n}}); }
 
 TEST(Work, CountsTheElementsThatATileHas) {
-  const loops::Kernel kernel = copy_kernel(1);
+  const Kernel kernel = copy_kernel(1);
   EXPECT_EQ(work_at(kernel, 32) * 128, work_at(kernel, 4096));
   EXPECT_EQ(work_at(kernel, 4096), work_at(kernel, 100000));
 }
@@ -44,7 +45,7 @@ TEST(Work, SmallElementsCostLess) {
 }
 
 /// n rows of 64 by a matrix of 64 by 256.
-loops::Kernel product_kernel() {
+Kernel product_kernel() {
   LoopBuilder k("product");
   const int row = k.axis("r", kN);
   const int column = k.axis("c", 256);
@@ -52,9 +53,9 @@ loops::Kernel product_kernel() {
   const int left = k.input(f32, kN * 64);
   const int right = k.input(f32, 64 * 256);
   const int out = k.output(f32, kN * 256);
-  const int work = k.buffer(u8, loops::Role::scratch, kProductScratchBytes);
+  const int work = k.buffer(u8, Role::scratch, kProductScratchBytes);
   const auto matrix = [](int buffer, int64_t columns) {
-    return loops::Matrix{.buffer = buffer, .at = {}, .row = columns, .column = 1};
+    return Matrix{.buffer = buffer, .at = {}, .row = columns, .column = 1};
   };
   k.phase({}, [&] {
     k.product({.left = matrix(left, 64),
@@ -70,11 +71,11 @@ loops::Kernel product_kernel() {
 
 /// Their time is that of the other operand.
 TEST(Work, FewRowsOfAProductCostAsMuchAsSome) {
-  const loops::Kernel kernel = product_kernel();
+  const Kernel kernel = product_kernel();
   EXPECT_EQ(work_at(kernel, 1), work_at(kernel, 4));
   EXPECT_EQ(work_at(kernel, 32), 8 * work_at(kernel, 4));
   EXPECT_EQ(static_cast<double>(work_at(kernel, 32)) * kByteOperation, 32 * 64 * 256);
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::loops

@@ -1,0 +1,39 @@
+// What those that run a kernel need to know of it, so that none of them looks into its loops: made once, when the
+// kernel is finished. Plain data in the names of the program.
+#pragma once
+
+#include <vector>
+
+#include "kernel/facts/footprint.h"
+#include "kernel/loop/loop.h"
+
+namespace tenon::loops {
+
+/// Work is counted in units of one cheap operation on one element of 4 bytes: a vector holds twice as many of 2 bytes.
+/// This is a part of a unit.
+inline constexpr double kByteOperation = 0.25;
+/// On a core with vectors of 512 bits 60 to 100 units take a nanosecond.
+inline constexpr double kWorkOfANanosecond = 80;
+
+struct PhaseFacts {
+  Extent grid;                     // iterations
+  Extent outer;                    // of the first axis of the grid, which varies slowest; 1 where it has none
+  Extent work;                     // of one iteration of the grid, in operations on a byte
+  std::vector<BufferUse> buffers;  // by buffer, for ranges of the first axis; scratch is not looked at
+
+  friend bool operator==(const PhaseFacts&, const PhaseFacts&) = default;
+};
+
+struct KernelFacts {
+  std::vector<Extent> sizes;  // KernelArgs::sizes
+  Extent scratch_bytes;       // that a call needs
+  std::vector<PhaseFacts> phases;
+  bool is_copy = false;   // it computes nothing
+  bool may_fail = false;  // it looks positions up that data decides: it may set the status
+
+  friend bool operator==(const KernelFacts&, const KernelFacts&) = default;
+};
+
+KernelFacts facts_of(const Kernel& kernel);
+
+}  // namespace tenon::loops

@@ -1,0 +1,70 @@
+// Which outputs of a kernel may lie where an input lies, and what kernels say of it.
+#include <gtest/gtest.h>
+
+#include "kernel/facts/in_place.h"
+#include "support/loop_builder.h"
+
+namespace tenon::loops {
+namespace {
+
+const Extent kN = Extent::name("n");
+
+/// y[i] = x[at], by the grid.
+Kernel copied_from(const Affine& at, Dtype from = f32, Dtype to = f32) {
+  LoopBuilder k("copy");
+  const int i = k.axis("i", kN);
+  const int x = k.input(from, kN);
+  const int y = k.output(to, kN);
+  k.phase({i}, [&] {
+    const int element = k.load(x, at);
+    k.store(y, affine({{i, 1}}), from == to ? element : k.cast(element, to));
+  });
+  return k.kernel();
+}
+
+const std::vector<MayShare> kBoth = {{.input = 0, .output = 1}};
+
+TEST(MayShare, ElementByElement) {
+  EXPECT_EQ(find_may_share(copied_from(affine({{0, 1}}))), kBoth);
+  EXPECT_EQ(find_may_share(copied_from(affine({{0, 1}}), i32, f32)), kBoth) << "elements of the same size";
+  EXPECT_TRUE(find_may_share(copied_from(affine({{0, 1}}), f32, f64)).empty()) << "of another size";
+}
+
+TEST(MayShare, NotFromElsewhere) { EXPECT_TRUE(find_may_share(copied_from(affine({{0, -1}}, kN - 1))).empty()); }
+
+TEST(MayShare, NotWhatIsReadAgain) {
+  LoopBuilder k("twice");  // for each j all of x is read, also what the j before overwrote
+  const int j = k.axis("j", 3);
+  const int i = k.axis("i", kN);
+  const int x = k.input(f32, kN);
+  const int y = k.output(f32, kN);
+  k.phase({},
+          [&] { k.loop(j, [&] { k.loop(i, [&] { k.store(y, affine({{i, 1}}), k.load(x, affine({{i, 1}}))); }); }); });
+  EXPECT_TRUE(find_may_share(k.kernel()).empty());
+}
+
+TEST(MayShare, NotWhatIsReadAfterwards) {
+  LoopBuilder k("after");
+  const int i = k.axis("i", kN);
+  const int x = k.input(f32, kN);
+  const int y = k.output(f32, kN);
+  const int z = k.output(f32, kN);
+  k.phase({}, [&] {
+    k.loop(i, [&] { k.store(y, affine({{i, 1}}), k.load(x, affine({{i, 1}}))); });
+    k.loop(i, [&] { k.store(z, affine({{i, 1}}), k.load(x, affine({{i, 1}}))); });
+  });
+  const std::vector<MayShare> last = {{.input = x, .output = z}};
+  EXPECT_EQ(find_may_share(k.kernel()), last) << "the one that is written last";
+}
+
+TEST(MayShare, IsPartOfTheCodeAndNotOfWhatPeopleRead) {
+  const Kernel apart = copied_from(affine({{0, 1}}));
+  Kernel shared = apart;
+  shared.may_share = kBoth;
+  EXPECT_EQ(to_string(shared), to_string(apart));
+  EXPECT_NE(to_string(shared, /*canonical=*/true), to_string(apart, /*canonical=*/true));
+  verify(shared);
+}
+
+}  // namespace
+}  // namespace tenon::loops
