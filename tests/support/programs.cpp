@@ -94,11 +94,15 @@ void ProgramBuilder::add_alone(Step step, std::vector<int> reads, std::vector<in
 }
 
 Executable ProgramBuilder::executable(const ConstraintSet& constraints, const RuntimeOptions& options) const {
+  return executable_of(program_, constraints, options);
+}
+
+Executable executable_of(const Program& program, const ConstraintSet& constraints, const RuntimeOptions& options) {
   std::vector<KernelEntry> code;
-  for (const loops::Kernel* kernel : all_kernels(program_)) {
+  for (const loops::Kernel* kernel : all_kernels(program)) {
     code.push_back(loops::interpreted(*kernel));
   }
-  return make_executable(program_, std::move(code), constraints, nullptr, options);
+  return make_executable(program, std::move(code), constraints, nullptr, options);
 }
 
 ProgramBuilder program_of(const loops::Kernel& kernel) {

@@ -44,6 +44,10 @@ class ProgramBuilder {
   Program program_;
 };
 
+/// With the loop IR's interpreter as code.
+Executable executable_of(const Program& program, const ConstraintSet& constraints = {},
+                         const RuntimeOptions& options = {});
+
 /// A program of the one kernel. Its inputs and outputs are flat and called b0, b1, ... by the kernel's buffers.
 ProgramBuilder program_of(const loops::Kernel& kernel);
 

@@ -175,22 +175,25 @@ class KernelParser {
       if (indent > 4 + 2 * kMostNesting) {
         in.fail(fmt::format("more than {} loops inside each other", kMostNesting));
       }
-      if (in.accept("loop ")) {
-        block.push_back({take_loop(in, indent)});
-        continue;
-      }
-      if (in.at("v")) {
-        block.push_back({take_define(in)});
-      } else if (in.at("a")) {
-        block.push_back({take_accumulate(in)});
-      } else if (in.at("b")) {
-        block.push_back(take_written(scope_, in));
-      } else {
-        in.expected("a statement");
-      }
-      in.expect_done();
+      block.push_back(in.accept("loop ") ? Statement{take_loop(in, indent)} : take_simple(in));
     }
     return block;
+  }
+
+  /// A statement of one line.
+  Statement take_simple(LineCursor in) {
+    Statement statement;
+    if (in.at("v")) {
+      statement.what = take_define(in);
+    } else if (in.at("a")) {
+      statement.what = take_accumulate(in);
+    } else if (in.at("b")) {
+      statement = take_written(scope_, in);
+    } else {
+      in.expected("a statement");
+    }
+    in.expect_done();
+    return statement;
   }
 
   Loop take_loop(LineCursor in, size_t indent) {
