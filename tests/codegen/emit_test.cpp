@@ -124,8 +124,8 @@ TEST(CompileKernels, CompilesKernelsThatDifferInNamesOnce) {
 
 TEST(CompileKernels, OptionsAreOtherCode) {
   const loops::Kernel kernel = elementwise_case().kernel;
-  EXPECT_NE(kernel_request(kernel, host_target(), {.streamed_bytes = 1}).key,
-            kernel_request(kernel, host_target(), {.streamed_bytes = 2}).key);
+  EXPECT_NE(kernel_request(kernel, host_target(), {.nontemporal_bytes = 1}).key,
+            kernel_request(kernel, host_target(), {.nontemporal_bytes = 2}).key);
 }
 
 TEST(CompileKernels, TheEmitterHasAVersion) {

@@ -93,11 +93,16 @@ void ProgramBuilder::add_alone(Step step, std::vector<int> reads, std::vector<in
 }
 
 Executable ProgramBuilder::executable(const ConstraintSet& constraints, const runtime::RuntimeOptions& options) const {
+  return executable_of(program_, constraints, options);
+}
+
+Executable executable_of(const Program& program, const ConstraintSet& constraints,
+                         const runtime::RuntimeOptions& options) {
   std::vector<KernelEntry> code;
-  for (const loops::Kernel* kernel : all_kernels(program_)) {
+  for (const loops::Kernel* kernel : all_kernels(program)) {
     code.push_back(loops::interpreted(*kernel));
   }
-  return executable_of(program_, std::move(code), constraints, options);
+  return executable_of(program, std::move(code), constraints, options);
 }
 
 Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints,

@@ -47,6 +47,9 @@ class ProgramBuilder {
 /// A program that is all there is. `code` has an entry for each of all_kernels(program).
 Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints = {},
                          const runtime::RuntimeOptions& options = {});
+/// The same with the loop IR's interpreter as code.
+Executable executable_of(const Program& program, const ConstraintSet& constraints = {},
+                         const runtime::RuntimeOptions& options = {});
 
 /// A program of the one kernel. Its inputs and outputs are flat and called b0, b1, ... by the kernel's buffers.
 ProgramBuilder program_of(const loops::Kernel& kernel);
