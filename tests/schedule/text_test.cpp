@@ -16,7 +16,7 @@
 //     ...
 //
 // Inputs whose names begin with `w` are random constants. The graph goes through all passes first. `at` is a binding to
-// run at, beside the usual ones; `options panel=16, cache=262144` are GroupOptions, the cache being the one that tiles
+// run at, beside the usual ones; `options panel=16, cache=262144` are ScheduleOptions, the cache being the one that tiles
 // are made for. Then come the steps, each with its boundary and its kernels as to_string() writes them, those for long
 // rows behind what they stand in for.
 //
@@ -66,11 +66,11 @@ struct TextCase {
   std::string head;      // all above the steps
   std::string expected;  // the steps
   Graph graph;
-  GroupOptions options;
+  ScheduleOptions options;
   std::vector<Bindings> at;
 };
 
-void set_option(GroupOptions& options, std::string_view name, int64_t value) {
+void set_option(ScheduleOptions& options, std::string_view name, int64_t value) {
   if (name == "panel") {
     options.panel = value;
   } else if (name == "cache") {
