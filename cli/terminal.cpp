@@ -26,7 +26,6 @@ std::string styled(std::string_view code, std::string_view text) {
 }  // namespace
 
 std::string bold(std::string_view text) { return styled("1", text); }
-std::string faint(std::string_view text) { return styled("2", text); }
 std::string red(std::string_view text) { return styled("31", text); }
 std::string green(std::string_view text) { return styled("32", text); }
 

@@ -8,7 +8,6 @@ namespace tenon::cli {
 
 /// Words that stand out on standard output: as they are unless that is a terminal, and where NO_COLOR is set.
 std::string bold(std::string_view text);
-std::string faint(std::string_view text);
 std::string red(std::string_view text);
 std::string green(std::string_view text);
 

@@ -55,7 +55,6 @@ class ExtentProgram {
   /// register_count() registers; allocates nothing. After a failure the registers hold nothing of use.
   Status run(std::span<const int64_t> names, std::span<int64_t> registers) const noexcept;
 
-  size_t name_count() const { return name_count_; }
   size_t register_count() const { return instructions_.size(); }
   size_t result_count() const { return results_.size(); }
   size_t result(size_t extent) const { return results_[extent]; }

@@ -26,7 +26,7 @@ size_t files_left(bool disk_cache) {
   size_t files = 0;
   if (fs::exists(directory)) {
     for (const auto& entry : fs::recursive_directory_iterator(directory))
-      files += entry.is_regular_file() ? size_t{1} : size_t{0};
+      files += entry.is_regular_file() ? 1u : 0u;
   }
   fs::remove_all(directory);
   return files;

@@ -15,14 +15,14 @@ struct Address {
   llvm::Value* offset = nullptr;  // a vector of i64, in which the stride is included; null: none
 };
 
-/// Where a buffer begins, found out once a phase.
+/// Where a buffer begins; loaded once a phase.
 llvm::Value* buffer_pointer(Emission& e, int buffer);
 
 /// The address of an affine position: of the first lane, and the stride of the others.
 Address address_of(Emission& e, int buffer, const loops::Affine& at);
 
-/// Checks positions that data decides where `mask` holds (null: everywhere). A bad one is reported, and the code leaves
-/// for result(): nothing is read at all then, because a table may have no position to read instead.
+/// Checks positions that data decides where `mask` holds (null: everywhere). A bad one is reported, and control goes to
+/// the block of result() without a load, because a table may have no element to read instead.
 class Lookups {
  public:
   Lookups(Emission& e, llvm::Value* mask) : e_(e), mask_(mask), end_(e.block("looked_up")) {}

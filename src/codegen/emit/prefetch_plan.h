@@ -1,4 +1,4 @@
-// What a kernel asks memory for before it is needed.
+// Which lines of memory a kernel fetches before it needs them.
 #pragma once
 
 #include <optional>
@@ -38,11 +38,10 @@ struct Prefetch {
 /// By the loop that fetches, a statement of the kernel.
 using PrefetchPlan = std::unordered_map<const loops::Loop*, std::vector<Prefetch>>;
 
-/// Several loops over one row leave memory idle while they compute, and it takes a while to get going at the next row:
-/// so they fetch what the next row needs, each in proportion to the time it takes, lest one of them waits for memory
-/// while it has nothing to do in the others. A loop on its own fetches a little ahead: processors do that too, but they
-/// stop at the end of a page. Over a tile of a matrix it fetches a row or more ahead: the processor would go on along
-/// the row, to what is not needed. But where a tile is of a single row, the next tile goes on along it.
+/// Several loops over one row fetch what the next row needs, each a share in proportion to its cost, so that memory is
+/// busy while they compute. A loop that is alone fetches some lines ahead, since processors stop at the end of a page;
+/// over a tile of a matrix it fetches a row or more ahead, since processors would go on along the row, to what the tile
+/// does not have; where a tile is of a single row, along that row.
 ///   before: loop j { max= x[i, j] }   loop j { sum= exp(x[i, j] - max) }
 ///   after:  loop j { max= x[i, j], prefetch x[i + 1, j / 4] }
 ///           loop j { sum= exp(x[i, j] - max), prefetch x[i + 1, n / 4 + j / 4], ... }

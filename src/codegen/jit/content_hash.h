@@ -1,4 +1,4 @@
-// Names for contents: 128 bits, so that two texts of a cache never meet by chance.
+// Names for contents: hashes of 128 bits, so that no two texts of a cache are expected to share one.
 #pragma once
 
 #include <cstdint>

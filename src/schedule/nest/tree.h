@@ -38,8 +38,8 @@ class TreeBuilder {
   void add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products = {},
                  AxisSet first = 0);
 
-  /// Rows that loops inside of `bound`, or a whole phase, kept are gone with them: what reads them computes them again
-  /// in the next.
+  /// Ends the use of scratch rows that were stored inside of the loops beyond `bound` (nothing given: in a phase): what
+  /// is written from now on computes these values again.
   void forget_rows(std::optional<AxisSet> bound = {});
 
   /// Elements of these loops, the innermost loop's next to each other.

@@ -5,9 +5,9 @@
 
 namespace tenon::schedule {
 
-/// The store in loops that nothing else runs in: lanes run along what lies side by side in it, whatever is best for
-/// others. `axes` are the loops to be its own. As it is where its value is made of what other loops of the kernel
-/// leave.
+/// The store over copies of the loops `axes`, in which nothing else runs, so that its vector axis is chosen for it
+/// alone. Unchanged where its value needs the result of a reduction or a load of anything but an input, and where the
+/// kernel has no room for more axes.
 DraftStore in_own_loops(Draft& draft, DraftStore store, AxisSet axes);
 
 }  // namespace tenon::schedule

@@ -17,9 +17,9 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
 /// whole as long as they fit. Gives the loops that count blocks.
 AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple);
 
-/// Remembers which axes were cut together. A product counts the axes of a side as one, and those that cut_loops() cut
-/// together are made for that. But what is one side of a product may be rows and columns of another, and behind the
-/// last of the tiles in a row, which is shorter, the next row would not follow.
+/// Which axes were cut together. A product counts the axes of a side as one axis, which is right for axes that one call
+/// of cut_loops() cut. It is wrong where they were cut by different calls (one side of a product may be the rows and
+/// the columns of another): the last tile of a row is shorter, so the next row would not follow it.
 class CutsOfSides {
  public:
   void add(const std::vector<int>& axes);
