@@ -233,6 +233,11 @@ int run(const Arguments& arguments) {
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
   const std::string target = arguments.find("--target").value_or("host");
+  // Machine code says nothing about steps. It is made where time is asked for; where that is the time to make it, it is
+  // not taken from disk. A list of steps alone counts constants as the graph has them, not in panels of these vectors.
+  const compiler::BackendOptions backend{.native = arguments.has("--passes") || arguments.has("--bind"),
+                                         .disk_cache = !arguments.has("--passes")};
+  options.native = backend.native || loops_of || assembly_of;
   if (assembly_of) {
     options = compiler::options_for(target, options);
   }
@@ -247,10 +252,6 @@ int run(const Arguments& arguments) {
     return show(arguments, "graph",
                 to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
   }
-  // Machine code says nothing about steps. It is made where time is asked for; where that is the time to make it, it is
-  // not taken from disk.
-  const compiler::BackendOptions backend{.native = arguments.has("--passes") || arguments.has("--bind"),
-                                         .disk_cache = !arguments.has("--passes")};
   const Executable executable = compile(lowered, backend, report);
   if (arguments.has("--passes")) {
     print_passes(report, executable, arguments.has("--json"));
