@@ -233,6 +233,13 @@ int run(const Arguments& arguments) {
   options.machine = machine_of(arguments);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
+  // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be
+  // measured here; where that is the time to make it, it is not taken from disk. A list of steps alone counts constants
+  // as the graph has them, not in panels of the machine's vectors.
+  const bool is_this = options.machine == this_machine();
+  const compiler::BackendOptions backend{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
+                                         .disk_cache = !arguments.has("--passes")};
+  options.native = arguments.has("--passes") || arguments.has("--bind") || loops_of || assembly_of;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   if (loops_of) {
     return show(arguments, "loops", step_loops(lowered, *loops_of));
@@ -244,11 +251,6 @@ int run(const Arguments& arguments) {
     return show(arguments, "graph",
                 to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
   }
-  // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be
-  // measured here; where that is the time to make it, it is not taken from disk.
-  const bool is_this = options.machine == this_machine();
-  const compiler::BackendOptions backend{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
-                                         .disk_cache = !arguments.has("--passes")};
   const Executable executable = compile(lowered, backend, report);
   if (arguments.has("--passes")) {
     print_passes(report, executable, arguments.has("--json"));
