@@ -12,6 +12,11 @@
 namespace tenon {
 namespace {
 
+std::string first_loops(const Graph& graph, const Machine& machine) {
+  CompileReport report;
+  return compiler::step_loops(compiler::lower(graph, {.machine = machine}, report), 1);
+}
+
 Graph dense() {
   return make({"dense", "x: f32[batch, 200], w: f32[200, 130], b: f32[130]", "y = gelu(add(matmul(x, w), b))"});
 }
@@ -26,7 +31,7 @@ Machine other_family() {
 }
 
 TEST(Machine, OfOtherInstructionsIsRefused) {
-  if (!has_native_code()) {
+  if (!compiler::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   const std::string error = error_text([] { compile(dense(), {.machine = other_family()}); });
@@ -55,10 +60,10 @@ TEST(Machine, OfFewerInstructionsRuns) {
 
 /// The loops are for the machine that is named; which one makes them is not to be seen.
 TEST(Machine, DecidesPanelsAndTiles) {
-  if (!has_native_code()) {
+  if (!compiler::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
-  const auto loops = [](const char* name) { return step_loops(dense(), 1, {.machine = machine_named(name)}); };
+  const auto loops = [](const char* name) { return first_loops(dense(), machine_named(name)); };
   EXPECT_NE(loops("x86-64-v3").find("in panels of 16"), std::string::npos) << loops("x86-64-v3");
   EXPECT_NE(loops("x86-64-v4").find("in panels of 32"), std::string::npos) << loops("x86-64-v4");
   EXPECT_NE(loops("x86-64-v3").find("floordiv 96"), std::string::npos) << loops("x86-64-v3");
@@ -66,7 +71,7 @@ TEST(Machine, DecidesPanelsAndTiles) {
   Machine renamed = machine_named("x86-64-v3");
   renamed.name = "another";
   renamed.first_cache *= 2;  // nothing asks for it but products as they run
-  EXPECT_EQ(step_loops(dense(), 1, {.machine = renamed}), loops("x86-64-v3"));
+  EXPECT_EQ(first_loops(dense(), renamed), loops("x86-64-v3"));
 }
 
 }  // namespace

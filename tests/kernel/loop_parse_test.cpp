@@ -81,7 +81,7 @@ TEST(LoopParse, NamesThatAreNoWordsAndTextsOfSeveralLines) {
   site 1  another
   phase grid()
     loop i begins a3
-      v0 = load b0[-`a b(`*i + `\`]`-7] if 0 <= -i + `a b(` < 5 and 0 <= i < 3
+      v0 = load b0[(-`a b(`)*i + `\`]`-7] if 0 <= -i + `a b(` < 5 and 0 <= i < 3
       v7 = load b0[0 + -2*v0] with v0 < `a b(` or site 1
       v8 = load b0[(`a b(`+1)*v0 + v7] with v0 < `a b(` or site 0 with v7 < 2 or site 1
       v9 = cast f64 v8
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"no_axes", "  axes", "  axis",
                 ", line 2, column 3: expected `axes`, found `axis    r: rows   c: cols vector`"},
         BadText{"size", "r: rows", "r: ", ", line 2, column 14: expected a size, found `   c: cols vector`"},
-        BadText{"tile", "c: cols", "c: 4 tile q of cols", ", line 2, column 32: there is no axis `q`"},
+        BadText{"tile", "c: cols", "c: 4 tile q of cols", ", line 2, column 31: there is no axis `q`"},
         BadText{"two_axes", "c: cols", "r: cols", ", line 2, column 21: there are two axes `r`"},
         BadText{"role", "b1 out", "b1 inner",
                 ", line 3, column 37: expected `in `, `out `, `scratch ` or `partial `, found "

@@ -1,6 +1,7 @@
 // Every rule of verify(), broken once.
 #include <gtest/gtest.h>
 
+#include "kernel/loop/loop_parse.h"
 #include "support/loop_builder.h"
 #include "support/loop_kernels.h"
 #include "tenon/error.h"
@@ -42,6 +43,14 @@ struct Broken {
   std::string complaint() { return tenon::complaint(k.kernel()); }
 };
 
+/// About a kernel with these phases over the same axes and buffers, and a row in scratch.
+std::string complaint_of(const std::string& phases) {
+  return complaint(loops::parse_kernel(R"(kernel broken
+  axes    r: 4   c: 8 vector
+  buffers b0 in f32[32]   b1 out f32[32]   b2 scratch f32[8])" +
+                                       phases));
+}
+
 #define EXPECT_COMPLAINT(broken, text)                                  \
   do {                                                                  \
     const std::string said = broken;                                    \
@@ -67,18 +76,22 @@ TEST(LoopVerify, AnInputAndAnOutputMayShareMemory) {
 }
 
 TEST(LoopVerify, ValuesAreVisibleInOpenBlocksAlone) {
-  Broken b;
-  int v = -1;
-  b.k.phase({b.r}, [&] {
-    b.k.loop(b.c, [&] { v = b.k.load(b.x, b.at); });
-    b.k.store(b.y, affine({{b.r, 1}}), v);
-  });
-  EXPECT_COMPLAINT(b.complaint(), "v0 is not defined here\n  at b1[r] = v0");
-
-  Broken phases;
-  phases.inside([&] { v = phases.k.load(phases.x, phases.at); });
-  phases.inside([&] { phases.k.store(phases.y, phases.at, v); });
-  EXPECT_COMPLAINT(phases.complaint(), "v0 is not defined here");
+  EXPECT_COMPLAINT(complaint_of(R"(
+  phase grid(r)
+    loop c
+      v0 = load b0[8*r + c]
+    b1[r] = v0
+)"),
+                   "v0 is not defined here\n  at b1[r] = v0");
+  EXPECT_COMPLAINT(complaint_of(R"(
+  phase grid(r)
+    loop c
+      v0 = load b0[8*r + c]
+  phase grid(r)
+    loop c
+      b1[8*r + c] = v0
+)"),
+                   "v0 is not defined here");
 }
 
 TEST(LoopVerify, ValuesAreDefinedOnceInABlock) {
@@ -192,26 +205,28 @@ TEST(LoopVerify, BuffersAreUsedByRole) {
 }
 
 TEST(LoopVerify, RowsInScratchAreReadInTheIterationThatWroteThem) {
-  const auto kernel_with = [](bool after) {
-    Broken b;
-    const int s = b.k.buffer(f32, Role::scratch, 8);
-    const auto row = affine({{b.c, 1}});
-    const auto read = [&] { b.k.loop(b.c, [&] { b.k.store(b.y, row, b.k.load(s, row)); }); };
-    b.k.phase({}, [&] {
-      b.k.loop(b.r, [&] {
-        b.k.loop(b.c, [&] { b.k.store(s, row, b.k.load(b.x, b.at)); });
-        if (!after) {
-          read();
-        }
-      });
-      if (after) {
-        read();
-      }
-    });
-    return b.complaint();
-  };
-  EXPECT_EQ(kernel_with(false), "no complaint");
-  EXPECT_COMPLAINT(kernel_with(true), "the buffer is read before it is written");
+  EXPECT_EQ(complaint_of(R"(
+  phase grid()
+    loop r
+      loop c
+        v0 = load b0[8*r + c]
+        b2[c] = v0
+      loop c
+        v1 = load b2[c]
+        b1[c] = v1
+)"),
+            "no complaint");
+  EXPECT_COMPLAINT(complaint_of(R"(
+  phase grid()
+    loop r
+      loop c
+        v0 = load b0[8*r + c]
+        b2[c] = v0
+    loop c
+      v1 = load b2[c]
+      b1[c] = v1
+)"),
+                   "the buffer is read before it is written");
 }
 
 TEST(LoopVerify, TilesAndVectors) {
