@@ -150,8 +150,9 @@ INSTANTIATE_TEST_SUITE_P(All, LoweredGraphs,
 /// What a product is for people: an addition for each multiplication.
 TEST(Lowered, CountsFlopsOfWhatRuns) {
   const auto flops = [](const Graph& graph) {
+    const Lowered lowered = lowered_of(graph);
     Extent sum = 0;
-    for (const LoweredStep& each : lowered_of(graph).steps()) {
+    for (const LoweredStep& each : lowered.steps()) {
       sum += each.step.flops;
     }
     return sum;
