@@ -25,6 +25,7 @@ Program identity(const Node& node) {
                   .buffers = {},
                   .constants = {},
                   .kernels = {},
+                  .facts = {},
                   .steps = {}};
   for (size_t i = 0; i < node.shapes.size(); ++i) {
     const Shape& shape = node.shapes[i];
