@@ -10,9 +10,9 @@ namespace {
 
 constexpr size_t kMostRanges = 8;
 
-bool is_negative(const Extent& extent) {
+bool is_negative_or_zero(const Extent& extent) {
   const auto known = extent.constant();
-  return known ? *known < 0 : proves_at_least(-1, extent);
+  return known ? *known <= 0 : proves_at_least(0, extent);
 }
 
 bool is_positive_or_zero(const Extent& extent) {
@@ -21,11 +21,11 @@ bool is_positive_or_zero(const Extent& extent) {
 }
 
 Extent smaller(const Extent& a, const Extent& b) {
-  return is_positive_or_zero(b - a) ? a : is_negative(b - a) ? b : min(a, b);
+  return is_positive_or_zero(b - a) ? a : is_negative_or_zero(b - a) ? b : min(a, b);
 }
 
 Extent larger(const Extent& a, const Extent& b) {
-  return is_positive_or_zero(a - b) ? a : is_negative(a - b) ? b : max(a, b);
+  return is_positive_or_zero(a - b) ? a : is_negative_or_zero(a - b) ? b : max(a, b);
 }
 
 /// Of positions that depend on different axes: at most one of them moves with the axis that is cut into ranges.
@@ -45,7 +45,7 @@ Touched sum(const Touched& a, const Touched& b) {
 }
 
 Touched scaled(const Touched& t, const Extent& by) {
-  const bool turns = is_negative(by);
+  const bool turns = is_negative_or_zero(by);
   const auto limit = [&](const std::optional<Extent>& end) { return end ? std::optional(*end * by) : std::nullopt; };
   return {.first = (turns ? t.last : t.first) * by,
           .last = (turns ? t.first : t.last) * by,
@@ -97,7 +97,7 @@ class Reach {
     }
     while (!at.terms.empty()) {
       const Term term = next(at.terms);
-      if (!is_positive_or_zero(term.scale) && !is_negative(term.scale)) {
+      if (!is_positive_or_zero(term.scale) && !is_negative_or_zero(term.scale)) {
         return std::nullopt;
       }
       reached = sum(reached, scaled(take(at.terms, term), term.scale));
@@ -115,7 +115,7 @@ class Reach {
     }
     const Term* const first = find_axis(at.terms, index.terms.front().axis);
     const auto stride = first == nullptr ? std::nullopt : divide_exactly(first->scale, index.terms.front().scale);
-    const bool is_part = stride && (is_positive_or_zero(*stride) || is_negative(*stride)) &&
+    const bool is_part = stride && (is_positive_or_zero(*stride) || is_negative_or_zero(*stride)) &&
                          std::ranges::all_of(index.terms, [&](const Term& term) {
                            const Term* const found = find_axis(at.terms, term.axis);
                            return found != nullptr && found->scale == *stride * term.scale;
