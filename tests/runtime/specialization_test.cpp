@@ -66,7 +66,7 @@ TEST(Specialization, SizesFromTheValuesOfAnInput) {
   builder.view("y", shape(f32, "rows", "cols", "m"), x, 0, {0, 0, 1});
   Program program = builder.program();
   program.inputs[1].gives = {"rows", "cols"};
-  const Executable executable = executable_of(program, {});
+  const Executable executable = executable_of(program);
   const auto run = [&](const std::vector<int32_t>& sizes, const Bindings& known = {}) {
     return executable.run({Array(f32, {5}), Array::from<int32_t>({2}, sizes)}, {.bindings = known})[0].dims();
   };

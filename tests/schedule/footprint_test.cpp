@@ -19,7 +19,7 @@ namespace {
 
 Program program_of(const SmallGraph& graph) {
   std::vector<PassRun> runs;
-  return make_program(optimize(make(graph), {}, runs));
+  return make_program(compiler::optimize(make(graph), {}, runs));
 }
 
 struct Range {

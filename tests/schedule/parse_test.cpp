@@ -51,9 +51,9 @@ void expect_same(const loops::Kernel& parsed, const loops::Kernel& kernel) {
   }
 }
 
-void expect_all_come_back(const Graph& graph, const GroupOptions& options = {}) {
+void expect_all_come_back(const Graph& graph, const ScheduleOptions& options = {}) {
   std::vector<PassRun> runs;
-  const Program program = make_program(optimize(graph, {}, runs), options, body_optimizer({}));
+  const Program program = make_program(compiler::optimize(graph, {}, runs), options, compiler::body_optimizer({}));
   for (const loops::Kernel* kernel : all_kernels(program)) {
     const loops::Kernel parsed = loops::parse_kernel(to_string(*kernel));
     verify(parsed);

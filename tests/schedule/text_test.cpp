@@ -182,7 +182,7 @@ TEST_P(ScheduleText, GraphsBecomeTheseKernelsWhichComputeTheSame) {
   for (TextCase& each : load_cases(file)) {
     SCOPED_TRACE(GetParam() + ", graph " + each.graph.name());
     std::vector<PassRun> runs;
-    Program program = make_program(optimize(each.graph, {}, runs), each.options);
+    Program program = make_program(compiler::optimize(each.graph, {}, runs), each.options);
     const std::string actual = to_text(program);
     written += (written.empty() ? "" : "---\n") + each.head + actual;
     if (!writes) {
