@@ -51,7 +51,7 @@ ConstraintSet constraints_without(const Graph& graph, const AxisNames& unbound) 
 
 }  // namespace
 
-std::vector<LoweredStep> Lowered::steps() const {
+std::vector<LoweredStep> Lowered::steps() const& {
   std::vector<LoweredStep> steps;
   for (const LoweredSegment& segment : segments) {
     for (size_t i = 0; i < segment.program.steps.size(); ++i) {

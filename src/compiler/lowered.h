@@ -39,7 +39,8 @@ struct Lowered {
   double milliseconds = 0;                      // that it took to make
 
   /// Of all segments, in the order of Executable::steps().
-  std::vector<LoweredStep> steps() const;
+  std::vector<LoweredStep> steps() const&;
+  std::vector<LoweredStep> steps() const&& = delete;  // they point into it
 
   /// Of all segments, those of bodies included, in the order of their code.
   std::vector<const loops::Kernel*> kernels() const;
