@@ -237,6 +237,11 @@ int run(const Arguments& arguments) {
   // measured here; where that is the time to make it, it is not taken from disk. A list of steps alone counts constants
   // as the graph has them, not in panels of the machine's vectors.
   const bool is_this = options.machine == this_machine();
+  if (arguments.has("--passes") && !is_this) {
+    fail(
+        "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
+        "out");
+  }
   const compiler::BackendOptions backend{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
                                          .disk_cache = !arguments.has("--passes")};
   options.native = arguments.has("--passes") || arguments.has("--bind") || loops_of || assembly_of;

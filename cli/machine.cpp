@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "base/fail.h"
 
@@ -22,7 +23,9 @@ Machine machine_of(const Arguments& arguments) {
   if (std::ranges::find(names, *given) != names.end()) {
     return machine_named(*given);
   }
-  if (!std::filesystem::exists(*given)) {
+  // A name that the system cannot look up is none of a file; whatever else is there, reading it says what it is.
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(*given, error))) {
     fail("there is no machine `{}`: it is no file, and the names are {}", *given, fmt::join(names, ", "));
   }
   return load_machine(*given);

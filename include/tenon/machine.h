@@ -15,7 +15,8 @@ enum class InstructionSet : uint8_t { host, x86_64_v2, x86_64_v3, x86_64_v4, arm
 /// As people and files write it: "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8.2".
 std::string_view name(InstructionSet set);
 
-/// All that kernels depend on beside their graph and the options. Caches are bytes, of one core.
+/// All that kernels depend on beside their graph and the options. Caches are bytes, of one core; matrix products that
+/// run ask for those of the machine that they run on.
 struct Machine {
   std::string name = "host";
   InstructionSet instructions = InstructionSet::host;
@@ -42,7 +43,7 @@ std::vector<std::string> machine_names();
 ///   name = workstation
 ///   instructions = x86-64-v3
 ///   cores = 12
-///   first_cache = 32 KiB       # bytes, KiB or MiB
+///   first_cache = 32 KiB       # a number of bytes, or of KiB or MiB
 ///   second_cache = 1 MiB
 /// Error, with the line: a key that there is not or that was given before, a value that it cannot have, or one missing.
 Machine parse_machine(std::string_view text);

@@ -31,9 +31,8 @@ INSTANTIATE_TEST_SUITE_P(All, PassFiles, testing::ValuesIn(graph_files("tests/pa
 
 TEST(PassTable, EveryPassHasATextTest) {
   for (const Pass& pass : pass_table()) {
-    EXPECT_TRUE(
-        std::filesystem::exists(std::string(TENON_SOURCE_DIR) + "/tests/passes/" + std::string(pass.name) + ".graph"))
-        << pass.name;
+    const std::filesystem::path folder = std::filesystem::path(TENON_SOURCE_DIR) / "tests/passes";
+    EXPECT_TRUE(std::filesystem::exists(folder / fmt::format("{}.graph", pass.name))) << pass.name;
     EXPECT_FALSE(pass.doc.empty());
   }
   EXPECT_EQ(error_text([] { find_pass("no_such_pass"); }).find("there is no pass called `no_such_pass`"), 0u);

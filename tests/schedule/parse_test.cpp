@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "compiler/pipeline.h"
+#include "kernel/facts/in_place.h"
 #include "kernel/loop/loop_parse.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/schedule.h"
@@ -55,7 +56,8 @@ void expect_all_come_back(const Graph& graph, const ScheduleOptions& options = {
   std::vector<PassRun> runs;
   const Program program = make_program(compiler::optimize(graph, {}, runs), options, compiler::body_optimizer({}));
   for (const loops::Kernel* kernel : all_kernels(program)) {
-    const loops::Kernel parsed = loops::parse_kernel(to_string(*kernel));
+    loops::Kernel parsed = loops::parse_kernel(to_string(*kernel));
+    parsed.may_share = loops::find_may_share(parsed);  // which people are not shown, and loops decide
     verify(parsed);
     expect_same(parsed, *kernel);
   }

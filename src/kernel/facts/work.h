@@ -5,7 +5,7 @@
 
 namespace tenon::loops {
 
-/// One grid iteration of a phase, in operations on a byte: PhaseFacts::work.
+/// One grid iteration of a phase, in operations on a byte, four of which are a unit (kernel_facts.h): PhaseFacts::work.
 Extent work(const Kernel& kernel, const Phase& phase);
 
 /// It computes nothing: every value is an element of a buffer, at a position that no data decides.
