@@ -12,7 +12,7 @@ endforeach()
 
 install(TARGETS ${parts} EXPORT TenonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon)
 install(DIRECTORY include/tenon ${generated_include_dir}/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN *.h)
+        FILES_MATCHING PATTERN *.h PATTERN *.inc)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)

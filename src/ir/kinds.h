@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -18,11 +19,13 @@
 
 namespace tenon {
 
-/// A parameter of a graph. `id` makes every one unique; it is identity, but not structure.
+/// A parameter of a graph. `id` makes every one unique; it is identity, but not structure. `attached` belongs to who made
+/// the input, who may keep there what must live as long as the node does; nobody else looks at it.
 struct Input {
   std::string name;
   Shape shape;
   uint64_t id = 0;
+  std::shared_ptr<void> attached = {};
 
   static constexpr KindInfo info{"input", ""};
   static constexpr auto fields() { return std::tuple{Field{"name", &Input::name}, Field{"shape", &Input::shape}}; }

@@ -17,15 +17,21 @@ Inferred infer(const Input& op, Operands) {
   return {{op.shape}};
 }
 
-Value input(std::string name, const Shape& shape) {
+Value attached_input(std::string name, const Shape& shape, std::shared_ptr<void> attached) {
   static std::atomic<uint64_t> next_id = 1;
   std::vector<Axis> axes;
   for (int i = 0; i < shape.rank(); ++i) {
     const Axis& axis = shape.axis(i);
     axes.push_back(axis.is_anonymous() ? Axis(Extent::name(fmt::format("{}.{}", name, i))) : axis);
   }
-  return make(Input{.name = std::move(name), .shape = shape.with_axes(std::move(axes)), .id = next_id++}, {});
+  return make(Input{.name = std::move(name),
+                    .shape = shape.with_axes(std::move(axes)),
+                    .id = next_id++,
+                    .attached = std::move(attached)},
+              {});
 }
+
+Value input(std::string name, const Shape& shape) { return attached_input(std::move(name), shape, nullptr); }
 
 Inferred infer(const Constant& op, Operands) {
   std::vector<Axis> axes(op.value.dims().begin(), op.value.dims().end());

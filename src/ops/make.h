@@ -1,6 +1,8 @@
 // The one way to make a node: infer, check, intern.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +16,9 @@ namespace tenon {
 Value make(Op op, std::vector<Value> inputs);
 /// All of its outputs.
 std::vector<Value> make_all(Op op, std::vector<Value> inputs);
+
+/// As input(), with something attached to it (ir/kinds.h).
+Value attached_input(std::string name, const Shape& shape, std::shared_ptr<void> attached);
 
 /// Add the operation, the operands and the place to an error from building code, unless somebody inside did.
 [[noreturn]] void rethrow_with_context(const Error& error, std::string_view operation,

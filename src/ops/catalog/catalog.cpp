@@ -10,6 +10,7 @@ namespace tenon {
 namespace {
 
 using catalog_build::builder;
+using catalog_build::view_builder;
 
 /// Builders whose C++ form takes a struct of lists, with the lists as parameters.
 Value contract_lists(const Value& lhs, const Value& rhs, const Axes& lhs_batch, const Axes& rhs_batch,
@@ -47,16 +48,16 @@ std::vector<CatalogEntry> structural_builders() {
                                "sum of products over the contracted axes"),
       builder<&matmul>("matmul", "a, b", "the last axis of a with the last but one of b; leading axes broadcast"),
       // Views
-      builder<&reshape>("reshape", "x, to", "the same elements under other axes; one `-1` takes what is left"),
-      builder<&transpose>("transpose", "x, axes=[]", "axis i of the result is axis axes[i] of x; none reverses"),
-      builder<&broadcast>("broadcast", "x, to, axes=[]", "axis i of x lands on axis axes[i] of `to`"),
-      builder<&broadcast_to>("broadcast_to", "x, to", "NumPy broadcasting to the axes `to`"),
-      builder<&slice>("slice", "x, start, size, step=[]", "elements start, start + step, ... of each axis"),
-      builder<&slice_axis>("slice_axis", "x, axis, begin, end=none, step=1", "x[begin:end:step] along one axis"),
+      view_builder<&reshape>("reshape", "x, to", "the same elements under other axes; one `-1` takes what is left"),
+      view_builder<&transpose>("transpose", "x, axes=[]", "axis i of the result is axis axes[i] of x; none reverses"),
+      view_builder<&broadcast>("broadcast", "x, to, axes=[]", "axis i of x lands on axis axes[i] of `to`"),
+      view_builder<&broadcast_to>("broadcast_to", "x, to", "NumPy broadcasting to the axes `to`"),
+      view_builder<&slice>("slice", "x, start, size, step=[]", "elements start, start + step, ... of each axis"),
+      view_builder<&slice_axis>("slice_axis", "x, axis, begin, end=none, step=1", "x[begin:end:step] along one axis"),
       builder<&pad>("pad", "x, low, high, mode=constant, fill=0", "elements around each axis; a negative count crops"),
-      builder<&flip>("flip", "x, axes", "reversed along axes"),
-      builder<&expand_dims>("expand_dims", "x, axes", "axes of size 1 at these positions of the result"),
-      builder<&squeeze>("squeeze", "x, axes", "without these axes of size 1"),
+      view_builder<&flip>("flip", "x, axes", "reversed along axes"),
+      view_builder<&expand_dims>("expand_dims", "x, axes", "axes of size 1 at these positions of the result"),
+      view_builder<&squeeze>("squeeze", "x, axes", "without these axes of size 1"),
       // Joining, picking, writing
       builder<&concat>("concat", "x, axis", "one after the other along an axis"),
       builder<&take>("take", "x, index, axis=0", "x at `index` along `axis`"),

@@ -67,6 +67,10 @@ struct CatalogEntry {
   std::vector<BuilderParameter> parameters;
   /// Read the arguments, first to last, then build. A parameter that is neither given nor has a default is an Error.
   std::vector<Value> (*build)(const CatalogEntry& entry, ArgumentReader& arguments) = nullptr;
+  bool gives_list = false;  // its C++ form gives a list, not one Value
+  /// Its results are the elements of its first argument, seen through views: what is written into a result of a lazy
+  /// tensor's form is written into that argument.
+  bool is_view = false;
 };
 
 /// All builders. Their names are not those of the scalar table's rows.

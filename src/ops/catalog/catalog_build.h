@@ -146,13 +146,22 @@ CatalogEntry entry_of(std::string_view name, std::string_view parameters, std::s
                 return std::apply(Function, arguments);
               }
             }(std::index_sequence_for<Declared...>());
-          }};
+          },
+          .gives_list = !std::is_same_v<Result, Value>};
 }
 
 /// The entry for a function, or for a lambda that stands for one.
 template <auto Function>
 CatalogEntry builder(std::string_view name, std::string_view parameters, std::string_view doc) {
   return entry_of<Function>(name, parameters, doc, +Function);
+}
+
+/// The same for a function whose results are views of its first argument.
+template <auto Function>
+CatalogEntry view_builder(std::string_view name, std::string_view parameters, std::string_view doc) {
+  CatalogEntry entry = builder<Function>(name, parameters, doc);
+  entry.is_view = true;
+  return entry;
 }
 
 }  // namespace tenon::catalog_build

@@ -8,6 +8,7 @@ namespace tenon {
 namespace {
 
 using catalog_build::builder;
+using catalog_build::view_builder;
 
 Value scatter_text(const Value& x, const Value& update, const std::vector<Value>& index, const std::string& op,
                    const Axes& axes, const Axes& x_batch, const Axes& index_batch) {
@@ -62,10 +63,10 @@ std::vector<CatalogEntry> indexing_builders() {
       builder<&triu>("triu", "x, k=0", "zeros below the diagonal j == i + k of the last two axes"),
       builder<&meshgrid>("meshgrid", "x", "value i along axis i of one common shape"),
       // Arranging
-      builder<&split>("split", "x, axis, sizes", "parts of these sizes along an axis"),
-      builder<&split_evenly>("split_evenly", "x, axis, parts", "parts of one size along an axis"),
+      view_builder<&split>("split", "x, axis, sizes", "parts of these sizes along an axis"),
+      view_builder<&split_evenly>("split_evenly", "x, axis, parts", "parts of one size along an axis"),
       builder<&stack>("stack", "x, axis=0", "values along a new axis"),
-      builder<&unstack>("unstack", "x, axis=0", "the elements of an axis of static size"),
+      view_builder<&unstack>("unstack", "x, axis=0", "the elements of an axis of static size"),
       builder<&tile>("tile", "x, repeats", "repeated as a whole along each axis"),
       builder<&repeat>("repeat", "x, times, axis", "each element repeated along an axis"),
       builder<&roll>("roll", "x, shift, axis", "element i moves to (i + shift) mod size"),

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -45,6 +46,9 @@ class FreshNames {
  private:
   std::unordered_set<std::string> taken_;
 };
+
+/// A composite of this name keeps nothing but its operands for its gradient, which computes the rest again.
+inline constexpr std::string_view kRecomputed = "checkpoint";
 
 // The kinds that carry bodies; passes/autodiff/autodiff_control.cpp. `wanted` says which operands need a gradient.
 

@@ -101,7 +101,11 @@ Gradients gradient(const Call& op, const Node& node, const std::vector<Value>& o
   // What the gradient does not look at need not be kept for it.
   const Flags used = needed(whole.inputs(), values_of(whole));
   const Graph body(whole.name(), chosen(whole.inputs(), used), whole.outputs(), whole.relations());
-  return spread(call(body, chosen(operands, used)), wanted);
+  operands = chosen(operands, used);
+  if (op.body.name() == kRecomputed) {
+    operands = barrier(operands);  // else what the gradient computes again would be found to be there already
+  }
+  return spread(call(body, operands), wanted);
 }
 
 Gradients gradient(const If& op, const Node& node, const std::vector<Value>& outputs, const Flags& wanted) {

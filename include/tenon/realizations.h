@@ -1,0 +1,49 @@
+// Why did it run? What lazy tensors computed, when, for whom, and in how many kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// One program that was run for lazy tensors.
+struct Realization {
+  std::string reason;  ///< "item()", "pending limit", ...
+  std::string place;   ///< file:line of the user's source; empty where the call cannot know
+  int tensors = 0;     ///< what was asked for
+  int writes = 0;      ///< pending writes that were computed along
+  int operations = 0;  ///< recorded operations that it covers
+  int kernels = 0;
+  bool compiled = false;  ///< else a program of the same structure was found
+  double compile_ms = 0;
+  double milliseconds = 0;  ///< all of it: finding or compiling the program, and running it
+
+  friend bool operator==(const Realization&, const Realization&) = default;
+};
+
+/// The last ones, oldest first; 1,000 at most are kept. Counts are of all since the start or clear_realizations().
+std::vector<Realization> realizations();
+struct RealizationCounts {
+  int64_t runs = 0;
+  int64_t compiles = 0;
+  int64_t kernels = 0;
+};
+RealizationCounts realization_counts();
+void clear_realizations();
+/// The same as a table.
+std::string realizations_text();
+
+/// What is written to standard error as lazy tensors run: 0 nothing, 1 a line for each realization, 2 a line for each
+/// of its kernels too (operators, bytes, GB/s, GFLOP/s, time, why it ends there), 3 also what each program is when it
+/// is compiled. TENON_LOG=1..3 in the environment does the same for programs that one cannot change.
+void log_kernels(int level);
+
+/// What lazy tensors keep for programs of structures that they have met, in programs; those used last stay.
+void set_program_limit(int programs);
+void clear_programs();
+
+/// Recorded operations in a row, one upon the other, after which they are computed whether or not somebody looks.
+inline constexpr int kMostPending = 4096;
+
+}  // namespace tenon

@@ -1,0 +1,162 @@
+#include "tensor/realize/log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+namespace tenon::tensors {
+namespace {
+
+constexpr size_t kMostKept = 1000;
+
+int level_from_environment() {
+  const char* text = std::getenv("TENON_LOG");
+  return text == nullptr ? 0 : std::clamp(std::atoi(text), 0, 3);
+}
+
+struct History {
+  std::mutex mutex;
+  std::deque<Realization> kept;
+  RealizationCounts counts;
+  int level = level_from_environment();
+};
+History& history() {
+  static auto& instance = *new History;
+  return instance;
+}
+
+int log_level() {
+  History& all = history();
+  const std::lock_guard lock(all.mutex);
+  return all.level;
+}
+
+/// One step of a run, of all threads together.
+struct Ran {
+  int64_t begin = 0;
+  int64_t end = 0;
+  double bytes = 0;
+  double flops = 0;
+};
+
+std::string line_of(const StepReport& step, int number, const Ran& ran) {
+  const double ns = std::max<double>(1, static_cast<double>(ran.end - ran.begin));
+  std::string line = fmt::format("tenon:   {:3} {:<40} {:8.3f} ms {:8.2f} MB {:7.2f} GB/s", number, step.label,
+                                 ns / 1e6, ran.bytes / 1e6, ran.bytes / ns);
+  if (ran.flops > 0) {
+    line += fmt::format(" {:8.2f} GFLOP/s", ran.flops / ns);
+  }
+  if (!step.boundary.empty()) {
+    line += fmt::format("  ends: {}", step.boundary);
+  }
+  return line;
+}
+
+std::string summary(const Realization& one) {
+  return fmt::format("{:<14} {:<28} {:>7} {:>6} {:>10} {:>7} {:>9} {:>10.3f}", one.reason, one.place, one.tensors,
+                     one.writes, one.operations, one.kernels, one.compiled ? "compiled" : "found", one.milliseconds);
+}
+
+}  // namespace
+
+std::string place_of(const std::source_location& where) {
+  const std::string_view file = where.file_name();
+  if (file.empty() || where.line() == 0) {
+    return {};
+  }
+  return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), where.line());
+}
+
+void log_realization(Realization realization) {
+  History& all = history();
+  const std::lock_guard lock(all.mutex);
+  if (all.level > 0) {
+    fmt::print(stderr, "tenon: {}{}{}: {} operations, {} writes, {} kernels, {}, {:.3f} ms\n", realization.reason,
+               realization.place.empty() ? "" : " at ", realization.place, realization.operations, realization.writes,
+               realization.kernels, realization.compiled ? "compiled" : "found", realization.milliseconds);
+  }
+  ++all.counts.runs;
+  all.counts.compiles += realization.compiled;
+  all.counts.kernels += realization.kernels;
+  all.kept.push_back(std::move(realization));
+  if (all.kept.size() > kMostKept) {
+    all.kept.pop_front();
+  }
+}
+
+RunLog::RunLog(const Program& program, bool compiled) : program_(program) {
+  const int asked = log_level();
+  if (asked >= 2) {
+    trace_.emplace();
+  }
+  if (asked >= 3 && compiled) {
+    fmt::print(stderr, "{}\n", program.executable.explain());
+  }
+}
+
+RunLog::~RunLog() {
+  if (!trace_) {
+    return;
+  }
+  std::map<int, Ran> steps;
+  for (const TraceEvent& event : trace_->events()) {
+    const auto [at, fresh] = steps.try_emplace(event.step, Ran{event.begin_ns, event.end_ns});
+    Ran& ran = at->second;
+    ran.begin = std::min(ran.begin, event.begin_ns);
+    ran.end = std::max(ran.end, event.end_ns);
+    ran.bytes += event.bytes;
+    ran.flops += event.flops.value_or(0);
+  }
+  const std::vector<StepReport>& reports = program_.executable.steps();
+  for (const auto& [number, ran] : steps) {
+    if (number >= 1 && static_cast<size_t>(number) <= reports.size()) {
+      fmt::print(stderr, "{}\n", line_of(reports[static_cast<size_t>(number) - 1], number, ran));
+    }
+  }
+}
+
+}  // namespace tenon::tensors
+
+namespace tenon {
+
+std::vector<Realization> realizations() {
+  auto& all = tensors::history();
+  const std::lock_guard lock(all.mutex);
+  return {all.kept.begin(), all.kept.end()};
+}
+
+RealizationCounts realization_counts() {
+  auto& all = tensors::history();
+  const std::lock_guard lock(all.mutex);
+  return all.counts;
+}
+
+void clear_realizations() {
+  auto& all = tensors::history();
+  const std::lock_guard lock(all.mutex);
+  all.kept.clear();
+  all.counts = {};
+}
+
+std::string realizations_text() {
+  std::string text = fmt::format("{:<14} {:<28} {:>7} {:>6} {:>10} {:>7} {:>9} {:>10}\n", "reason", "place", "tensors",
+                                 "writes", "operations", "kernels", "program", "ms");
+  for (const Realization& one : realizations()) {
+    text += tensors::summary(one) + '\n';
+  }
+  return text;
+}
+
+void log_kernels(int level) {
+  auto& all = tensors::history();
+  const std::lock_guard lock(all.mutex);
+  all.level = std::clamp(level, 0, 3);
+}
+
+}  // namespace tenon

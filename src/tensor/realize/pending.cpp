@@ -1,0 +1,144 @@
+#include "tensor/realize/pending.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "base/hash.h"
+#include "ops/make.h"
+#include "tenon/ops.h"
+#include "tensor/record/cell.h"
+#include "tensor/record/leaf.h"
+
+namespace tenon::tensors {
+namespace {
+
+/// A value, through stand-ins whose elements are not known, up to an operation or to known elements.
+struct Resolved {
+  Value value;
+  bool known = false;
+};
+Resolved resolved(const Value& value) {
+  Resolved result{resolve(value)};
+  result.known = leaf_of(result.value.node()) != nullptr || known_elements(result.value) != nullptr;
+  return result;
+}
+
+}  // namespace
+
+const Array& elements_of(const Value& leaf) {
+  const Leaf* attached = leaf_of(leaf.node());
+  return attached != nullptr ? attached->array : *known_elements(leaf);
+}
+
+void Pending::add(std::span<const Value> roots) {
+  for (const Value& root : roots) {
+    visit(root);
+    roots_.push_back(find(resolve(root)));
+  }
+}
+
+Edge Pending::find(const Value& resolved) const {
+  if (const auto leaf = known_.find(resolved); leaf != known_.end()) {
+    return {leaf->second, 0};
+  }
+  const auto operation = operations_.find(&resolved.node());
+  return {operation == operations_.end() ? -1 : operation->second, resolved.output()};
+}
+
+void Pending::visit(const Value& root) {
+  struct Frame {
+    Value value;
+    size_t next = 0;
+  };
+  std::vector<Frame> stack;
+  const auto enter = [&](const Value& value) {
+    const auto [resolved_value, known] = resolved(value);
+    if (find(resolved_value).entry >= 0) {
+      return;
+    }
+    if (known) {
+      known_.emplace(resolved_value, static_cast<int>(entries_.size()));
+      leaves_.push_back(static_cast<int>(entries_.size()));
+      entries_.push_back({.value = resolved_value, .leaf = true});
+    } else {
+      TENON_CHECK(resolved_value.node().as<Input>() == nullptr,
+                  "a recorded graph has an input that stands for nothing");
+      stack.push_back({Value(&resolved_value.node(), 0)});
+    }
+  };
+  enter(root);
+  while (!stack.empty()) {
+    Frame& top = stack.back();
+    const Node& node = top.value.node();
+    if (top.next < node.inputs.size()) {
+      enter(node.inputs[top.next++]);
+      continue;
+    }
+    if (!operations_.contains(&node)) {
+      Entry entry{.value = top.value};
+      for (const Value& in : node.inputs) {
+        entry.operands.push_back(find(resolve(in)));
+      }
+      operations_.emplace(&node, static_cast<int>(entries_.size()));
+      entries_.push_back(std::move(entry));
+    }
+    stack.pop_back();
+  }
+}
+
+Value Pending::at(const Edge& edge) const {
+  const Entry& entry = entries_[static_cast<size_t>(edge.entry)];
+  return entry.leaf ? entry.value : Value(&entry.value.node(), edge.output);
+}
+
+Pending Pending::renamed(const passes::Substitution& by) const {
+  const UnifyNames lenient;
+  Pending result;
+  result.roots_ = roots_;
+  result.leaves_ = leaves_;
+  for (const Entry& entry : entries_) {
+    const Node& node = entry.value.node();
+    Entry copy{.value = {}, .leaf = entry.leaf, .operands = entry.operands};
+    if (entry.leaf) {
+      copy.value = input(fmt::format("x{}", result.known_.size()), entry.value.shape().substitute(by));
+      result.known_.emplace(copy.value, static_cast<int>(result.entries_.size()));
+    } else {
+      const Place place(node.place);
+      std::vector<Value> operands;
+      for (const Edge& edge : entry.operands) {
+        operands.push_back(result.at(edge));
+      }
+      copy.value = make_all(by.empty() ? node.op : passes::substitute(node.op, by), std::move(operands)).front();
+    }
+    result.entries_.push_back(std::move(copy));
+  }
+  return result;
+}
+
+uint64_t Pending::hash() const {
+  uint64_t hash = 0;
+  const auto add = [&](uint64_t part) { hash = combine_hash(hash, part); };
+  const auto add_edge = [&](const Edge& edge) {
+    add(static_cast<uint64_t>(edge.entry));
+    add(static_cast<uint64_t>(edge.output));
+  };
+  for (const Entry& entry : entries_) {
+    add(entry.leaf ? entry.value.shape().hash() : hash_structure(entry.value.node().op));
+    std::ranges::for_each(entry.operands, add_edge);
+  }
+  std::ranges::for_each(roots_, add_edge);
+  return hash;
+}
+
+bool operator==(const Pending& a, const Pending& b) {
+  return a.roots_ == b.roots_ && std::ranges::equal(a.entries_, b.entries_, [](const Entry& x, const Entry& y) {
+           if (x.leaf != y.leaf || x.operands != y.operands) {
+             return false;
+           }
+           return x.leaf ? x.value.shape() == y.value.shape() : same_structure(x.value.node().op, y.value.node().op);
+         });
+}
+
+}  // namespace tenon::tensors

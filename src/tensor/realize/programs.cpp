@@ -1,0 +1,224 @@
+#include "tensor/realize/programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "compiler/lowered.h"
+#include "ir/data_axes.h"
+#include "tenon/realizations.h"
+#include "tensor/record/symbols.h"
+
+namespace tenon::tensors {
+namespace {
+
+/// A structure as it was met, names of sizes and all, with its program.
+struct Met {
+  uint64_t hash = 0;
+  Pending pending;
+  std::vector<int> aliases;
+  std::shared_ptr<const Program> program;
+  Bindings bindings;
+};
+
+/// Structures that were met, those met last at the front. Several may share a program: they differ in sizes.
+struct ProgramTable {
+  std::mutex mutex;
+  size_t limit = 256;
+  std::list<Met> met;
+  std::unordered_multimap<uint64_t, std::list<Met>::iterator> by_hash;
+
+  void shrink() {
+    while (met.size() > limit) {
+      const auto [begin, end] = by_hash.equal_range(met.back().hash);
+      for (auto at = begin; at != end; ++at) {
+        if (at->second == std::prev(met.end())) {
+          by_hash.erase(at);
+          break;
+        }
+      }
+      met.pop_back();
+    }
+  }
+
+  const Met* find(uint64_t hash, const Pending& pending, const std::vector<int>& aliases) {
+    const auto [begin, end] = by_hash.equal_range(hash);
+    for (auto at = begin; at != end; ++at) {
+      if (at->second->aliases == aliases && at->second->pending == pending) {
+        met.splice(met.begin(), met, at->second);
+        return &met.front();
+      }
+    }
+    return nullptr;
+  }
+};
+ProgramTable& program_table() {
+  static auto& instance = *new ProgramTable;
+  return instance;
+}
+
+/// The names of sizes in the order in which the entries need them.
+std::vector<std::string> names_of(const Pending& pending) {
+  std::vector<std::string> names;
+  AxisNames seen;
+  for (const Entry& entry : pending.entries()) {
+    AxisNames found = needed_axes(entry.value.node());
+    if (const std::string bound = bound_axis(entry.value.node()); !bound.empty()) {
+      found.insert(bound);
+    }
+    for (const std::string& name : found) {
+      if (seen.insert(name).second) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+/// What the program calls each name: its plain form, numbered where several sizes share it.
+passes::Substitution plain_names(const std::vector<std::string>& names) {
+  std::map<std::string, int> uses;
+  passes::Substitution by;
+  for (const std::string& name : names) {
+    const auto info = symbol_info(name);
+    const std::string base = info ? info->base : "found";
+    const int use = ++uses[base];
+    by.emplace(name, Extent::name(use == 1 ? base : fmt::format("{}_{}", base, use)));
+  }
+  return by;
+}
+
+/// Sizes of names, as the program calls them, that no leaf has.
+Bindings free_sizes(const Pending& pending, const std::vector<std::string>& names, const passes::Substitution& by) {
+  AxisNames bound;
+  for (size_t i = 0; i < pending.leaves().size(); ++i) {
+    for (const Axis& axis : pending.leaf(i).shape().axes()) {
+      if (const auto name = axis.extent().as_name()) {
+        bound.insert(*name);
+      }
+    }
+  }
+  Bindings sizes;
+  for (const std::string& name : names) {
+    const auto info = symbol_info(name);
+    if (info && !bound.contains(name)) {
+      sizes.set(*by.at(name).as_name(), info->size);
+    }
+  }
+  return sizes;
+}
+
+Graph graph_of(const Pending& plain, const std::vector<int>& aliases) {
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < plain.leaves().size(); ++i) {
+    inputs.push_back(plain.leaf(i));
+  }
+  std::vector<Output> outputs;
+  for (size_t i = 0; i < plain.roots().size(); ++i) {
+    outputs.push_back({.name = fmt::format("y{}", i), .value = plain.at(plain.roots()[i]), .aliases = aliases[i]});
+  }
+  return {"tensors", std::move(inputs), std::move(outputs)};
+}
+
+bool may_fail(const tenon::Program& program, const Step& step) {
+  return step.library || step.control || std::ranges::any_of(step.parts, [&](const Part& part) {
+           return program.facts[static_cast<size_t>(part.kernel)].may_fail;
+         });
+}
+
+std::vector<bool> fails_before_writing(const compiler::Lowered& lowered) {
+  const size_t outputs = lowered.given.outputs().size();
+  if (lowered.segments.size() != 1) {
+    return std::vector<bool>(outputs, false);
+  }
+  const tenon::Program& program = lowered.segments[0].program;
+  std::vector<bool> result;
+  for (const ProgramOutput& output : program.outputs) {
+    bool written = false;
+    bool fails_after = false;
+    for (const Step& step : program.steps) {
+      written |= std::ranges::find(step.writes, output.buffer) != step.writes.end();
+      fails_after |= written && may_fail(program, step);
+    }
+    result.push_back(!fails_after);
+  }
+  return result;
+}
+
+std::shared_ptr<const Program> compiled_program(const Graph& graph, const std::vector<int>& aliases) {
+  CompileReport report;
+  compiler::Lowered lowered = compiler::lower(graph, {}, report);
+  std::vector<bool> safe = fails_before_writing(lowered);
+  auto program = std::make_shared<Program>(
+      Program{graph, compiler::compile(std::move(lowered), {}, report), aliases, std::move(safe)});
+  for (const StepReport& step : program->executable.steps()) {
+    program->kernels += step.kind != StepKind::control;
+  }
+  return program;
+}
+
+}  // namespace
+
+FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases) {
+  ProgramTable& all = program_table();
+  uint64_t hash = pending.hash();
+  for (const int alias : aliases) {
+    hash = combine_hash(hash, static_cast<uint64_t>(alias));
+  }
+  {
+    const std::lock_guard lock(all.mutex);
+    if (const Met* found = all.find(hash, pending, aliases)) {
+      return {.program = found->program, .bindings = found->bindings};
+    }
+  }
+  const std::vector<std::string> names = names_of(pending);
+  const passes::Substitution by = plain_names(names);
+  const Graph graph = graph_of(pending.renamed(by), aliases);
+  FoundProgram result{.program = {}, .bindings = free_sizes(pending, names, by)};
+  {
+    const std::lock_guard lock(all.mutex);
+    for (const Met& met : all.met) {
+      if (met.program->graph == graph) {
+        result.program = met.program;
+        break;
+      }
+    }
+  }
+  if (!result.program) {
+    const int64_t start = nanoseconds_now();
+    result.program = compiled_program(graph, aliases);
+    result.compiled = true;
+    result.compile_ms = static_cast<double>(nanoseconds_now() - start) / 1e6;
+  }
+  const std::lock_guard lock(all.mutex);
+  all.met.push_front({hash, pending.renamed({}), aliases, result.program, result.bindings});
+  all.by_hash.emplace(hash, all.met.begin());
+  all.shrink();
+  return result;
+}
+
+}  // namespace tenon::tensors
+
+namespace tenon {
+
+void set_program_limit(int programs) {
+  tensors::ProgramTable& all = tensors::program_table();
+  const std::lock_guard lock(all.mutex);
+  all.limit = static_cast<size_t>(std::max(programs, 1));
+  all.shrink();
+}
+
+void clear_programs() {
+  tensors::ProgramTable& all = tensors::program_table();
+  const std::lock_guard lock(all.mutex);
+  all.by_hash.clear();
+  all.met.clear();
+}
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+// Programs by structure: what lazy tensors have compiled.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tenon/compile.h"
+#include "tensor/realize/pending.h"
+
+namespace tenon::tensors {
+
+/// A compiled program for every Pending of one structure, at any sizes of its symbols.
+struct Program {
+  Graph graph;
+  Executable executable;
+  std::vector<int> aliases;  // of each output: the leaf whose memory it may take over, or -1
+  /// Of each output: whether all that can fail (a position out of range) comes before what writes it, so that a run
+  /// which ends with an Error has left the memory that it would take over as it was.
+  std::vector<bool> fails_before_writing;
+  int kernels = 0;  // launches of compiled code and of library routines
+};
+
+/// A program that computes the roots of a Pending from its leaves.
+struct FoundProgram {
+  std::shared_ptr<const Program> program;
+  Bindings bindings = {};  // sizes of names that no leaf has
+  bool compiled = false;
+  double compile_ms = 0;
+};
+
+/// The program for this structure, compiled if there is none. `aliases` say which leaf's memory each root may take
+/// over; they count as structure.
+FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases);
+
+}  // namespace tenon::tensors

@@ -1,0 +1,217 @@
+#include "tensor/realize/realize.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "tensor/realize/donate.h"
+#include "tensor/realize/log.h"
+#include "tensor/realize/pending.h"
+#include "tensor/realize/programs.h"
+#include "tensor/record/cell.h"
+#include "tensor/record/leaf.h"
+#include "tensor/record/record.h"
+#include "tensor/record/symbols.h"
+
+namespace tenon::tensors {
+namespace {
+
+const Array* elements(const Value& value) {
+  const Value standing = resolve(value);
+  const Leaf* leaf = leaf_of(standing.node());
+  return leaf != nullptr ? &leaf->array : known_elements(standing);
+}
+
+/// Groups of roots that share an operation: a group's number for each.
+class Groups {
+ public:
+  explicit Groups(size_t roots) : parent_(roots) { std::iota(parent_.begin(), parent_.end(), size_t{0}); }
+
+  void join(size_t a, size_t b) { parent_[find(a)] = find(b); }
+  size_t find(size_t i) {
+    while (parent_[i] != i) {
+      i = parent_[i] = parent_[parent_[i]];
+    }
+    return i;
+  }
+
+ private:
+  std::vector<size_t> parent_;
+};
+
+/// The cells with pending writes that share an operation with `wanted`, directly or through each other.
+std::vector<std::shared_ptr<Cell>> sharing_writes(const std::vector<Value>& wanted) {
+  std::vector<std::shared_ptr<Cell>> written = written_cells();
+  std::vector<Value> roots = wanted;
+  for (const auto& cell : written) {
+    roots.push_back(cell->value);
+  }
+  Groups groups(roots.size());
+  std::unordered_map<const Node*, size_t> owner;
+  std::vector<Value> work;
+  for (size_t i = 0; i < roots.size(); ++i) {
+    work.assign(1, roots[i]);
+    while (!work.empty()) {
+      const Value value = resolve(work.back());
+      work.pop_back();
+      if (leaf_of(value.node()) != nullptr || known_elements(value) != nullptr || value.node().inputs.empty()) {
+        continue;
+      }
+      const auto [at, fresh] = owner.emplace(&value.node(), i);
+      if (!fresh) {
+        groups.join(i, at->second);
+        continue;
+      }
+      work.insert(work.end(), value.node().inputs.begin(), value.node().inputs.end());
+    }
+  }
+  std::erase_if(written, [&, i = wanted.size()](const auto&) mutable {
+    const size_t group = groups.find(i++);
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      if (groups.find(k) == group) {
+        return false;
+      }
+    }
+    return true;
+  });
+  return written;
+}
+
+/// The cell's elements are these from now on.
+void settle(Cell& cell, const Array& array) {
+  Leaf* leaf = leaf_of(cell.value.node());
+  if (leaf != nullptr) {  // a stand-in: now it stands for itself
+    leaf->array = array;
+    leaf->known = true;
+    leaf->definition = {};
+    ++cell.version;
+  } else if (cell.tracked) {
+    remember(cell, array);
+  } else {
+    set_value(cell, make_leaf(array, shape_of_result(array, cell.value.shape())));
+  }
+  cell.origin = {};
+  cell.depth = 0;
+  set_written(cell, false);
+}
+
+/// One realisation: what is wanted, and what comes along.
+struct Plan {
+  std::vector<Value> values;                 // what is computed, each once
+  std::vector<std::shared_ptr<Cell>> cells;  // that get elements
+  std::vector<size_t> value_of_cell;         // which of `values` each gets
+  std::vector<size_t> value_of_wanted;
+};
+
+size_t index_of(std::vector<Value>& values, const Value& value) {
+  const auto found = std::ranges::find(values, value);
+  if (found != values.end()) {
+    return static_cast<size_t>(found - values.begin());
+  }
+  values.push_back(value);
+  return values.size() - 1;
+}
+
+Plan make_plan(const std::vector<Handle*>& wanted) {
+  Plan plan;
+  std::unordered_set<const Cell*> taken;
+  for (Handle* handle : wanted) {
+    plan.value_of_wanted.push_back(index_of(plan.values, resolve(handle->value())));
+  }
+  const auto take = [&](const std::shared_ptr<Cell>& cell) {
+    if (taken.insert(cell.get()).second) {
+      plan.cells.push_back(cell);
+      plan.value_of_cell.push_back(index_of(plan.values, resolve(cell->value)));
+    }
+  };
+  const std::vector<Value> asked = plan.values;
+  for (Handle* handle : wanted) {
+    if (handle->path.empty()) {
+      take(handle->cell);
+    }
+  }
+  std::ranges::for_each(sharing_writes(asked), take);
+  return plan;
+}
+
+/// Which leaf's memory each value may take over: that of the tensor that it is written to.
+std::vector<int> find_aliases(const Plan& plan, const Pending& pending) {
+  std::vector<int> aliases(plan.values.size(), -1);
+  std::unordered_set<int> used;
+  for (size_t i = 0; i < plan.cells.size(); ++i) {
+    const Cell& cell = *plan.cells[i];
+    if (!cell.written || !cell.origin) {
+      continue;
+    }
+    for (size_t k = 0; k < pending.leaves().size(); ++k) {
+      const int leaf = static_cast<int>(k);
+      if (pending.leaf(k) == cell.origin && aliases[plan.value_of_cell[i]] == -1 &&
+          pending.leaf(k).shape() == plan.values[plan.value_of_cell[i]].shape() && used.insert(leaf).second) {
+        aliases[plan.value_of_cell[i]] = leaf;
+      }
+    }
+  }
+  return aliases;
+}
+
+std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+  const Pending pending(plan.values);
+  const std::vector<int> aliases = find_aliases(plan, pending);
+  const FoundProgram found = find_program(pending, aliases);
+  report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
+  report.kernels = found.program->kernels;
+  report.compiled = found.compiled;
+  report.compile_ms = found.compile_ms;
+  for (Handle* handle : wanted) {
+    Access::forget(*handle);
+  }
+  const Donation donation(plan.cells, plan.values, pending, aliases, *found.program);
+  std::vector<Array> inputs;
+  for (size_t i = 0; i < pending.leaves().size(); ++i) {
+    inputs.push_back(elements_of(pending.leaf(i)));
+  }
+  RunLog log(*found.program, found.compiled);
+  return donation.run(found.program->executable, std::move(inputs), {.bindings = found.bindings, .trace = log.trace()});
+}
+
+}  // namespace
+
+std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::string_view reason,
+                                   const std::source_location& where) {
+  std::vector<Handle*> wanted;
+  bool all_known = true;
+  for (const Tensor& tensor : tensors) {
+    wanted.push_back(&Access::handle(tensor));
+    all_known &= elements(wanted.back()->value()) != nullptr;
+  }
+  std::vector<Array> results;
+  if (all_known) {
+    for (Handle* handle : wanted) {
+      results.push_back(*elements(handle->value()));
+    }
+    return results;
+  }
+  const int64_t start = nanoseconds_now();
+  Realization report{
+      .reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())};
+  Plan plan = make_plan(wanted);
+  report.writes = static_cast<int>(std::ranges::count_if(plan.cells, [](const auto& cell) { return cell->written; }));
+  const std::vector<Array> arrays = run(plan, wanted, report);
+  for (size_t i = 0; i < plan.cells.size(); ++i) {
+    settle(*plan.cells[i], arrays[plan.value_of_cell[i]]);
+  }
+  for (const size_t i : plan.value_of_wanted) {
+    results.push_back(arrays[i]);
+  }
+  report.milliseconds = static_cast<double>(nanoseconds_now() - start) / 1e6;
+  log_realization(std::move(report));
+  return results;
+}
+
+void realize_operands(std::span<const Tensor> operands) {
+  realize_tensors({operands.begin(), operands.end()}, "pending limit", {});
+}
+
+}  // namespace tenon::tensors

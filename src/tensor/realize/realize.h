@@ -1,0 +1,19 @@
+// Computing what tensors have recorded.
+#pragma once
+
+#include <source_location>
+#include <string_view>
+#include <vector>
+
+#include "tenon/tensor.h"
+
+namespace tenon::tensors {
+
+/// The elements of each. What is not known yet is computed by one program, together with every pending write of a
+/// living tensor that shares an operation with it; all of them then know their elements. Memory of a tensor that was
+/// written in place is taken over by its new elements where nothing else can ask for the old ones. After an Error every
+/// tensor is as it was.
+std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::string_view reason,
+                                   const std::source_location& where);
+
+}  // namespace tenon::tensors

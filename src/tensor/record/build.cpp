@@ -1,0 +1,127 @@
+// The functions of tenon/tensor_ops.h: rows of the scalar table and entries of the catalog over tensors.
+#include <fmt/format.h>
+
+#include "base/fail.h"
+#include "ops/catalog/catalog.h"
+#include "ops/make.h"
+#include "tenon/operand.h"
+#include "tenon/tensor_argument.h"
+#include "tensor/record/record.h"
+
+namespace tenon::tensors {
+namespace {
+
+/// Hands a builder its arguments.
+class Reader : public ArgumentReader {
+ public:
+  /// `base`: what the first argument is, where it is given.
+  Reader(const std::vector<Argument>& arguments, Sizes sizes, const Value& base = {})
+      : arguments_(arguments), sizes_(sizes), base_(base) {}
+
+  bool given(size_t i) const override {
+    return i < arguments_.size() && !std::holds_alternative<std::monostate>(arguments_[i].content());
+  }
+  void read(size_t i, Value& to) override { to = i == 0 && base_ ? base_ : tensors::read(get<Tensor>(i), sizes_); }
+  void read(size_t i, std::vector<Value>& to) override {
+    for (const Tensor& tensor : get<std::vector<Tensor>>(i)) {
+      to.push_back(tensors::read(tensor, sizes_));
+    }
+  }
+  void read(size_t i, Operand& to) override {
+    const auto& operand = get<TensorOperand>(i);
+    to = operand.tensor() != nullptr ? Operand(tensors::read(*operand.tensor(), sizes_)) : Operand(operand.number());
+  }
+  void read(size_t i, int64_t& to) override { to = get<int64_t>(i); }
+  void read(size_t i, double& to) override { to = get<double>(i); }
+  void read(size_t i, bool& to) override { to = get<bool>(i); }
+  void read(size_t i, std::string& to) override { to = get<std::string_view>(i); }
+  void read(size_t i, Dtype& to) override { to = get<Dtype>(i); }
+  void read(size_t i, Extent& to) override { to = get<Extent>(i); }
+  void read(size_t i, Shape& to) override { to = get<Shape>(i); }
+  void read(size_t i, std::vector<int64_t>& to) override { to = get<std::vector<int64_t>>(i); }
+  void read(size_t i, std::vector<Extent>& to) override { to = get<std::vector<Extent>>(i); }
+  void read(size_t i, std::vector<Axis>& to) override { to = get<std::vector<Axis>>(i); }
+
+ private:
+  template <class T>
+  const T& get(size_t i) const {
+    const T* found = std::get_if<T>(&arguments_[i].content());
+    TENON_CHECK(found != nullptr, "argument {} of a builder is of another type", i);
+    return *found;
+  }
+
+  const std::vector<Argument>& arguments_;
+  Sizes sizes_;
+  Value base_;
+};
+
+std::vector<Tensor> tensors_of(const std::vector<Argument>& arguments) {
+  std::vector<Tensor> found;
+  for (const Argument& argument : arguments) {
+    if (const auto* one = std::get_if<Tensor>(&argument.content())) {
+      found.push_back(*one);
+    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&argument.content())) {
+      found.insert(found.end(), list->begin(), list->end());
+    } else if (const auto* operand = std::get_if<TensorOperand>(&argument.content());
+               operand != nullptr && operand->tensor() != nullptr) {
+      found.push_back(*operand->tensor());
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Tensor map(std::string_view row, std::initializer_list<TensorOperand> operands) {
+  std::vector<Tensor> tensors;
+  for (const TensorOperand& operand : operands) {
+    if (operand.tensor() != nullptr) {
+      tensors.push_back(*operand.tensor());
+    }
+  }
+  return record(tensors,
+                [&](Sizes sizes) -> std::vector<Value> {
+                  std::vector<Operand> values;
+                  for (const TensorOperand& operand : operands) {
+                    values.push_back(operand.tensor() != nullptr ? Operand(read(*operand.tensor(), sizes))
+                                                                 : Operand(operand.number()));
+                  }
+                  return {tenon::map(row, values)};
+                })
+      .front();
+}
+
+std::vector<Tensor> build(std::string_view builder, const std::vector<Argument>& arguments) {
+  const CatalogEntry* entry = find_builder(builder);
+  TENON_CHECK(entry != nullptr, "no builder is called {}", builder);
+  if (entry->is_view) {
+    return record_views(std::get<Tensor>(arguments[0].content()), [&](const Value& base) {
+      Reader reader(arguments, Sizes::symbols, base);
+      return entry->build(*entry, reader);
+    });
+  }
+  return record(tensors_of(arguments), [&](Sizes sizes) {
+    Reader reader(arguments, sizes);
+    return entry->build(*entry, reader);
+  });
+}
+
+void write_out(Tensor out, const Tensor& value) {
+  const Shape to = out.shape();
+  const Shape from = value.shape();
+  if (to.dtype() != from.dtype() || out.dims() != value.dims()) {
+    fail("out: the result is {}, the tensor that it is written to is {}", from.to_string(), to.to_string());
+  }
+  out.copy_(value);
+}
+
+void write_out(const std::vector<Tensor>& out, const std::vector<Tensor>& values) {
+  if (out.size() != values.size()) {
+    fail("out: there are {} results and {} tensors to write them to", values.size(), out.size());
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    write_out(out[i], values[i]);
+  }
+}
+
+}  // namespace tenon::tensors

@@ -1,0 +1,146 @@
+#include "tensor/record/cell.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/fail.h"
+#include "ops/make.h"
+
+namespace tenon::tensors {
+namespace {
+
+/// Never destroyed: tensors in static variables may die after main.
+struct Registry {
+  std::mutex mutex;
+  std::map<uint64_t, Cell*> written;
+  struct Known {
+    Array array;
+    int cells = 0;
+  };
+  std::unordered_map<Value, Known> known;
+};
+Registry& registry() {
+  static auto& instance = *new Registry;
+  return instance;
+}
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> next = 0;
+  return next++;
+}
+
+void forget(Cell& cell) {
+  if (!cell.remembers) {
+    return;
+  }
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.known.find(cell.value);
+  if (found != all.known.end() && --found->second.cells == 0) {
+    all.known.erase(found);
+  }
+  cell.remembers = false;
+}
+
+}  // namespace
+
+Cell::Cell() : id(next_id()) {}
+
+Cell::~Cell() {
+  forget(*this);
+  set_written(*this, false);
+}
+
+const Value& Handle::value() {
+  if (path.empty()) {
+    return cell->value;
+  }
+  if (!seen_ || seen_version_ != cell->version) {
+    const UnifyNames lenient;
+    Value value = cell->value;
+    for (const View& view : path) {
+      value = make(as_op(view), {value});
+    }
+    seen_ = std::move(value);
+    seen_version_ = cell->version;
+  }
+  return seen_;
+}
+
+Handle& Access::handle(const Tensor& tensor) {
+  if (!tensor.handle_) {
+    fail("an empty Tensor has no elements");
+  }
+  return *tensor.handle_;
+}
+
+Tensor new_tensor(Value value, bool tracked, int depth) {
+  auto cell = std::make_shared<Cell>();
+  cell->value = std::move(value);
+  cell->tracked = tracked;
+  cell->depth = depth;
+  auto handle = std::make_shared<Handle>();
+  handle->cell = std::move(cell);
+  return Tensor(std::move(handle));
+}
+
+const Array* known_elements(const Value& value) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (all.known.empty()) {
+    return nullptr;
+  }
+  const auto found = all.known.find(value);
+  return found == all.known.end() ? nullptr : &found->second.array;
+}
+
+void remember(Cell& cell, Array array) {
+  forget(cell);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  Registry::Known& known = all.known[cell.value];
+  known.array = std::move(array);
+  ++known.cells;
+  cell.remembers = true;
+}
+
+void set_value(Cell& cell, Value value) {
+  forget(cell);
+  cell.value = std::move(value);
+  ++cell.version;
+}
+
+void set_written(Cell& cell, bool written) {
+  if (cell.written == written) {
+    return;
+  }
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (written) {
+    all.written.emplace(cell.id, &cell);
+  } else {
+    all.written.erase(cell.id);
+  }
+  cell.written = written;
+}
+
+std::vector<std::shared_ptr<Cell>> written_cells() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::shared_ptr<Cell>> found;
+  for (const auto& [id, cell] : all.written) {
+    if (auto alive = cell->weak_from_this().lock()) {
+      found.push_back(std::move(alive));
+    }
+  }
+  return found;
+}
+
+bool is_tracked(const Tensor& tensor) {
+  const Handle& handle = Access::handle(tensor);
+  return handle.cell->tracked && !handle.detached;
+}
+
+}  // namespace tenon::tensors

@@ -1,0 +1,39 @@
+#include "tensor/record/leaf.h"
+
+#include "ops/make.h"
+
+namespace tenon::tensors {
+namespace {
+
+Value attach(std::shared_ptr<Leaf> leaf, const Shape& shape) { return attached_input("t", shape, std::move(leaf)); }
+
+}  // namespace
+
+Value make_leaf(Array array, const Shape& shape) {
+  auto leaf = std::make_shared<Leaf>();
+  leaf->array = std::move(array);
+  leaf->known = true;
+  return attach(std::move(leaf), shape);
+}
+
+Value make_stand_in(const Value& definition) {
+  auto leaf = std::make_shared<Leaf>();
+  leaf->definition = definition;
+  return attach(std::move(leaf), definition.shape());
+}
+
+Value resolve(Value value) {
+  const Leaf* leaf = leaf_of(value.node());
+  while (leaf != nullptr && !leaf->known) {
+    value = Value(leaf->definition);
+    leaf = leaf_of(value.node());
+  }
+  return value;
+}
+
+Leaf* leaf_of(const Node& node) {
+  const auto* input = node.as<Input>();
+  return input == nullptr ? nullptr : static_cast<Leaf*>(input->attached.get());
+}
+
+}  // namespace tenon::tensors

@@ -1,0 +1,43 @@
+// Names of axes whose sizes are known: every name that lazy tensors use has one size, for good.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/array.h"
+#include "tenon/constraint.h"
+#include "tenon/shape.h"
+
+namespace tenon::tensors {
+
+/// The symbol of an axis that is called `base` where it has `size` elements: `batch` for the first size that is asked
+/// for, `batch~17` for another. So two batches of different sizes may meet in one graph, and what holds of a graph's
+/// sizes is known while it is recorded. Programs are made with the plain names.
+Extent symbol(std::string_view base, int64_t size);
+
+struct SymbolInfo {
+  std::string base;
+  int64_t size = 0;
+};
+/// Nothing for a name that is no symbol: an axis that data decide.
+std::optional<SymbolInfo> symbol_info(std::string_view name);
+
+/// The value of an extent of symbols; nothing where it has a name that is none, or no value.
+std::optional<int64_t> size_of(const Extent& extent);
+/// Whether a constraint holds at the sizes of its symbols; true where that is not known.
+bool holds(const Constraint& constraint);
+
+/// The shape of an array whose axes the user gave: names become symbols, -1 a symbol without a name of its own.
+/// Error for sizes that are not the array's.
+Shape named_shape(const Array& array, const std::vector<Axis>& axes);
+/// ... and where the user gave none: sizes are constants until arrays of another size have come from the same place.
+Shape shape_from(const Array& array, const std::source_location& where);
+/// The shape of elements that were computed for a value of `shape`: names and constants stay, an expression becomes a
+/// symbol.
+Shape shape_of_result(const Array& array, const Shape& shape);
+
+}  // namespace tenon::tensors
