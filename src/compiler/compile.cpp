@@ -20,14 +20,11 @@ std::vector<std::string> names_of(const Graph& graph) {
   for (const Output& output : graph.outputs()) {
     roots.push_back(output.value);
   }
-  std::set<std::string> names;
+  AxisNames names;
   for (const Node* node : topological_order(roots)) {
-    for (const Shape& shape : node->shapes) {
-      for (const Axis& axis : shape.axes()) {
-        if (!axis.extent().constant()) {
-          std::ranges::move(axis.extent().names(), std::inserter(names, names.end()));
-        }
-      }
+    names.merge(needed_axes(*node));
+    if (std::string bound = bound_axis(*node); !bound.empty()) {
+      names.insert(std::move(bound));
     }
   }
   return {names.begin(), names.end()};

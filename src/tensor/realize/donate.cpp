@@ -62,10 +62,11 @@ std::unordered_set<const Node*> held_by_others(const std::vector<const Node*>& v
   return held;
 }
 
-/// The same memory under a count of its own: whoever looks sees that nobody shares it.
+/// The same memory under a count of its own: whoever looks sees that nobody shares it. It keeps the array, because
+/// further results may lie there: a view of the new elements.
 Array lent(const Array& array) {
   auto* const data = const_cast<std::byte*>(array.data());
-  return Array::adopt(array.dtype(), array.dims(), {data, [](std::byte*) {}});
+  return Array::adopt(array.dtype(), array.dims(), {data, [array](std::byte*) {}});
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Met {
 struct ProgramTable {
   std::mutex mutex;
   size_t limit = 256;
+  CompileOptions options;
   std::list<Met> met;
   std::unordered_multimap<uint64_t, std::list<Met>::iterator> by_hash;
 
@@ -94,21 +95,25 @@ passes::Substitution plain_names(const std::vector<std::string>& names) {
   return by;
 }
 
-/// Sizes of names, as the program calls them, that no leaf has.
-Bindings free_sizes(const Pending& pending, const std::vector<std::string>& names, const passes::Substitution& by) {
-  AxisNames bound;
-  for (size_t i = 0; i < pending.leaves().size(); ++i) {
-    for (const Axis& axis : pending.leaf(i).shape().axes()) {
+/// Sizes of names of the graph that no input has.
+Bindings free_sizes(const Graph& graph, const std::vector<std::string>& names, const passes::Substitution& by) {
+  AxisNames needed;
+  for (const Node* node : graph.nodes()) {
+    needed.merge(needed_axes(*node));
+  }
+  for (const Value& in : graph.inputs()) {
+    for (const Axis& axis : in.shape().axes()) {
       if (const auto name = axis.extent().as_name()) {
-        bound.insert(*name);
+        needed.erase(*name);
       }
     }
   }
   Bindings sizes;
   for (const std::string& name : names) {
+    const std::string plain = *by.at(name).as_name();
     const auto info = symbol_info(name);
-    if (info && !bound.contains(name)) {
-      sizes.set(*by.at(name).as_name(), info->size);
+    if (info && needed.contains(plain)) {
+      sizes.set(plain, info->size);
     }
   }
   return sizes;
@@ -151,12 +156,15 @@ std::vector<bool> fails_before_writing(const compiler::Lowered& lowered) {
   return result;
 }
 
-std::shared_ptr<const Program> compiled_program(const Graph& graph, const std::vector<int>& aliases) {
+std::shared_ptr<const Program> compiled_program(const Graph& graph, const std::vector<int>& aliases,
+                                                const CompileOptions& options) {
   CompileReport report;
-  compiler::Lowered lowered = compiler::lower(graph, {}, report);
+  compiler::Lowered lowered = compiler::lower(graph, options, report);
   std::vector<bool> safe = fails_before_writing(lowered);
-  auto program = std::make_shared<Program>(
-      Program{graph, compiler::compile(std::move(lowered), {}, report), aliases, std::move(safe)});
+  auto program = std::make_shared<Program>(Program{
+      graph,
+      compiler::compile(std::move(lowered), {.native = options.native, .disk_cache = options.disk_cache}, report),
+      aliases, std::move(safe)});
   for (const StepReport& step : program->executable.steps()) {
     program->kernels += step.kind != StepKind::control;
   }
@@ -164,6 +172,12 @@ std::shared_ptr<const Program> compiled_program(const Graph& graph, const std::v
 }
 
 }  // namespace
+
+void set_compile_options(const CompileOptions& options) {
+  ProgramTable& all = program_table();
+  const std::lock_guard lock(all.mutex);
+  all.options = options;
+}
 
 FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases) {
   ProgramTable& all = program_table();
@@ -180,9 +194,11 @@ FoundProgram find_program(const Pending& pending, const std::vector<int>& aliase
   const std::vector<std::string> names = names_of(pending);
   const passes::Substitution by = plain_names(names);
   const Graph graph = graph_of(pending.renamed(by), aliases);
-  FoundProgram result{.program = {}, .bindings = free_sizes(pending, names, by)};
+  FoundProgram result{.program = {}, .bindings = free_sizes(graph, names, by)};
+  CompileOptions options;
   {
     const std::lock_guard lock(all.mutex);
+    options = all.options;
     for (const Met& met : all.met) {
       if (met.program->graph == graph) {
         result.program = met.program;
@@ -192,7 +208,7 @@ FoundProgram find_program(const Pending& pending, const std::vector<int>& aliase
   }
   if (!result.program) {
     const int64_t start = nanoseconds_now();
-    result.program = compiled_program(graph, aliases);
+    result.program = compiled_program(graph, aliases, options);
     result.compiled = true;
     result.compile_ms = static_cast<double>(nanoseconds_now() - start) / 1e6;
   }

@@ -28,6 +28,9 @@ struct FoundProgram {
   double compile_ms = 0;
 };
 
+/// What programs are compiled with from now on; those that there are stay. For tests.
+void set_compile_options(const CompileOptions& options);
+
 /// The program for this structure, compiled if there is none. `aliases` say which leaf's memory each root may take
 /// over; they count as structure.
 FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases);
