@@ -22,4 +22,7 @@ std::vector<CountGraph> product_graphs();
 /// Those that are whole models, with their weights.
 std::vector<CountGraph> model_graphs();
 
+/// Those that are recorded by lazy tensors, as the programs that they become.
+std::vector<CountGraph> tensor_graphs();
+
 }  // namespace bench

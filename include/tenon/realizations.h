@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "tenon/graph.h"
+#include "tenon/tensor.h"
+
 namespace tenon {
 
 /// One program that was run for lazy tensors.
@@ -33,6 +36,10 @@ RealizationCounts realization_counts();
 void clear_realizations();
 /// The same as a table.
 std::string realizations_text();
+
+/// The program that realize(tensors) would run, as a graph: to look at, to count, to export. Leaves are its inputs, x0,
+/// x1, ...; outputs are what is asked for, then pending writes, y0, y1, ... Nothing runs.
+Graph recorded_graph(const std::vector<Tensor>& tensors);
 
 /// What is written to standard error as lazy tensors run: 0 nothing, 1 a line for each realization, 2 a line for each
 /// of its kernels too (operators, bytes, GB/s, GFLOP/s, time, why it ends there), 3 also what each program is when it

@@ -9,6 +9,7 @@
 #include "tenon/autograd.h"
 #include "tenon/indexing.h"
 #include "tenon/ops.h"
+#include "tenon/realizations.h"
 #include "tensor/realize/realize.h"
 #include "tensor/record/leaf.h"
 #include "tensor/record/record.h"
@@ -112,6 +113,8 @@ std::ostream& operator<<(std::ostream& out, const PrintedTensor& printed) {
 void realize(const std::vector<Tensor>& tensors, std::source_location where) {
   realize_tensors(tensors, "realize()", where);
 }
+
+Graph recorded_graph(const std::vector<Tensor>& tensors) { return planned_graph(tensors); }
 
 // --- Views and computing under usual names
 

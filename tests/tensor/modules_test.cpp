@@ -59,7 +59,7 @@ TEST(Modules, BeginWithinTheirBounds) {
   double sum = 0;
   for (const float x : wide.weight.to_array().values<float>()) {
     largest = std::max(largest, std::abs(static_cast<double>(x)));
-    sum += x;
+    sum += static_cast<double>(x);
   }
   EXPECT_LE(largest, 0.1);
   EXPECT_GT(largest, 0.095);

@@ -97,24 +97,130 @@ class Offsets {
   std::vector<Slice> views_;        // in row-major order of the offsets
 };
 
-/// The first element under a window that is its extreme (or its first NaN) gets all.
-Value gradient_of_extreme(const Window& op, const Value& x, const Value& y, const Value& g) {
+/// Which offset of its window each result is from: the first one that is the extreme, or the first NaN. Padding is
+/// none.
+Value winning_offsets(const Window& op, const Value& x, const Value& y) {
   const Offsets offsets(op, x, y.shape());
   const Value padded = offsets.padded(x, 0);
-  // Padding never gets anything, even where it equals the extreme.
   const Value inside = offsets.pads() ? offsets.padded(full(x.shape().with_dtype(Dtype::boolean), 1), 0) : Value();
   const Value lost = isnan(y);
-  Value open;
-  std::vector<Value> given;
-  for (const Slice& view : offsets.views()) {
-    const Value part = make(view, {padded});
+  Value winner = full(y.shape().with_dtype(Dtype::i32), -1);
+  for (size_t k = offsets.views().size(); k-- > 0;) {
+    const Value part = make(offsets.views()[k], {padded});
     Value hit = logical_or(eq(part, y), logical_and(isnan(part), lost));
-    hit = inside ? logical_and(hit, make(view, {inside})) : hit;
-    hit = open ? logical_and(hit, open) : hit;
-    open = open ? logical_and(open, logical_not(hit)) : logical_not(hit);
-    given.push_back(select(hit, g, 0));
+    hit = inside ? logical_and(hit, make(offsets.views()[k], {inside})) : hit;
+    winner = select(hit, static_cast<int64_t>(k), winner);
   }
-  return offsets.gathered(given);
+  return winner;
+}
+
+/// The windows over an element, seen from it. Along an axis, window `(i + low) floordiv stride - j` is over element i,
+/// for j = 0, 1, ..., with offset `((i + low) mod stride + j * stride) / dilation`, where that is one.
+class Covering {
+ public:
+  Covering(const Window& op, const Value& x, const Shape& result) : op_(op), x_(x), result_(result) {
+    for (size_t i = 0; i < op.size.size(); ++i) {
+      if (op.size[i] != 1 || op.stride[i] != 1 || op.low[i] != Extent(0) || op.high[i] != Extent(0)) {
+        moving_.push_back(static_cast<int>(i));
+        counts_.push_back((span(i) + op.stride[i] - 1) / op.stride[i]);
+      }
+    }
+  }
+
+  /// For every choice of j: `given` at the windows, where the winner is the element itself.
+  Value sum(const Value& winner, const Value& given) const {
+    Value total;
+    std::vector<int64_t> choice(counts_.size(), 0);
+    for (bool more = true; more;) {
+      const Value one = part(choice, winner, given);
+      total = total ? total + one : one;
+      more = false;
+      for (size_t i = choice.size(); i-- > 0 && !more;) {
+        more = ++choice[i] < counts_[i];
+        choice[i] = more ? choice[i] : 0;
+      }
+    }
+    return total;
+  }
+
+ private:
+  /// Positions along one axis of x, and what is made of them: i64[n].
+  struct Place {
+    Value window;  // clamped into the result
+    Value offset;  // of the element in that window
+    Value valid;
+  };
+  Place place(int axis, int64_t j) const {
+    const auto i = static_cast<size_t>(axis);
+    const Value at = iota(Shape(Dtype::i64, {x_.shape().axis(axis)}), 0, op_.low[i]);
+    const Value window = floor_div(at, op_.stride[i]) - j;
+    const Value distance = mod(at, op_.stride[i]) + j * op_.stride[i];
+    const Value last = broadcast(extent_value(result_.extent(axis) - 1), at.shape().axes(), {});
+    Value valid = logical_and(logical_and(ge(window, 0), le(window, last)), lt(distance, span(i)));
+    valid = op_.dilation[i] == 1 ? valid : logical_and(valid, eq(mod(distance, op_.dilation[i]), 0));
+    return {.window = max(min(window, last), 0), .offset = floor_div(distance, op_.dilation[i]), .valid = valid};
+  }
+
+  /// Elements from the first to the last that a window sees.
+  int64_t span(size_t axis) const { return (op_.size[axis] - 1) * op_.dilation[axis] + 1; }
+
+  Value along(const Value& line, int axis) const { return broadcast(line, x_.shape().axes(), {axis}); }
+
+  /// The result's elements at the windows, in the place of x's elements.
+  Value at_windows(const Value& value, const std::vector<Value>& windows) const {
+    if (moving_.empty()) {
+      return value;
+    }
+    const Value found = gather(value, windows, {.axes = moving_});  // its axes are the moving ones, then the others
+    std::vector<int> order(static_cast<size_t>(value.rank()));
+    int next = 0;
+    for (const int axis : moving_) {
+      order[static_cast<size_t>(axis)] = next++;
+    }
+    for (const int axis : other_axes(value.rank(), moving_)) {
+      order[static_cast<size_t>(axis)] = next++;
+    }
+    return transpose(found, order);
+  }
+
+  Value part(const std::vector<int64_t>& choice, const Value& winner, const Value& given) const {
+    std::vector<Value> windows;
+    Value expected = full(x_.shape().with_dtype(Dtype::i64), 0);
+    Value valid;
+    size_t next = 0;
+    for (int axis = 0; axis < x_.rank(); ++axis) {
+      if (next == moving_.size() || moving_[next] != axis) {
+        continue;
+      }
+      const Place here = place(axis, choice[next++]);
+      // Index operands of a gather share their axes: all have those of the moving ones.
+      windows.push_back(here.window);
+      expected = expected * op_.size[static_cast<size_t>(axis)] + along(here.offset, axis);
+      valid = valid ? logical_and(valid, along(here.valid, axis)) : along(here.valid, axis);
+    }
+    std::vector<Axis> common;
+    for (const int axis : moving_) {
+      common.push_back(x_.shape().axis(axis));
+    }
+    for (size_t i = 0; i < windows.size(); ++i) {
+      windows[i] = broadcast(windows[i], common, {static_cast<int>(i)});
+    }
+    Value hit = eq(cast(at_windows(winner, windows), Dtype::i64), expected);
+    hit = valid ? logical_and(hit, valid) : hit;
+    return select(hit, at_windows(given, windows), 0);
+  }
+
+  const Window& op_;
+  const Value& x_;
+  const Shape& result_;
+  std::vector<int> moving_;      // axes along which windows are not single elements in place
+  std::vector<int64_t> counts_;  // the most windows over an element, along each of them
+};
+
+/// The first element under a window that is its extreme (or its first NaN) gets all. Each element gathers what it gets,
+/// so that nothing is written twice.
+Value gradient_of_extreme(const Window& op, const Value& x, const Value& y, const Value& g) {
+  return Covering(op, x, y.shape()).sum(winning_offsets(op, x, y), g);
 }
 
 /// The product of all other elements, from products of those before and those after: right for zeros, too.

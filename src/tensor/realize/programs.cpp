@@ -110,10 +110,11 @@ Bindings free_sizes(const Graph& graph, const std::vector<std::string>& names, c
   }
   Bindings sizes;
   for (const std::string& name : names) {
-    const std::string plain = *by.at(name).as_name();
+    const auto found = by.find(name);
+    const auto plain = found == by.end() ? std::nullopt : found->second.as_name();
     const auto info = symbol_info(name);
-    if (info && needed.contains(plain)) {
-      sizes.set(plain, info->size);
+    if (info && plain && needed.contains(*plain)) {
+      sizes.set(*plain, info->size);
     }
   }
   return sizes;
@@ -173,11 +174,52 @@ std::shared_ptr<const Program> compiled_program(const Graph& graph, const std::v
 
 }  // namespace
 
+Graph plain_graph(const Pending& pending, const std::vector<int>& aliases) {
+  return graph_of(pending.renamed(plain_names(names_of(pending))), aliases);
+}
+
 void set_compile_options(const CompileOptions& options) {
   ProgramTable& all = program_table();
   const std::lock_guard lock(all.mutex);
   all.options = options;
 }
+
+namespace {
+
+/// The names that are symbols, as their sizes.
+passes::Substitution sizes_of(const std::vector<std::string>& names) {
+  passes::Substitution by;
+  for (const std::string& name : names) {
+    if (const auto info = symbol_info(name)) {
+      by.emplace(name, Extent(info->size));
+    }
+  }
+  return by;
+}
+
+/// The program of the graph under these names: one that is there, or a new one.
+FoundProgram make_program(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases,
+                          const std::vector<std::string>& names, const passes::Substitution& by) {
+  const Graph graph = graph_of(pending.renamed(by), aliases);
+  FoundProgram result{.program = {}, .bindings = free_sizes(graph, names, by)};
+  CompileOptions options;
+  {
+    const std::lock_guard lock(all.mutex);
+    options = all.options;
+    const auto same = std::ranges::find_if(all.met, [&](const Met& met) { return met.program->graph == graph; });
+    if (same != all.met.end()) {
+      result.program = same->program;
+      return result;
+    }
+  }
+  const int64_t start = nanoseconds_now();
+  result.program = compiled_program(graph, aliases, options);
+  result.compiled = true;
+  result.compile_ms = static_cast<double>(nanoseconds_now() - start) / 1e6;
+  return result;
+}
+
+}  // namespace
 
 FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases) {
   ProgramTable& all = program_table();
@@ -192,25 +234,16 @@ FoundProgram find_program(const Pending& pending, const std::vector<int>& aliase
     }
   }
   const std::vector<std::string> names = names_of(pending);
-  const passes::Substitution by = plain_names(names);
-  const Graph graph = graph_of(pending.renamed(by), aliases);
-  FoundProgram result{.program = {}, .bindings = free_sizes(graph, names, by)};
-  CompileOptions options;
-  {
-    const std::lock_guard lock(all.mutex);
-    options = all.options;
-    for (const Met& met : all.met) {
-      if (met.program->graph == graph) {
-        result.program = met.program;
-        break;
-      }
+  FoundProgram result;
+  try {
+    result = make_program(all, pending, aliases, names, plain_names(names));
+  } catch (const Error&) {
+    // Symbols that no kernel can be made of (a reshape that holds at some sizes alone): numbers may do.
+    const passes::Substitution numbers = sizes_of(names);
+    if (numbers.empty()) {
+      throw;
     }
-  }
-  if (!result.program) {
-    const int64_t start = nanoseconds_now();
-    result.program = compiled_program(graph, aliases, options);
-    result.compiled = true;
-    result.compile_ms = static_cast<double>(nanoseconds_now() - start) / 1e6;
+    result = make_program(all, pending, aliases, names, numbers);
   }
   const std::lock_guard lock(all.mutex);
   all.met.push_front({hash, pending.renamed({}), aliases, result.program, result.bindings});

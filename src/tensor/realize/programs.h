@@ -28,6 +28,9 @@ struct FoundProgram {
   double compile_ms = 0;
 };
 
+/// What find_program() would compile.
+Graph plain_graph(const Pending& pending, const std::vector<int>& aliases);
+
 /// What programs are compiled with from now on; those that there are stay. For tests.
 void set_compile_options(const CompileOptions& options);
 

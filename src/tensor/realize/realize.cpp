@@ -210,6 +210,16 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
   return results;
 }
 
+Graph planned_graph(const std::vector<Tensor>& tensors) {
+  std::vector<Handle*> wanted;
+  for (const Tensor& tensor : tensors) {
+    wanted.push_back(&Access::handle(tensor));
+  }
+  const Plan plan = make_plan(wanted);
+  const Pending pending(plan.values);
+  return plain_graph(pending, find_aliases(plan, pending));
+}
+
 void realize_operands(std::span<const Tensor> operands) {
   realize_tensors({operands.begin(), operands.end()}, "pending limit", {});
 }

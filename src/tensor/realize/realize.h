@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/graph.h"
 #include "tenon/tensor.h"
 
 namespace tenon::tensors {
@@ -15,5 +16,8 @@ namespace tenon::tensors {
 /// tensor is as it was.
 std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::string_view reason,
                                    const std::source_location& where);
+
+/// What realize_tensors() would run, as a graph; nothing runs, and nothing changes.
+Graph planned_graph(const std::vector<Tensor>& tensors);
 
 }  // namespace tenon::tensors
