@@ -144,6 +144,7 @@ int main(int argc, char** argv) {
   bench::Report report(argc, argv);
   std::ranges::move(bench::model_graphs(), std::back_inserter(graphs));
   std::ranges::move(bench::tensor_graphs(), std::back_inserter(graphs));
+  std::ranges::move(bench::tensor_models(), std::back_inserter(graphs));
   for (const Row& row : kRows) {
     const std::string opponent = row.tinygrad ? fmt::format("tinygrad {}", *row.tinygrad) : "";
     const auto graph = std::ranges::find(graphs, row.name, &bench::CountGraph::name);

@@ -22,7 +22,8 @@ std::vector<CountGraph> product_graphs();
 /// Those that are whole models, with their weights.
 std::vector<CountGraph> model_graphs();
 
-/// Those that are recorded by lazy tensors, as the programs that they become.
+/// The rows that are recorded by lazy tensors, as the programs that they become; and those that are whole models.
 std::vector<CountGraph> tensor_graphs();
+std::vector<CountGraph> tensor_models();
 
 }  // namespace bench

@@ -1,7 +1,10 @@
 #include "ops/make.h"
 
+#include <array>
+#include <mutex>
 #include <sstream>
 #include <utility>
+#include <variant>
 
 #include "base/fail.h"
 
@@ -21,6 +24,14 @@ OperandNames parse_operands(std::string_view text) {
     result.names.push_back(result.variadic ? word.substr(0, word.size() - 3) : word);
   }
   return result;
+}
+
+/// Of each kind, parsed once.
+const OperandNames& operand_names(const Op& op) {
+  static std::array<std::once_flag, std::variant_size_v<AnyKind>> parsed;
+  static std::array<OperandNames, std::variant_size_v<AnyKind>> names;
+  std::call_once(parsed[op.index()], [&] { names[op.index()] = parse_operands(kind_info(op).operands); });
+  return names[op.index()];
 }
 
 void check_operand_count(const OperandNames& expected, size_t given) {
@@ -71,7 +82,7 @@ void rethrow_with_context(const Error& error, std::string_view operation, const 
 
 std::vector<Value> make_all(Op op, std::vector<Value> inputs) {
   const std::string_view operation = op_name(op);
-  const OperandNames expected = parse_operands(kind_info(op).operands);
+  const OperandNames& expected = operand_names(op);
   Inferred inferred;
   try {
     check_operand_count(expected, inputs.size());

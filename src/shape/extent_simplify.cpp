@@ -208,7 +208,14 @@ Comparison compare(const Extent& a, const Extent& b, const Assumptions& known) {
 
 bool proves_at_least(const Extent& a, const Extent& b, const Assumptions& known) {
   try {
-    const Scaled scaled = scale_names(a - b, known);
+    const Extent gap = a - b;
+    if (const auto number = gap.constant()) {
+      return *number >= 0;
+    }
+    if (gap.as_name()) {
+      return true;  // a size
+    }
+    const Scaled scaled = scale_names(gap, known);
     RangeFinder ranges(scaled.known);
     if (ranges.range(scaled.extent).low.value_or(-1) >= 0) {
       return true;

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "ops/builders/close_over.h"
+#include "passes/autodiff/autodiff.h"
 #include "tenon/autodiff.h"
 #include "tenon/ops.h"
 #include "tensor/record/leaf.h"
@@ -50,6 +51,19 @@ Value seed_value(const Tensor& y, const Tensor& seed) {
 /// A gradient as a tensor. Unless gradients of it are wanted, it passes none on.
 Tensor gradient_tensor(const Value& g, int depth, bool create) {
   return create ? new_tensor(g, true, depth) : new_tensor(make_stand_in(g), false, depth);
+}
+
+/// gradients(), which finds the gradients of composites that it has met before on this thread.
+std::vector<Value> known_gradients(const Value& y, const std::vector<Value>& xs, const Value& seed) {
+  thread_local passes::GradientBodies bodies;
+  passes::GradientBodies*& current = passes::GradientBodies::current();
+  struct Restore {
+    passes::GradientBodies*& current;
+    passes::GradientBodies* previous;
+    ~Restore() { current = previous; }
+  } restore{current, std::exchange(current, &bodies)};
+  const UnifyNames lenient;
+  return gradients(y, xs, seed);
 }
 
 void require_tracked(const Tensor& y, const char* who) {
@@ -101,8 +115,7 @@ void Tensor::backward(const Tensor& seed, bool retain, bool create) const {
   Handle& handle = Access::handle(*this);
   const Value y = handle.value();
   const std::vector<Value> leaves = wanted_leaves(y);
-  const UnifyNames lenient;
-  const std::vector<Value> found = gradients(y, leaves, seed_value(*this, seed));
+  const std::vector<Value> found = known_gradients(y, leaves, seed_value(*this, seed));
   const int depth = 2 * handle.cell->depth + 1;
   for (size_t i = 0; i < leaves.size(); ++i) {
     const std::shared_ptr<Cell> cell = leaf_of(leaves[i].node())->wants_gradient.lock();
@@ -133,8 +146,7 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const G
   for (const Tensor& x : xs) {
     values.push_back(Access::handle(x).value());
   }
-  const UnifyNames lenient;
-  const std::vector<Value> found = gradients(Access::handle(y).value(), values, seed_value(y, options.seed));
+  const std::vector<Value> found = known_gradients(Access::handle(y).value(), values, seed_value(y, options.seed));
   std::vector<Tensor> result;
   for (const Value& g : found) {
     result.push_back(gradient_tensor(g, 2 * Access::handle(y).cell->depth + 1, options.create));

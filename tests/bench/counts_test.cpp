@@ -28,6 +28,8 @@ INSTANTIATE_TEST_SUITE_P(Products, CountGraphs, testing::ValuesIn(product_graphs
                          [](const auto& each) { return each.param.name; });
 INSTANTIATE_TEST_SUITE_P(All, CountGraphs, testing::ValuesIn(count_graphs()),
                          [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(Tensors, CountGraphs, testing::ValuesIn(tensor_graphs()),
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace bench

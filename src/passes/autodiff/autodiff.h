@@ -3,9 +3,11 @@
 // flow.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -49,6 +51,29 @@ class FreshNames {
 
 /// A composite of this name keeps nothing but its operands for its gradient, which computes the rest again.
 inline constexpr std::string_view kRecomputed = "checkpoint";
+
+/// Gradients of composites' bodies, for whoever differentiates the same bodies again and again: while a GradientBodies
+/// lives, those made on this thread are kept in it, up to a limit, and found there.
+class GradientBodies {
+ public:
+  struct Made {
+    Graph of;
+    std::vector<Shape> shapes;        // of its results, as the caller sees them
+    std::vector<bool> given, wanted;  // which results have gradients, which operands need them
+    Graph body;
+    std::vector<bool> used;  // which operands and gradients the body takes
+  };
+
+  /// What `make` gives, unless it was made before.
+  Made find_or_make(const Graph& of, const std::vector<Shape>& shapes, const std::vector<bool>& given,
+                    const std::vector<bool>& wanted, const std::function<Made()>& make);
+
+  /// The one that is in use on this thread; null where none is.
+  static GradientBodies*& current();
+
+ private:
+  std::unordered_multimap<uint64_t, Made> made_;
+};
 
 // The kinds that carry bodies; passes/autodiff/autodiff_control.cpp. `wanted` says which operands need a gradient.
 

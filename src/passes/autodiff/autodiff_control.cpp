@@ -95,17 +95,27 @@ Flags needed(const std::vector<Value>& inputs, const std::vector<Value>& values)
 
 Gradients gradient(const Call& op, const Node& node, const std::vector<Value>& outputs, const Flags& wanted) {
   const Flags given = present(outputs);
-  const Graph whole = body_gradient(op.body, node.shapes, given, wanted);
+  const auto make = [&]() -> GradientBodies::Made {
+    const Graph whole = body_gradient(op.body, node.shapes, given, wanted);
+    // What the gradient does not look at need not be kept for it.
+    const Flags used = needed(whole.inputs(), values_of(whole));
+    return {.of = op.body,
+            .shapes = node.shapes,
+            .given = given,
+            .wanted = wanted,
+            .body = {whole.name(), chosen(whole.inputs(), used), whole.outputs(), whole.relations()},
+            .used = used};
+  };
+  GradientBodies* const known = GradientBodies::current();
+  const GradientBodies::Made made =
+      known != nullptr ? known->find_or_make(op.body, node.shapes, given, wanted, make) : make();
   std::vector<Value> operands = node.inputs;
   std::ranges::copy(chosen(outputs, given), std::back_inserter(operands));
-  // What the gradient does not look at need not be kept for it.
-  const Flags used = needed(whole.inputs(), values_of(whole));
-  const Graph body(whole.name(), chosen(whole.inputs(), used), whole.outputs(), whole.relations());
-  operands = chosen(operands, used);
+  operands = chosen(operands, made.used);
   if (op.body.name() == kRecomputed) {
     operands = barrier(operands);  // else what the gradient computes again would be found to be there already
   }
-  return spread(call(body, operands), wanted);
+  return spread(call(made.body, operands), wanted);
 }
 
 Gradients gradient(const If& op, const Node& node, const std::vector<Value>& outputs, const Flags& wanted) {

@@ -6,30 +6,33 @@
 #include "ops/make.h"
 #include "tenon/operand.h"
 #include "tenon/tensor_argument.h"
+#include "tensor/record/call_memo.h"
 #include "tensor/record/record.h"
 
 namespace tenon::tensors {
 namespace {
 
-/// Hands a builder its arguments.
+/// Hands a builder its arguments. Tensors are read first to last: `values` are what they hold, in that order.
 class Reader : public ArgumentReader {
  public:
-  /// `base`: what the first argument is, where it is given.
-  Reader(const std::vector<Argument>& arguments, Sizes sizes, const Value& base = {})
-      : arguments_(arguments), sizes_(sizes), base_(base) {}
+  Reader(const std::vector<Argument>& arguments, std::span<const Value> values)
+      : arguments_(arguments), values_(values) {}
 
   bool given(size_t i) const override {
     return i < arguments_.size() && !std::holds_alternative<std::monostate>(arguments_[i].content());
   }
-  void read(size_t i, Value& to) override { to = i == 0 && base_ ? base_ : tensors::read(get<Tensor>(i), sizes_); }
+  void read(size_t i, Value& to) override {
+    get<Tensor>(i);
+    to = next();
+  }
   void read(size_t i, std::vector<Value>& to) override {
-    for (const Tensor& tensor : get<std::vector<Tensor>>(i)) {
-      to.push_back(tensors::read(tensor, sizes_));
+    for (size_t k = 0; k < get<std::vector<Tensor>>(i).size(); ++k) {
+      to.push_back(next());
     }
   }
   void read(size_t i, Operand& to) override {
     const auto& operand = get<TensorOperand>(i);
-    to = operand.tensor() != nullptr ? Operand(tensors::read(*operand.tensor(), sizes_)) : Operand(operand.number());
+    to = operand.tensor() != nullptr ? Operand(next()) : Operand(operand.number());
   }
   void read(size_t i, int64_t& to) override { to = get<int64_t>(i); }
   void read(size_t i, double& to) override { to = get<double>(i); }
@@ -50,9 +53,14 @@ class Reader : public ArgumentReader {
     return *found;
   }
 
+  const Value& next() {
+    TENON_CHECK(used_ < values_.size(), "a builder reads a tensor twice");
+    return values_[used_++];
+  }
+
   const std::vector<Argument>& arguments_;
-  Sizes sizes_;
-  Value base_;
+  std::span<const Value> values_;
+  size_t used_ = 0;
 };
 
 std::vector<Tensor> tensors_of(const std::vector<Argument>& arguments) {
@@ -96,13 +104,24 @@ std::vector<Tensor> build(std::string_view builder, const std::vector<Argument>&
   TENON_CHECK(entry != nullptr, "no builder is called {}", builder);
   if (entry->is_view) {
     return record_views(std::get<Tensor>(arguments[0].content()), [&](const Value& base) {
-      Reader reader(arguments, Sizes::symbols, base);
+      Reader reader(arguments, {&base, 1});
       return entry->build(*entry, reader);
     });
   }
-  return record(tensors_of(arguments), [&](Sizes sizes) {
-    Reader reader(arguments, sizes);
-    return entry->build(*entry, reader);
+  const std::vector<Tensor> tensors = tensors_of(arguments);
+  return record(tensors, [&](Sizes sizes) {
+    std::vector<Value> operands;
+    for (const Tensor& tensor : tensors) {
+      operands.push_back(read(tensor, sizes));
+    }
+    CallKey key = call_key(*entry, arguments, operands);
+    if (auto known = remembered_call(key, operands)) {
+      return *std::move(known);
+    }
+    Reader reader(arguments, operands);
+    std::vector<Value> results = entry->build(*entry, reader);
+    remember_call(std::move(key), operands, results);
+    return results;
   });
 }
 
