@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenon {
+namespace tenon::random_programs {
 
 using Dims = std::vector<int64_t>;
 
@@ -123,4 +123,4 @@ inline Program random_program(uint64_t seed, int steps) {
   return program;
 }
 
-}  // namespace tenon
+}  // namespace tenon::random_programs

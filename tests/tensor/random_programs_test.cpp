@@ -13,7 +13,7 @@
 #include "tensor/random_program.h"
 #include "tensor/realize/programs.h"
 
-namespace tenon {
+namespace tenon::random_programs {
 namespace {
 
 /// Executes a program twice at once and compares. `T` is the lazy side.
@@ -315,4 +315,4 @@ TEST_F(RandomPrograms, SlowEqualEagerTensorsInMachineCode) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::random_programs
