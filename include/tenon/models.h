@@ -42,8 +42,10 @@ struct Model {
 Array initial_value(const Parameter& parameter);
 std::vector<Array> initial_values(const Model& model);
 
-/// The model with its first weights as constants; the inputs left are the data.
+/// The model with its first weights, or with these, as constants; the inputs left are the data. Error: a value of
+/// another dtype or other sizes than its parameter.
 Graph with_weights(const Model& model);
+Graph with_weights(const Model& model, const std::vector<Array>& values);
 
 /// Multiply-accumulates of all products and convolutions in the graph, those in bodies included.
 Extent count_macs(const Graph& graph);
@@ -126,6 +128,8 @@ struct ModelEntry {
   std::string_view doc;
   std::string_view typical;  // a usual binding, as Bindings::parse reads it
   Model (*build)();
+  /// With the same parameters, and norms by the batch that update statistics. Null where no norm has any: `build`.
+  Model (*build_training)() = nullptr;
 };
 std::span<const ModelEntry> model_table();
 /// An Error that lists the names there are.
