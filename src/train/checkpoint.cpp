@@ -48,6 +48,10 @@ Settings settings_of(const SafeTensors& checkpoint, const std::string& file) {
   return settings_from(checkpoint.metadata, file);
 }
 
+int64_t examples_of(const SafeTensors& checkpoint, const std::string& file) {
+  return number_in(checkpoint.metadata, "examples", file);
+}
+
 SafeTensors Trainer::checkpoint() const {
   SafeTensors result{.arrays = {}, .metadata = to_texts(settings_)};
   result.metadata["format"] = kFormat;
@@ -75,7 +79,7 @@ void Trainer::resume(const SafeTensors& checkpoint, const std::string& file) {
   if (model != model_.training.graph.name()) {
     fail("{}: a checkpoint of another model: of `{}`, and this is `{}`", file, model, model_.training.graph.name());
   }
-  if (const std::string& count = text_of(checkpoint, "examples", file); count != std::to_string(data_.count)) {
+  if (const int64_t count = examples_of(checkpoint, file); count != data_.count) {
     fail("{}: a checkpoint of a run on {} examples, and here are {}", file, count, data_.count);
   }
   std::vector<Array> state;

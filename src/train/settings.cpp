@@ -47,6 +47,10 @@ const OptimizerKind& find_optimizer(std::string_view name) {
   fail("there is no optimizer `{}`; there is: {}", name, fmt::join(names, ", "));
 }
 
+int64_t number_in(const TextMap& texts, const std::string& name, std::string_view file) {
+  return number_of<int64_t>(texts, name, file);
+}
+
 TextMap to_texts(const Settings& settings) {
   const ObjectiveOptions& objective = settings.objective;
   TextMap texts{{"loss", objective.loss},

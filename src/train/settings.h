@@ -37,7 +37,10 @@ struct Settings {
 };
 
 using TextMap = std::map<std::string, std::string>;
-/// As texts by name, and back; an Error that names `file` where one is missing or no number.
+/// One of them as a whole number; an Error that names `file` where it is missing or none.
+int64_t number_in(const TextMap& texts, const std::string& name, std::string_view file);
+
+/// As texts by name, and back; Errors as above.
 TextMap to_texts(const Settings& settings);
 Settings settings_from(const TextMap& texts, std::string_view file);
 

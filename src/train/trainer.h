@@ -34,7 +34,9 @@ class Trainer {
   Trainer(Trainable model, const Objective& objective, Settings settings, Dataset data);
 
   const Settings& settings() const { return settings_; }
+  const Trainable& model() const { return model_; }  ///< without values: see values()
   const Executable& program() const { return *step_; }
+  int compiles() const { return score_ ? 2 : 1; }
   int64_t trained_on() const { return std::ssize(order_); }
   int64_t held_out() const { return std::ssize(held_out_); }
   /// Of a fixed size, the last examples of an epoch that fill no batch are left for another epoch.
@@ -82,7 +84,8 @@ class Trainer {
   std::vector<ScoredStep> scores_;
 };
 
-/// The settings of a checkpoint. Error: no checkpoint of a training run.
+/// The settings of a checkpoint, and the number of its examples. Error: no checkpoint of a training run.
 Settings settings_of(const SafeTensors& checkpoint, const std::string& file);
+int64_t examples_of(const SafeTensors& checkpoint, const std::string& file);
 
 }  // namespace tenon::train

@@ -65,9 +65,9 @@ Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& fol
     try {
       return importer::Importer(model, folder, options, constants).run();
     } catch (const OnnxValueNeeded& needed) {
-      const bool is_weight = options.weights != nullptr &&
-                             std::ranges::find(*options.weights, needed.input(), &OnnxWeight::name) !=
-                                 options.weights->end();
+      const bool is_weight =
+          options.weights != nullptr &&
+          std::ranges::find(*options.weights, needed.input(), &OnnxWeight::name) != options.weights->end();
       if (!is_weight) {
         throw;
       }
