@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kFormat = "tenon train 1";
 // A slash: parameters of built-in models have none, and those of files with the same name are refused.
-constexpr const char* kLosses = "tenon/losses";
-constexpr const char* kScores = "tenon/scores";  // [n, 3]: step, loss, accuracy or NaN
+constexpr const char* kLossesName = "tenon/losses";
+constexpr const char* kScoresName = "tenon/scores";  // [n, 3]: step, loss, accuracy or NaN
 
 Array column(const std::vector<double>& values) {
   return Array::from<double>({static_cast<int64_t>(values.size())}, values);
@@ -58,19 +58,19 @@ SafeTensors Trainer::checkpoint() const {
   result.metadata["model"] = model_.training.graph.name();
   result.metadata["examples"] = std::to_string(data_.count);
   for (size_t i = 0; i < state_.size(); ++i) {
-    if (state_names_[i] == kLosses || state_names_[i] == kScores) {
+    if (state_names_[i] == kLossesName || state_names_[i] == kScoresName) {
       fail("a parameter called `{}` cannot be kept in a checkpoint, which has another array of this name",
            state_names_[i]);
     }
     result.arrays.emplace_back(state_names_[i], state_[i]);
   }
-  result.arrays.emplace_back(kLosses, column(losses_));
+  result.arrays.emplace_back(kLossesName, column(losses_));
   std::vector<double> rows;
   for (const ScoredStep& each : scores_) {
     rows.insert(rows.end(),
                 {static_cast<double>(each.step), each.score.loss, each.score.accuracy.value_or(std::nan(""))});
   }
-  result.arrays.emplace_back(kScores, column(rows).reshaped({std::ssize(scores_), 3}));
+  result.arrays.emplace_back(kScoresName, column(rows).reshaped({std::ssize(scores_), 3}));
   return result;
 }
 
@@ -91,8 +91,8 @@ void Trainer::resume(const SafeTensors& checkpoint, const std::string& file) {
     }
     state.push_back(found);
   }
-  const Array& losses = array_of(checkpoint, kLosses, file);
-  const Array& scores = array_of(checkpoint, kScores, file);
+  const Array& losses = array_of(checkpoint, kLossesName, file);
+  const Array& scores = array_of(checkpoint, kScoresName, file);
   const auto steps = static_cast<int64_t>(state.back().at(0));  // the optimiser's count is the last of the states
   if (losses.dtype() != Dtype::f64 || losses.rank() != 1 || losses.size() != steps || scores.dtype() != Dtype::f64 ||
       scores.rank() != 2 || scores.dims()[1] != 3) {
