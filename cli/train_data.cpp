@@ -16,11 +16,11 @@ namespace {
 constexpr int64_t kGroups = 10;
 constexpr int64_t kUsualExamples = 512;
 constexpr int64_t kMostMadeUpBytes = int64_t{64} << 20;
-constexpr float kNoise = 0.5F;
+constexpr float kNoise = 2;
 
 /// The data inputs and the target.
 std::vector<Value> columns_of(const Model& model, const train::Objective& objective) {
-  const std::vector<Value>& all = train::loss_graph(model, objective).inputs();
+  const std::vector<Value> all = train::loss_graph(model, objective).inputs();
   return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(model.data_inputs) + 1};
 }
 
