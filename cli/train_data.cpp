@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kGroups = 10;
 constexpr int64_t kUsualExamples = 512;
 constexpr int64_t kMostMadeUpBytes = int64_t{64} << 20;
-constexpr float kNoise = 2;
+constexpr float kNoise = 1;
 
 /// The data inputs and the target.
 std::vector<Value> columns_of(const Model& model, const train::Objective& objective) {
