@@ -111,6 +111,7 @@ Model gpt2(const GptOptions& options = {});
 struct UnetOptions {
   int64_t channels = 3, width = 64, classes = 2;
   int levels = 4;
+  bool training = false;
 };
 /// U-Net: image[batch, channels, height, width] to logits of the same size; both sizes multiples of 2^levels.
 Model unet(const UnetOptions& options = {});

@@ -20,7 +20,8 @@ constexpr ModelEntry kModels[] = {
     {"bert_base", "BERT-base encoder on hidden states", "batch=1, seq=128", [] { return bert(); }},
     {"bert_base_tokens", "BERT-base with embeddings", "batch=1, seq=128", [] { return bert({.vocabulary = 30522}); }},
     {"gpt2", "GPT-2 decoder with a key/value cache", "batch=1, seq=1, past=127, total=1024", [] { return gpt2(); }},
-    {"unet", "U-Net of four levels", "batch=1, rows=16, columns=16", [] { return unet(); }},
+    {"unet", "U-Net of four levels", "batch=1, rows=16, columns=16", [] { return unet(); },
+     [] { return unet({.training = true}); }},
     {"lstm_lm", "two-layer LSTM language model", "batch=1, seq=128", [] { return lstm_lm(); }},
 };
 

@@ -70,7 +70,7 @@ TEST(ModelTable, TrainingFormsHaveTheSameParametersAndUpdateStatistics) {
       EXPECT_GT(training.graph.outputs().size(), model.graph.outputs().size()) << entry.name;
     }
   }
-  EXPECT_EQ(forms, 4);
+  EXPECT_EQ(forms, 5);
 }
 
 TEST(ModelOptions, AreChecked) {
