@@ -243,8 +243,6 @@ int run(const Arguments& arguments) {
     fail("`{}` is trained on data: --input NAME=FILE.npy and --target FILE.npy; built-in models alone make some up",
          word);
   }
-  const auto fixed =
-      is_model_file(word) ? std::ranges::count(loaded.model.training.parameters, false, &Parameter::trainable) : 0;
   const train::Objective objective = train::make_objective(loaded.model.training, settings.objective);
   settings.objective.loss = objective.kind->name;
   train::freeze(loaded.model, objective, settings.freeze);
@@ -267,7 +265,7 @@ int run(const Arguments& arguments) {
   progress.show("");
   const bool as_json = arguments.has("--json");
   if (!as_json) {
-    print_start(*trainer, static_cast<int>(fixed), compile_us);
+    print_start(*trainer, compile_us);
   }
   Loop loop{.arguments = arguments, .checkpoint = checkpoint_path(arguments)};
   const InterruptibleRun interruptible(Patience::any);

@@ -17,17 +17,27 @@ namespace {
 constexpr size_t kMostPoints = 200;
 
 struct Counts {
-  size_t parameters = 0, frozen = 0;
-  int64_t numbers = 0;  // trained
+  int64_t trained = 0, frozen = 0;
+  int64_t statistics = 0;  // of norms
+  int64_t numbers = 0;     // trained
 };
 Counts counts_of(const train::Trainer& trainer) {
+  const train::Trainable& model = trainer.model();
   Counts counts;
-  for (const Parameter& parameter : trainer.model().training.parameters) {
-    ++counts.parameters;
-    counts.frozen += parameter.trainable ? 0 : 1;
+  for (size_t i = 0; i < model.training.parameters.size(); ++i) {
+    const Parameter& parameter = model.training.parameters[i];
+    const bool is_statistic = !model.inference.parameters[i].trainable;  // where nothing was frozen by name
+    ++(is_statistic ? counts.statistics : parameter.trainable ? counts.trained : counts.frozen);
     counts.numbers += parameter.trainable ? parameter.size() : 0;
   }
   return counts;
+}
+
+/// Whether steps move the statistics.
+bool goes_by_the_batch(const Model& model) {
+  return std::ranges::any_of(model.graph.outputs(), [&](const Output& output) {
+    return output.aliases >= static_cast<int>(model.data_inputs);
+  });
 }
 
 const std::string& name_of(const train::Trainer& trainer) { return trainer.model().training.graph.name(); }
@@ -46,16 +56,17 @@ double epoch_loss(const train::Trainer& trainer, int64_t epoch) {
   return sum / static_cast<double>(steps);
 }
 
-void print_start(const train::Trainer& trainer, int fixed_statistics, double compile_us) {
+void print_start(const train::Trainer& trainer, double compile_us) {
   const Counts counts = counts_of(trainer);
   const train::Settings& settings = trainer.settings();
-  const auto trained = static_cast<int64_t>(counts.parameters - counts.frozen);
-  fmt::print("{}: {} trained, {} numbers{}\n", bold(name_of(trainer)), plural(trained, "parameter"),
+  fmt::print("{}: {} trained, {} numbers{}\n", bold(name_of(trainer)), plural(counts.trained, "parameter"),
              count_text(static_cast<double>(counts.numbers)),
-             counts.frozen == 0 ? "" : fmt::format("; {} not", counts.frozen));
-  if (fixed_statistics > 0) {
-    fmt::print("  batch norms keep the {} of the file: they are trained as they are run\n",
-               plural(fixed_statistics, "statistic"));
+             counts.frozen == 0 ? "" : fmt::format("; {} frozen", counts.frozen));
+  if (counts.statistics > 0) {
+    const std::string statistics = plural(counts.statistics, "statistic");
+    fmt::print("  batch norms {}\n", goes_by_the_batch(trainer.model().training)
+                                         ? fmt::format("go by the batch, and keep {}", statistics)
+                                         : fmt::format("go by the {} that the file has, which stay", statistics));
   }
   fmt::print("  {} to train on{}, {} an epoch\n", plural(trainer.trained_on(), "example"),
              trainer.held_out() == 0 ? "" : fmt::format(", {} held out", trainer.held_out()),
@@ -100,8 +111,9 @@ void print_train_json(const train::Trainer& trainer, const std::vector<EpochRow>
       .set("rate", settings.rate)
       .set("batch", settings.batch)
       .set("seed", settings.seed)
-      .set("parameters", counts.parameters)
+      .set("parameters", counts.trained)
       .set("frozen", counts.frozen)
+      .set("statistics", counts.statistics)
       .set("trained_numbers", counts.numbers)
       .set("examples", trainer.trained_on())
       .set("held_out", trainer.held_out())

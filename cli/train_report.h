@@ -20,7 +20,7 @@ struct EpochRow {
 double epoch_loss(const train::Trainer& trainer, int64_t epoch);
 
 /// What is trained on what, in a few lines.
-void print_start(const train::Trainer& trainer, int fixed_statistics, double compile_us);
+void print_start(const train::Trainer& trainer, double compile_us);
 void print_heading(bool has_scores, bool has_accuracy);
 void print_epoch(const EpochRow& row);
 void print_train_json(const train::Trainer& trainer, const std::vector<EpochRow>& rows, double compile_us,
