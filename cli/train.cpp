@@ -275,7 +275,7 @@ int run(const Arguments& arguments) {
     write_text(*file, curve_svg(*trainer));
     written.push_back(*file);
   }
-  if (loop.interrupted) {
+  if (loop.interrupted && !trainer->is_done()) {
     save_safetensors(loop.checkpoint, trainer->checkpoint());
     progress.show("");
     fmt::print(stderr, "tenon: interrupted after step {}; {} has the run. To go on:\n  {}\n", trainer->steps(),

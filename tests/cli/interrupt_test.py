@@ -85,6 +85,10 @@ class Interrupt(unittest.TestCase):
         again = subprocess.run([COMMAND, *shlex.split(told[3]), "--epochs", str(epochs), "--json"], capture_output=True,
                                text=True, check=True)
         self.assertEqual(json.loads(again.stdout)["steps"], 2 * epochs)
+        checkpoint.write_bytes(checkpoint.read_bytes()[:-1000])  # as a full disk leaves it
+        cut = subprocess.run([COMMAND, *shlex.split(told[3])], capture_output=True, text=True, check=False)
+        self.assertEqual((cut.returncode, cut.stdout, cut.stderr.count("\n")), (1, "", 1), cut.stderr)
+        self.assertIn(str(checkpoint), cut.stderr)
 
     def test_ignored_where_the_caller_ignores_it(self):
         command = f"trap '' INT; exec {COMMAND} models"
