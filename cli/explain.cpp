@@ -11,6 +11,7 @@
 #include "compiler/inspect.h"
 #include "explain_steps.h"
 #include "files.h"
+#include "load_trainable.h"
 #include "machine.h"
 #include "picture.h"
 #include "tenon/tenon.h"
@@ -24,7 +25,9 @@ constexpr int64_t kMostConstantElements = 8;
 
 constexpr Option kOptions[] = {
     {"--bind", "NAME=SIZE,...", "also bytes, FLOPs and time of each step at these sizes"},
-    {"--train", "", "one step of Adam on the model instead of the model"},
+    {"--train", "", "one step of training instead of the model: batch statistics, loss, gradients, optimiser"},
+    {"--loss", "LOSS", "with --train: cross_entropy (the default for logits), mse (else), ...: see `tenon train`"},
+    {"--optimizer", "sgd|momentum|adam|adamw", "with --train: what moves the weights (default adam)"},
     {"--svg", "FILE.svg", "also write a picture of the graph, kernels as hulls (needs Graphviz)"},
     {"--html", "FILE.html", "also write a page with the picture and the steps"},
     {"--dot", "FILE.dot", "also write the picture in Graphviz's language"},
@@ -47,6 +50,7 @@ constexpr Example kExamples[] = {
     {"explain resnet18 --passes", "where the time to compile goes"},
     {"explain mlp --after recognize_composites", "the graph in the middle of it"},
     {"explain mlp --train --no-fuse", "what fusion is worth"},
+    {"explain resnet18 --train --optimizer momentum", "a whole training step"},
 };
 
 /// What is shown in place of the list of steps: one at most, and nothing that belongs to the list.
@@ -58,6 +62,11 @@ void check(const Arguments& arguments) {
   std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) { return arguments.has(view); });
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
+  }
+  for (const std::string_view option : {"--loss", "--optimizer"}) {
+    if (arguments.has(option) && !arguments.has("--train")) {
+      fail("`{}` is for `--train`", option);
+    }
   }
   for (const std::string_view option : kOfSteps) {
     if (arguments.has(option) && !given.empty()) {
@@ -227,7 +236,11 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
 
 int run(const Arguments& arguments) {
   check(arguments);
-  const GraphModel model = load_model(arguments.rest()[0], {.train = arguments.has("--train"), .weights = true});
+  const std::string& word = arguments.rest()[0];
+  const GraphModel model = !arguments.has("--train")
+                               ? load_model(word, {.weights = true})
+                               : load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
+                                                    arguments.find("--optimizer").value_or("adam"));
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
   options.machine = machine_of(arguments);

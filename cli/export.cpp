@@ -6,17 +6,13 @@
 
 #include "base/fail.h"
 #include "files.h"
-#include "ir/node.h"
 #include "json.h"
 #include "load_graph.h"
 #include "tenon/text.h"
 #include "terminal.h"
 #include "units.h"
 #include "verb.h"
-
-#ifdef TENON_WITH_ONNX
-#include "tenon/onnx_export.h"
-#endif
+#include "write_onnx.h"
 
 namespace tenon::cli {
 namespace {
@@ -32,15 +28,18 @@ constexpr Example kExamples[] = {
     {"export model.onnx model.graph", "the other way round"},
 };
 
-#ifdef TENON_WITH_ONNX
-void write_onnx_file(const GraphModel& model, const std::string& path, bool external_data) {
-  export_onnx(model.graph, path, {.external_data = external_data, .usual = model.typical});
+/// A built-in model keeps the names of its weights.
+OnnxFile onnx_of(const std::string& word) {
+  if (is_model_file(word)) {
+    const GraphModel model = load_model(word);
+    return {.graph = model.graph, .usual = model.typical};
+  }
+  const ModelEntry& entry = built_in_model(word);
+  const Model model = entry.build();
+  return {.graph = model.graph,
+          .weights = model_weights(model, initial_values(model)),
+          .usual = Bindings::parse(entry.typical)};
 }
-#else
-void write_onnx_file(const GraphModel&, const std::string& path, bool) {
-  fail("`{}`: this build writes no ONNX models (it was configured with TENON_ONNX=OFF)", path);
-}
-#endif
 
 int run(const Arguments& arguments) {
   const std::string& path = arguments.rest()[1];
@@ -54,12 +53,18 @@ int run(const Arguments& arguments) {
   }
   const Progress progress;
   progress.show("loading");
-  const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
-  progress.show("exporting");
+  std::string name;
   if (ending == ".onnx") {
-    write_onnx_file(model, path, external_data);
+    OnnxFile file = onnx_of(arguments.rest()[0]);
+    progress.show("exporting");
+    file.external_data = external_data;
+    write_onnx(path, file);
+    name = file.graph.name();
   } else {
+    const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
+    progress.show("exporting");
     write_text(path, to_text(model.graph));
+    name = model.graph.name();
   }
   progress.show("");
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path));
@@ -67,12 +72,7 @@ int run(const Arguments& arguments) {
   const int64_t beside =
       external_data && std::filesystem::exists(data) ? static_cast<int64_t>(std::filesystem::file_size(data)) : 0;
   if (arguments.has("--json")) {
-    Json::object()
-        .set("model", model.graph.name())
-        .set("file", path)
-        .set("bytes", bytes)
-        .set("external_bytes", beside)
-        .print();
+    Json::object().set("model", name).set("file", path).set("bytes", bytes).set("external_bytes", beside).print();
     return 0;
   }
   fmt::print("{}: {}, {}\n", path, bytes_text(bytes), ending == ".onnx" ? "ONNX opset 17" : "graph text");

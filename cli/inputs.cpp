@@ -21,12 +21,42 @@ namespace {
 
 constexpr int64_t kSmallNumber = 10;
 
-struct Word {
-  std::string name, source;
-};
+bool is_made_up(std::string_view source) { return source == "random" || source == "zeros" || source == "ones"; }
 
-/// NAME=SOURCE, where either may have a `=` in it: NAME is the longest that there is.
-Word parse_word(std::string_view option, const std::string& word, const std::vector<std::string>& names) {
+Array make_up(const NamedArray& input, const Shape& shape, int64_t limit) {
+  const std::vector<int64_t> dims = shape.dims();
+  return input.source == "zeros"  ? Array(shape.dtype(), dims)
+         : input.source == "ones" ? Array::full(shape.dtype(), dims, 1)
+                                  : random_array(input.name, shape.dtype(), dims, limit);
+}
+
+/// Refused before anything is filled: a machine without memory ends programs without a word.
+void require_memory_for_all(const std::vector<Shape>& shapes) {
+  const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  double bytes = 0;
+  for (const Shape& shape : shapes) {
+    Array::require_memory(shape.dtype(), shape.dims());
+    bytes += static_cast<double>(shape.size()) * static_cast<double>(byte_size(shape.dtype()));
+  }
+  if (memory > 0 && bytes > static_cast<double>(memory)) {
+    fail("the inputs take {:.0f} bytes together, more than this machine's memory of {} bytes", bytes, memory);
+  }
+}
+
+/// The bindings that are no values of inputs which the import took already.
+Bindings without(const Bindings& bindings, const std::vector<std::string>& decided) {
+  Bindings rest;
+  for (const auto& [name, size] : bindings) {
+    if (std::ranges::find(decided, name) == decided.end()) {
+      rest.set(name, size);
+    }
+  }
+  return rest;
+}
+
+}  // namespace
+
+SourceWord parse_source(std::string_view option, const std::string& word, const std::vector<std::string>& names) {
   size_t equals = word.find('=');
   if (equals == std::string::npos) {
     fail("`{} {}` should be NAME={}", option, word, word);
@@ -36,7 +66,7 @@ Word parse_word(std::string_view option, const std::string& word, const std::vec
       equals = name.size();
     }
   }
-  Word parsed{word.substr(0, equals), word.substr(equals + 1)};
+  SourceWord parsed{word.substr(0, equals), word.substr(equals + 1)};
   if (parsed.name.empty()) {
     fail("`{} {}` has no name before the `=`\n  there is: {}", option, word, fmt::join(names, ", "));
   }
@@ -51,10 +81,7 @@ Word parse_word(std::string_view option, const std::string& word, const std::vec
   return parsed;
 }
 
-bool is_made_up(std::string_view source) { return source == "random" || source == "zeros" || source == "ones"; }
-
-/// Files in the port's dtype: bf16, which NumPy has not, comes as f32.
-Array read_for(const std::string& name, Dtype wanted, const std::string& path) {
+Array read_npy_for(const std::string& name, Dtype wanted, const std::string& path) {
   Array array = read_npy(path);
   if (wanted == bf16 && array.dtype() == f32) {
     return array.cast(bf16);
@@ -90,39 +117,6 @@ Array random_array(const std::string& name, Dtype dtype, const std::vector<int64
   return result;
 }
 
-Array make_up(const NamedArray& input, const Shape& shape, int64_t limit) {
-  const std::vector<int64_t> dims = shape.dims();
-  return input.source == "zeros"  ? Array(shape.dtype(), dims)
-         : input.source == "ones" ? Array::full(shape.dtype(), dims, 1)
-                                  : random_array(input.name, shape.dtype(), dims, limit);
-}
-
-/// Refused before anything is filled: a machine without memory ends programs without a word.
-void require_memory_for_all(const std::vector<Shape>& shapes) {
-  const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  double bytes = 0;
-  for (const Shape& shape : shapes) {
-    Array::require_memory(shape.dtype(), shape.dims());
-    bytes += static_cast<double>(shape.size()) * static_cast<double>(byte_size(shape.dtype()));
-  }
-  if (memory > 0 && bytes > static_cast<double>(memory)) {
-    fail("the inputs take {:.0f} bytes together, more than this machine's memory of {} bytes", bytes, memory);
-  }
-}
-
-/// The bindings that are no values of inputs which the import took already.
-Bindings without(const Bindings& bindings, const std::vector<std::string>& decided) {
-  Bindings rest;
-  for (const auto& [name, size] : bindings) {
-    if (std::ranges::find(decided, name) == decided.end()) {
-      rest.set(name, size);
-    }
-  }
-  return rest;
-}
-
-}  // namespace
-
 std::vector<Array> PreparedInputs::arrays() const {
   std::vector<Array> arrays;
   for (const NamedArray& input : inputs) {
@@ -150,7 +144,7 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
       rest = word;
       continue;
     }
-    const Word parsed = parse_word("--input", word, names);
+    const SourceWord parsed = parse_source("--input", word, names);
     if (!sources.emplace(parsed.name, parsed.source).second) {
       fail("`--input {}` is given twice", parsed.name);
     }
@@ -164,7 +158,7 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
     NamedArray& input = prepared.inputs.emplace_back(NamedArray{
         .name = name, .value = {}, .source = source == sources.end() ? rest.value_or("random") : source->second});
     if (!is_made_up(input.source)) {
-      input.value = read_for(name, value.dtype(), input.source);
+      input.value = read_npy_for(name, value.dtype(), input.source);
       concrete.push_back({.name = name, .pattern = value.shape(), .dtype = value.dtype(), .dims = input.value.dims()});
     }
   }
@@ -200,13 +194,13 @@ std::vector<NamedArray> read_expected(const Graph& graph, const std::vector<std:
     expected.push_back({.name = output.name, .value = {}, .source = ""});
   }
   for (const std::string& word : words) {
-    const Word parsed = parse_word("--expect", word, names);
+    const SourceWord parsed = parse_source("--expect", word, names);
     const auto at = static_cast<size_t>(std::ranges::find(names, parsed.name) - names.begin());
     if (!expected[at].source.empty()) {
       fail("`--expect {}` is given twice", parsed.name);
     }
     expected[at].source = parsed.source;
-    expected[at].value = read_for(parsed.name, graph.outputs()[at].value.dtype(), parsed.source);
+    expected[at].value = read_npy_for(parsed.name, graph.outputs()[at].value.dtype(), parsed.source);
   }
   return expected;
 }

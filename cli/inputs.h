@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "load_graph.h"
@@ -29,6 +30,18 @@ struct PreparedInputs {
 /// Errors: a name that no input has, a source that is none, a file whose type or sizes do not fit, unbound axes, inputs
 /// beyond the machine's memory.
 PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings, const std::vector<std::string>& words);
+
+/// NAME=SOURCE of an option, where either may have a `=` in it: NAME is the longest of `names`. Errors say which word.
+struct SourceWord {
+  std::string name, source;
+};
+SourceWord parse_source(std::string_view option, const std::string& word, const std::vector<std::string>& names);
+
+/// A .npy file in the dtype of what is called `name`: bf16, which NumPy has not, comes as f32. Error: another dtype.
+Array read_npy_for(const std::string& name, Dtype wanted, const std::string& path);
+
+/// Numbers as above for an input called `name`; integers below `limit`.
+Array random_array(const std::string& name, Dtype dtype, const std::vector<int64_t>& dims, int64_t limit);
 
 /// NAME=FILE.npy words for outputs, as what `tenon check` expects. An empty array stands for an output without a word.
 std::vector<NamedArray> read_expected(const Graph& graph, const std::vector<std::string>& words);

@@ -11,6 +11,7 @@ namespace {
 
 CancelToken cancelled;
 std::atomic<bool> has_run = false;
+std::atomic<bool> is_patient = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
 /// Only calls that a signal handler may make: the line of progress goes, buffers are not flushed.
@@ -27,7 +28,9 @@ void interrupt(int signal) {
     end_now(signal);
   }
   cancelled.cancel();
-  alarm(1);
+  if (!is_patient) {
+    alarm(1);
+  }
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -49,7 +52,10 @@ void end_at_interrupts() {
   handle(SIGINT, interrupt);
 }
 
-InterruptibleRun::InterruptibleRun() { has_run = true; }
+InterruptibleRun::InterruptibleRun(Patience patience) {
+  is_patient = patience == Patience::any;
+  has_run = true;
+}
 
 InterruptibleRun::~InterruptibleRun() { has_run = false; }
 

@@ -26,11 +26,6 @@ namespace {
 /// Of graph text, in bytes.
 constexpr int64_t kMostText = int64_t{1} << 30;
 
-struct Trainable {
-  GraphModel model;
-  std::vector<std::string> parameters;
-};
-
 Graph read_text(const std::string& path) {
   const std::string text = read_file(path, kMostText);
   if (text.empty()) {
@@ -81,9 +76,14 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   GraphModel model;
   Bindings usual;
   known.usual = &usual;
+  std::vector<OnnxWeight> weights;
+  known.weights = options.trained != nullptr ? &weights : nullptr;
   while (true) {
     try {
       model.graph = import_onnx(path, known);
+      for (const OnnxWeight& weight : weights) {
+        options.trained->push_back({.name = weight.name, .value = weight.value, .trainable = !weight.statistic});
+      }
       model.typical = only_names_of(model.graph, usual, model.decided);
       return model;
     } catch (const OnnxValueNeeded& needed) {
@@ -101,59 +101,6 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions&) {
 
 #endif
 
-GraphModel read_file(const std::string& path, const LoadGraphOptions& options) {
-  const bool is_onnx = std::filesystem::path(path).extension() == ".onnx";
-  return is_onnx ? read_onnx(path, options) : GraphModel{.graph = read_text(path), .typical = {}, .decided = {}};
-}
-
-Trainable load_file(const std::string& path, const LoadGraphOptions& options) {
-  Trainable result{.model = read_file(path, options), .parameters = {}};
-  for (const Value& value : result.model.graph.inputs()) {
-    if (is_float(value.dtype()) && std::ranges::all_of(value.shape().axes(), &Axis::is_static)) {
-      result.parameters.push_back(value.node().as<Input>()->name);
-    }
-  }
-  return result;
-}
-
-Trainable build_model(const std::string& name, bool weights) {
-  std::vector<std::string> names;
-  for (const ModelEntry& entry : model_table()) {
-    if (entry.name == name) {
-      const Model model = entry.build();
-      Trainable result{.model = {.graph = weights ? with_weights(model) : model.graph,
-                                 .typical = Bindings::parse(entry.typical),
-                                 .decided = {}},
-                       .parameters = {}};
-      for (const Parameter& parameter : model.parameters) {
-        if (parameter.trainable) {
-          result.parameters.push_back(parameter.name);
-        }
-      }
-      return result;
-    }
-    names.emplace_back(entry.name);
-  }
-  fail("there is no model called `{}`{}\n  built-in models: {}\n  a file has a `.` or a `/` in its name", name,
-       text::suggestion(name, names), fmt::join(names, ", "));
-}
-
-Graph with_training(const Graph& graph, const std::vector<std::string>& parameters) {
-  if (parameters.empty()) {
-    fail("there is nothing to train in `{}`: no float input has all of its sizes known", graph.name());
-  }
-  std::vector<Output> outputs = graph.outputs();
-  if (outputs.empty() || !is_float(outputs[0].value.dtype())) {
-    fail("`{}` cannot be trained: its first output is not a float", graph.name());
-  }
-  if (outputs[0].value.rank() > 0) {
-    const std::string name = outputs[0].name == "loss" ? "loss_of_loss" : "loss";
-    outputs.insert(outputs.begin(), {.name = name, .value = reduce_mean(square(outputs[0].value))});
-  }
-  const Graph loss(graph.name(), graph.inputs(), outputs, graph.relations());
-  return training_step(loss, adam(), {.parameters = parameters});
-}
-
 /// With what is typical and what follows.
 Bindings completed(const GraphModel& model, const Bindings& given) {
   const AxisNames late = data_axes(model.graph);
@@ -170,13 +117,30 @@ Bindings completed(const GraphModel& model, const Bindings& given) {
 
 }  // namespace
 
-GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
-  const bool is_file = model.find_first_of("./") != std::string::npos;
-  Trainable loaded = is_file ? load_file(model, options) : build_model(model, options.weights && !options.train);
-  if (options.train) {
-    loaded.model.graph = with_training(loaded.model.graph, loaded.parameters);
+bool is_model_file(std::string_view model) { return model.find_first_of("./") != std::string_view::npos; }
+
+const ModelEntry& built_in_model(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ModelEntry& entry : model_table()) {
+    if (entry.name == name) {
+      return entry;
+    }
+    names.emplace_back(entry.name);
   }
-  return loaded.model;
+  fail("there is no model called `{}`{}\n  built-in models: {}\n  a file has a `.` or a `/` in its name", name,
+       text::suggestion(name, names), fmt::join(names, ", "));
+}
+
+GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
+  if (is_model_file(model)) {
+    const bool is_onnx = std::filesystem::path(model).extension() == ".onnx";
+    return is_onnx ? read_onnx(model, options) : GraphModel{.graph = read_text(model), .typical = {}, .decided = {}};
+  }
+  const ModelEntry& entry = built_in_model(model);
+  const Model built = entry.build();
+  return {.graph = options.weights ? with_weights(built) : built.graph,
+          .typical = Bindings::parse(entry.typical),
+          .decided = {}};
 }
 
 std::vector<std::string> axis_names(const Graph& graph) {

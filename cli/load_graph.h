@@ -7,19 +7,20 @@
 
 #include "tenon/bindings.h"
 #include "tenon/graph.h"
+#include "tenon/models.h"
+#include "train/trainable.h"
 
 namespace tenon::cli {
 
 struct LoadGraphOptions {
-  /// One step of Adam on it: the loss is the first output where that is a scalar, else the mean of its squares. The
-  /// parameters are the model's; of a file, the float inputs whose sizes are all known.
-  bool train = false;
   /// The first weights of a built-in model as constants, as a file has them; else they are inputs.
   bool weights = false;
   /// Where the value of an input decides a shape of an ONNX model, it is part of the import: NAME=FILE.npy of the words
   /// for inputs, or for a scalar the size of that name.
   std::vector<std::string> inputs = {};
   Bindings sizes = {};
+  /// Where given, it gets the weights of an ONNX model, which are the last inputs of the graph then.
+  std::vector<train::Weight>* trained = nullptr;
 };
 
 struct GraphModel {
@@ -28,7 +29,12 @@ struct GraphModel {
   std::vector<std::string> decided = {};  // inputs whose value became part of the graph
 };
 
-/// A built-in model by name, an ONNX file, or the last graph of a text file: what has a `.` or a `/` in it is a file.
+/// Whether the word is a file, and not a built-in model: it has a `.` or a `/` in it.
+bool is_model_file(std::string_view model);
+/// The built-in model of that name; an Error that lists what there is.
+const ModelEntry& built_in_model(const std::string& name);
+
+/// A built-in model by name, an ONNX file, or the last graph of a text file.
 /// Errors name what there is.
 GraphModel load_model(const std::string& model, const LoadGraphOptions& options = {});
 

@@ -33,7 +33,7 @@ const Verb& find_verb(std::string_view name);
 std::vector<Option> options_of(const Verb& verb);
 
 // One for each file.
-extern const Verb kRunVerb, kExplainVerb, kBenchVerb, kCheckVerb, kExportVerb, kDemoVerb, kModelsVerb, kOpsVerb,
-    kVersionVerb, kCompletionVerb, kManVerb, kHelpVerb;
+extern const Verb kRunVerb, kExplainVerb, kBenchVerb, kCheckVerb, kTrainVerb, kExportVerb, kDemoVerb, kModelsVerb,
+    kOpsVerb, kVersionVerb, kCompletionVerb, kManVerb, kHelpVerb;
 
 }  // namespace tenon::cli

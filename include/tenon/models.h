@@ -42,8 +42,10 @@ struct Model {
 Array initial_value(const Parameter& parameter);
 std::vector<Array> initial_values(const Model& model);
 
-/// The model with its first weights as constants; the inputs left are the data.
+/// The model with its first weights, or with these, as constants; the inputs left are the data. Error: a value of
+/// another dtype or other sizes than its parameter.
 Graph with_weights(const Model& model);
+Graph with_weights(const Model& model, const std::vector<Array>& values);
 
 /// Multiply-accumulates of all products and convolutions in the graph, those in bodies included.
 Extent count_macs(const Graph& graph);
@@ -109,6 +111,7 @@ Model gpt2(const GptOptions& options = {});
 struct UnetOptions {
   int64_t channels = 3, width = 64, classes = 2;
   int levels = 4;
+  bool training = false;
 };
 /// U-Net: image[batch, channels, height, width] to logits of the same size; both sizes multiples of 2^levels.
 Model unet(const UnetOptions& options = {});
@@ -126,6 +129,8 @@ struct ModelEntry {
   std::string_view doc;
   std::string_view typical;  // a usual binding, as Bindings::parse reads it
   Model (*build)();
+  /// With the same parameters, and norms by the batch that update statistics. Null where no norm has any: `build`.
+  Model (*build_training)() = nullptr;
 };
 std::span<const ModelEntry> model_table();
 /// An Error that lists the names there are.

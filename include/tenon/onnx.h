@@ -15,6 +15,13 @@
 
 namespace tenon {
 
+/// An initializer that became an input.
+struct OnnxWeight {
+  std::string name;
+  Array value;
+  bool statistic = false;  ///< a moment that a batch norm was given: not for gradients to change
+};
+
 struct OnnxOptions {
   /// Values of inputs, by name, that are known now. They become constants: the graph has no such input.
   std::map<std::string, Array> values = {};
@@ -23,6 +30,10 @@ struct OnnxOptions {
   /// Inputs whose elements are sizes, by name: one axis name for each element. Where such a value decides a shape, the
   /// shape has these names; CompileOptions::sizes_from, given the same map, binds them in each run.
   std::map<std::string, std::vector<std::string>> sizes = {};
+  /// Where given, weights become inputs, the last ones of the graph, in the order of this list: initializers that are
+  /// floats of an axis or more, all finite, none of whose values decides a shape. For training: constants of equal
+  /// elements are one node, and two weights must not be.
+  std::vector<OnnxWeight>* weights = nullptr;
   /// Gets the sizes that the model is usually run at, where its metadata has them (OnnxExportOptions::usual).
   Bindings* usual = nullptr;
 };

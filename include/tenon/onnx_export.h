@@ -3,15 +3,19 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "tenon/bindings.h"
 #include "tenon/graph.h"
+#include "tenon/onnx.h"
 
 namespace tenon {
 
 struct OnnxExportOptions {
   bool external_data = false;  ///< large constants beside the model; not of export_onnx_bytes()
-  Bindings usual = {};         ///< sizes that the model is usually run at, kept in its metadata (`tenon.usual`)
+  /// Values of inputs, by name: these become initializers of the same names, and are no inputs of the model.
+  std::vector<OnnxWeight> weights = {};
+  Bindings usual = {};  ///< sizes that the model is usually run at, kept in its metadata (`tenon.usual`)
 };
 
 /// The graph as an ONNX model: opset 17, IR version 8. Axis names become `dim_param` (an expression its text), sizes

@@ -9,10 +9,10 @@ namespace {
 
 using Scope = ModelBuilder::Scope;
 
-Value double_conv(ModelBuilder& model, Value x, int64_t channels) {
+Value double_conv(ModelBuilder& model, Value x, int64_t channels, bool training) {
   for (int i = 0; i < 2; ++i) {
     const Scope scope(model, "unit", i);
-    x = relu(conv_norm(model, x, channels, {.kernel = 3}, false));
+    x = relu(conv_norm(model, x, channels, {.kernel = 3}, training));
   }
   return x;
 }
@@ -39,17 +39,17 @@ Model unet(const UnetOptions& options) {
   std::vector<Value> kept;
   for (int i = 0; i < options.levels; ++i) {
     const Scope scope(model, "down", i);
-    kept.push_back(double_conv(model, x, options.width << i));
+    kept.push_back(double_conv(model, x, options.width << i, options.training));
     x = max_pool(kept.back(), {2, 2});
   }
   {
     const Scope scope(model, "bottom");
-    x = double_conv(model, x, options.width << options.levels);
+    x = double_conv(model, x, options.width << options.levels, options.training);
   }
   for (int i = options.levels; i-- > 0;) {
     const Scope scope(model, "level", i);
     x = concat({kept[static_cast<size_t>(i)], upsample(model, x)}, 1);
-    x = double_conv(model, x, options.width << i);
+    x = double_conv(model, x, options.width << i, options.training);
   }
   const Scope scope(model, "head");
   return model.finish({{"logits", conv_layer(model, x, options.classes, {.kernel = 1, .bias = true})}});

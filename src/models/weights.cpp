@@ -46,18 +46,28 @@ std::vector<Array> initial_values(const Model& model) {
   return values;
 }
 
-Graph with_weights(const Model& model) {
+Graph with_weights(const Model& model) { return with_weights(model, initial_values(model)); }
+
+Graph with_weights(const Model& model, const std::vector<Array>& values) {
+  if (values.size() != model.parameters.size()) {
+    fail("`{}` has {} parameters, and {} values are given", model.graph.name(), model.parameters.size(), values.size());
+  }
   const auto& inputs = model.graph.inputs();
   std::vector<Value> data(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(model.data_inputs));
   std::vector<Value> operands = data;
-  for (const Parameter& parameter : model.parameters) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Parameter& parameter = model.parameters[i];
+    if (values[i].dtype() != parameter.shape.dtype() || values[i].dims() != parameter.shape.dims()) {
+      fail("parameter `{}` is {}, and its value {}", parameter.name, parameter.shape.to_string(),
+           Shape(values[i].dtype(), {values[i].dims().begin(), values[i].dims().end()}).to_string());
+    }
     // A parameter's name is an axis of nothing: the constant has the same concrete shape.
-    operands.push_back(reshape(constant(initial_value(parameter)), parameter.shape.axes()));
+    operands.push_back(reshape(constant(values[i]), parameter.shape.axes()));
   }
   std::vector<Output> outputs = model.graph.outputs();
-  const std::vector<Value> values = passes::inline_graph(model.graph, operands);
+  const std::vector<Value> results = passes::inline_graph(model.graph, operands);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].value = values[i];
+    outputs[i].value = results[i];
     if (outputs[i].aliases >= static_cast<int>(model.data_inputs)) {
       outputs[i].aliases = -1;  // a constant has no memory to take over
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "onnx/proto.h"
 #include "tenon/array.h"
@@ -40,6 +41,9 @@ class ExternalFiles {
   std::filesystem::path folder_;
   std::map<std::string, Mapping> mappings_;
 };
+
+/// The description of an initializer that training must not change: running moments of a norm.
+inline constexpr std::string_view kStatisticDoc = "a statistic, not trained";
 
 /// Sizes are checked against the data before anything is allocated.
 Array to_array(const proto::TensorProto& tensor, ExternalFiles& files);

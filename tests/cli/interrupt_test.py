@@ -1,6 +1,9 @@
-"""Ctrl-C: the command ends at once, with status 130 and without a word."""
+"""Ctrl-C: the command ends at once, with status 130 and without a word; training saves where it stands and says so."""
 
+import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -62,6 +65,30 @@ class Interrupt(unittest.TestCase):
 
     def test_between_runs(self):
         self.interrupt(["run", self.model, "--bind", "n=2", "--repeat", "1000000000"], after=0.5)
+
+    def test_training_saves_and_says_how_to_go_on(self):
+        checkpoint = self.model.with_name("run.safetensors")
+        words = ["train", "mlp", "--examples", "64", "--epochs", "100000", "--checkpoint", checkpoint]
+        with subprocess.Popen([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                while process.stdout.readline().split()[:1] != ["2"]:  # an epoch or two
+                    self.assertIsNone(process.poll(), "it ended by itself")
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=60)
+            finally:
+                process.kill()
+        self.assertEqual(process.returncode, 130, err)
+        told = re.fullmatch(r"tenon: interrupted after step (\d+); (.*) has the run. To go on:\n  tenon (.*)\n", err)
+        self.assertIsNotNone(told, err)
+        self.assertEqual(told[2], str(checkpoint))
+        epochs = int(told[1]) // 2 + 1  # of two steps each
+        again = subprocess.run([COMMAND, *shlex.split(told[3]), "--epochs", str(epochs), "--json"], capture_output=True,
+                               text=True, check=True)
+        self.assertEqual(json.loads(again.stdout)["steps"], 2 * epochs)
+        checkpoint.write_bytes(checkpoint.read_bytes()[:-1000])  # as a full disk leaves it
+        cut = subprocess.run([COMMAND, *shlex.split(told[3])], capture_output=True, text=True, check=False)
+        self.assertEqual((cut.returncode, cut.stdout, cut.stderr.count("\n")), (1, "", 1), cut.stderr)
+        self.assertIn(str(checkpoint), cut.stderr)
 
     def test_ignored_where_the_caller_ignores_it(self):
         command = f"trap '' INT; exec {COMMAND} models"

@@ -17,6 +17,7 @@ COMMAND = os.environ["TENON_COMMAND"]
 SVG = "{http://www.w3.org/2000/svg}"
 SOFTMAX = "examples/softmax.graph"
 SIZES = ["--bind", "row=2,col=9"]
+TRAIN = ["mlp", "--epochs", "2", "--examples", "40"]
 
 
 def tenon(*words):
@@ -49,7 +50,8 @@ def on_a_terminal(*words, **environment):
 class Json(unittest.TestCase):
     def test_every_verb_prints_one_object(self):
         words = {"run": [SOFTMAX, *SIZES], "explain": [SOFTMAX, *SIZES], "check": [SOFTMAX, *SIZES],
-                 "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None}
+                 "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None,
+                 "train": TRAIN}
         verbs = json.loads(tenon("help", "--json"))["verbs"]
         self.assertGreater(len(verbs), 10)
         for verb in verbs:
@@ -66,11 +68,29 @@ class Json(unittest.TestCase):
             self.assertLessEqual(set(re.findall(r"(?<![\w-])--[a-z-]+", examples)), options, verb["name"])
 
 
+    def test_help_of_training_names_what_there_is(self):
+        for verb in json.loads(tenon("help", "--json"))["verbs"]:
+            for option in verb["options"]:
+                if option["name"] in ("--loss", "--optimizer") and "|" in option["value"]:
+                    words = [verb["name"], "mlp", "--train"] if verb["name"] == "explain" else [verb["name"], "mlp"]
+                    run = subprocess.run([COMMAND, *words, option["name"], "none"], capture_output=True, text=True,
+                                         check=False)
+                    self.assertEqual(run.stderr.partition("there is: ")[2].strip().split(", "),
+                                     option["value"].split("|"), verb["name"])
+
+
 class Pictures(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+
+    def test_losses_of_training_are_lines(self):
+        path = self.folder / "curve.svg"
+        tenon("train", *TRAIN, "--curve", path)
+        root = ElementTree.parse(path).getroot()
+        lines = [line.get("points").split() for line in root.iter(f"{SVG}polyline")]
+        self.assertEqual([len(points) for points in lines], [2, 2])  # of one step an epoch, and of what is held out
 
     def test_kernels_are_hulls(self):
         explained = json.loads(tenon("explain", "examples/block.graph", "--dot", str(self.folder / "b.dot"), "--json"))
@@ -154,6 +174,10 @@ class Terminal(unittest.TestCase):
         shown = on_a_terminal("run", SOFTMAX, *SIZES)
         self.assertIn("\x1b[1msoftmax\x1b[0m", shown)
         self.assertIn("compiling", shown)
+
+    def test_training_shows_where_it_is(self):
+        self.assertNotIn("step 1 of 1", tenon("train", *TRAIN))
+        self.assertIn("epoch 2 of 2, step 1 of 1: loss ", on_a_terminal("train", *TRAIN))
 
     def test_no_color(self):
         self.assertNotIn("\x1b[1m", on_a_terminal("run", SOFTMAX, *SIZES, NO_COLOR="1"))

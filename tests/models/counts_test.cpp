@@ -1,6 +1,7 @@
 // Full-size models by inference alone: parameters and multiply-accumulates.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "shape/constraint_set.h"
@@ -47,6 +48,29 @@ TEST(ModelTable, EveryModelBuildsPrintsAndReadsBack) {
     EXPECT_FALSE(entry.doc.empty());
   }
   EXPECT_NE(error_text([] { find_model("alexnet"); }).find("there is no model called `alexnet`"), std::string::npos);
+}
+
+TEST(ModelTable, TrainingFormsHaveTheSameParametersAndUpdateStatistics) {
+  const auto names = [](const Model& model) {
+    std::vector<std::string> all;
+    for (const Parameter& parameter : model.parameters) {
+      all.push_back(parameter.name);
+    }
+    return all;
+  };
+  int forms = 0;
+  for (const ModelEntry& entry : model_table()) {
+    const Model model = entry.build();
+    const bool has_statistics = std::ranges::any_of(model.parameters, [](const Parameter& p) { return !p.trainable; });
+    EXPECT_EQ(entry.build_training != nullptr, has_statistics) << entry.name;
+    if (entry.build_training != nullptr) {
+      ++forms;
+      const Model training = entry.build_training();
+      EXPECT_EQ(names(model), names(training)) << entry.name;
+      EXPECT_GT(training.graph.outputs().size(), model.graph.outputs().size()) << entry.name;
+    }
+  }
+  EXPECT_EQ(forms, 5);
 }
 
 TEST(ModelOptions, AreChecked) {

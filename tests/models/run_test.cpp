@@ -116,5 +116,15 @@ TEST(ModelWeights, AsConstantsGiveTheSame) {
   EXPECT_TRUE(same(inside, interpret(model.graph, inputs)[0]));
 }
 
+TEST(ModelWeights, OfOneOwnsChoiceAreChecked) {
+  const Model model = mlp({.inputs = 2, .hidden = 2, .outputs = 1, .layers = 1});
+  const Graph graph = with_weights(model, {Array::full(f32, {2, 1}, 2), Array::full(f32, {1}, 1)});
+  EXPECT_EQ(interpret(graph, {Array::full(f32, {1, 2}, 3)})[0].at(0), 13);
+  EXPECT_EQ(error_text([&] { with_weights(model, {Array(f32, {2, 1})}); }),
+            "`mlp` has 2 parameters, and 1 values are given");
+  EXPECT_EQ(error_text([&] { with_weights(model, {Array(f32, {1, 2}), Array(f32, {1})}); }),
+            "parameter `layers.0.weight` is f32[2, 1], and its value f32[1, 2]");
+}
+
 }  // namespace
 }  // namespace tenon

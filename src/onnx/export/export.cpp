@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 
 #include "base/fail.h"
@@ -23,7 +24,8 @@ struct Model {
 };
 
 Model write_model(const Graph& graph, const OnnxExportOptions& options) {
-  OnnxWriter writer(passes::inline_calls(graph), options.external_data ? kSmallestExternal : kNeverExternal);
+  OnnxWriter writer(passes::inline_calls(graph), options.weights,
+                    options.external_data ? kSmallestExternal : kNeverExternal);
   Model model;
   model.proto.set_ir_version(kIrVersion);
   model.proto.set_producer_name("tenon");
@@ -41,12 +43,15 @@ Model write_model(const Graph& graph, const OnnxExportOptions& options) {
 /// Refused before the weights are copied into a message that nobody can write.
 void require_room(const Graph& graph, const OnnxExportOptions& options) {
   size_t bytes = 0;
+  const auto add = [&](const Array& value) {
+    bytes += !options.external_data || value.byte_count() < kSmallestExternal ? value.byte_count() : 0;
+  };
+  std::ranges::for_each(options.weights, add, &OnnxWeight::value);
   for (const Graph& each : reachable_graphs(graph)) {
     for (const Node* node : each.nodes()) {
-      const auto* constant = node->as<Constant>();
-      const bool inside =
-          constant != nullptr && (!options.external_data || constant->value.byte_count() < kSmallestExternal);
-      bytes += inside ? constant->value.byte_count() : 0;
+      if (const auto* constant = node->as<Constant>()) {
+        add(constant->value);
+      }
     }
   }
   if (bytes > kMostBytes) {

@@ -91,7 +91,18 @@ void describe(proto::ValueInfoProto& info, const std::string& name, const Shape&
   }
 }
 
-OnnxWriter::OnnxWriter(const Graph& graph, size_t external_from) : graph_(graph), external_from_(external_from) {
+OnnxWriter::OnnxWriter(const Graph& graph, const std::vector<OnnxWeight>& weights, size_t external_from)
+    : graph_(graph), external_from_(external_from) {
+  for (const OnnxWeight& weight : weights) {
+    const auto is_called_so = [&](const Value& value) { return value.node().as<Input>()->name == weight.name; };
+    const auto at = std::ranges::find_if(graph.inputs(), is_called_so);
+    const Shape shape(weight.value.dtype(), {weight.value.dims().begin(), weight.value.dims().end()});
+    if (at == graph.inputs().end() || at->dtype() != shape.dtype() || at->shape().is_dynamic() ||
+        at->shape().dims() != shape.dims()) {
+      fail("graph `{}` has no input `{}` that a weight {} fits", graph.name(), weight.name, shape.to_string());
+    }
+    weights_.emplace(weight.name, weight);
+  }
   scopes_.push_back({.graph = &main_, .values = {}, .thin = {}, .known = {}});
   main_.set_name(graph.name().empty() ? "main" : graph.name());
 }
@@ -102,7 +113,14 @@ proto::GraphProto OnnxWriter::write() {
   }
   for (const Value& value : graph_.inputs()) {
     const std::string name = fresh(value.node().as<Input>()->name);
-    describe(*main_.add_input(), name, value.shape());
+    if (const auto weight = weights_.find(value.node().as<Input>()->name); weight != weights_.end()) {
+      proto::TensorProto& tensor = add_initializer(name, weight->second.value);
+      if (weight->second.statistic) {
+        tensor.set_doc_string(std::string(importer::kStatisticDoc));
+      }
+    } else {
+      describe(*main_.add_input(), name, value.shape());
+    }
     define(value, name);
   }
   write_nodes(graph_);
@@ -204,6 +222,19 @@ std::string OnnxWriter::cast(const std::string& x, Dtype from, Dtype to) {
   return from == to ? x : node("Cast", {x}, {{"to", int64_t{importer::to_onnx_type(to)}}});
 }
 
+proto::TensorProto& OnnxWriter::add_initializer(const std::string& tensor_name, const Array& value) {
+  proto::TensorProto& tensor = *main_.add_initializer();
+  tensor.set_name(tensor_name);
+  tensor.set_data_type(importer::to_onnx_type(value.dtype()));
+  tensor.mutable_dims()->Add(value.dims().begin(), value.dims().end());
+  if (value.byte_count() >= external_from_) {
+    external_.emplace(tensor_name, value);
+  } else {
+    tensor.set_raw_data(value.data(), value.byte_count());
+  }
+  return tensor;
+}
+
 std::string OnnxWriter::constant(const Array& value) {
   std::string key;
   if (value.byte_count() <= kSmallConstant) {
@@ -214,15 +245,7 @@ std::string OnnxWriter::constant(const Array& value) {
     }
   }
   const std::string tensor_name = fresh(key.empty() ? "weight" : "constant");
-  proto::TensorProto& tensor = *main_.add_initializer();
-  tensor.set_name(tensor_name);
-  tensor.set_data_type(importer::to_onnx_type(value.dtype()));
-  tensor.mutable_dims()->Add(value.dims().begin(), value.dims().end());
-  if (value.byte_count() >= external_from_) {
-    external_.emplace(tensor_name, value);
-  } else {
-    tensor.set_raw_data(value.data(), value.byte_count());
-  }
+  add_initializer(tensor_name, value);
   if (!key.empty()) {
     constants_.emplace(key, tensor_name);
   }

@@ -14,6 +14,7 @@
 
 #include "ir/node.h"
 #include "onnx/proto.h"
+#include "tenon/onnx.h"
 
 namespace tenon::exporter {
 
@@ -30,8 +31,10 @@ inline constexpr size_t kNeverExternal = std::numeric_limits<size_t>::max();
 /// compute it. Sizes are i64 tensors of one element, so that they join to shapes.
 class OnnxWriter {
  public:
-  /// Constants of `external_from` bytes and more are left out: external() has them.
-  explicit OnnxWriter(const Graph& graph, size_t external_from = kNeverExternal);
+  /// `weights` are values of inputs, which become initializers. Those, and constants, of `external_from` bytes and more
+  /// are left out: external() has them. Error: a weight that is no input, or is not what that is.
+  explicit OnnxWriter(const Graph& graph, const std::vector<OnnxWeight>& weights = {},
+                      size_t external_from = kNeverExternal);
 
   /// Write everything; what no output needs is left out.
   proto::GraphProto write();
@@ -97,11 +100,13 @@ class OnnxWriter {
   };
 
   std::string fresh(std::string_view stem);
+  proto::TensorProto& add_initializer(const std::string& name, const Array& value);
   std::string name_size(const std::string& name);
   std::optional<std::string> size_from_inputs(const std::string& name);
   std::optional<std::string> size_from_data(const std::string& name);
 
   Graph graph_;
+  std::map<std::string, OnnxWeight> weights_;
   size_t external_from_;
   proto::GraphProto main_;
   std::vector<Scope> scopes_;

@@ -1,6 +1,7 @@
 // Bytes become messages; the rest is the importer's.
 #include <google/protobuf/io/coded_stream.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -56,7 +57,23 @@ Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& fol
   if (options.usual != nullptr) {
     *options.usual = usual_sizes(model);
   }
-  return importer::Importer(model, folder, options).run();
+  std::set<std::string> constants;  // weights whose value turned out to be needed now
+  while (true) {
+    if (options.weights != nullptr) {
+      options.weights->clear();
+    }
+    try {
+      return importer::Importer(model, folder, options, constants).run();
+    } catch (const OnnxValueNeeded& needed) {
+      const bool is_weight =
+          options.weights != nullptr &&
+          std::ranges::find(*options.weights, needed.input(), &OnnxWeight::name) != options.weights->end();
+      if (!is_weight) {
+        throw;
+      }
+      constants.insert(needed.input());
+    }
+  }
 }
 
 OnnxSignature onnx_signature(const std::filesystem::path& file) {

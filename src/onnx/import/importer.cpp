@@ -1,6 +1,7 @@
 #include "onnx/import/importer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/fail.h"
@@ -94,6 +95,19 @@ void tell_place(Error& error, const proto::NodeProto& node) {
   }
 }
 
+/// Masks hold infinities, and single numbers are scales and limits.
+bool may_be_trained(const Array& value) {
+  if (!is_float(value.dtype()) || value.rank() == 0) {
+    return false;
+  }
+  for (int64_t i = 0; i < value.size(); ++i) {
+    if (!std::isfinite(value.at(i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::map<std::string, int, std::less<>> read_opsets(
     const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& list) {
   std::map<std::string, int, std::less<>> opsets;
@@ -141,8 +155,13 @@ Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::str
   return {dtype, std::move(axes)};
 }
 
-Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options)
-    : model_(model), options_(options), files_(std::move(folder)), opsets_(read_opsets(model.opset_import())) {
+Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options,
+                   const std::set<std::string>& constants)
+    : model_(model),
+      options_(options),
+      constants_(constants),
+      files_(std::move(folder)),
+      opsets_(read_opsets(model.opset_import())) {
   if (model.ir_version() >= kFirstIrWithOpsets && model.opset_import_size() == 0) {
     fail("the model does not say which opset it is of");
   }
@@ -171,12 +190,26 @@ Items Importer::find_all(const google::protobuf::RepeatedPtrField<std::string>& 
   return items;
 }
 
-void Importer::read_initializers(const proto::GraphProto& graph) {
+void Importer::read_initializers(const proto::GraphProto& graph, bool is_main) {
   for (const auto& tensor : graph.initializer()) {
-    define(tensor.name(), Item(constant(to_array(tensor, files_)), is_half_byte(tensor.data_type())));
+    const Array value = to_array(tensor, files_);
+    if (is_main && options_.weights != nullptr && !constants_.contains(tensor.name()) && may_be_trained(value)) {
+      graph_inputs_[tensor.name()] = true;
+      weights_.push_back(input(tensor.name(), Shape(value.dtype(), {value.dims().begin(), value.dims().end()})));
+      options_.weights->push_back({tensor.name(), value, tensor.doc_string() == kStatisticDoc});
+      define(tensor.name(), weights_.back());
+      continue;
+    }
+    define(tensor.name(), Item(constant(value), is_half_byte(tensor.data_type())));
   }
   if (graph.sparse_initializer_size() > 0) {
     fail("sparse initializers are not supported");
+  }
+}
+
+void Importer::tell_statistic(const Value& value) {
+  if (const auto at = std::ranges::find(weights_, value); at != weights_.end()) {
+    (*options_.weights)[static_cast<size_t>(at - weights_.begin())].statistic = true;
   }
 }
 
@@ -234,12 +267,13 @@ Graph Importer::run() {
   DataAxisScope data_axes;
   scopes_.emplace_back();
   std::vector<Value> inputs;
-  read_initializers(graph);
+  read_initializers(graph, true);
   read_inputs(graph, inputs);
   for (const Value& input : inputs) {
     data_axes.taken.merge(needed_axes(input.node()));
   }
   run_nodes(graph.node());
+  inputs.insert(inputs.end(), weights_.begin(), weights_.end());
   std::vector<Output> outputs;
   for (const auto& output : graph.output()) {
     const Item item = find(output.name());
@@ -325,7 +359,7 @@ Items Importer::run_body(const proto::GraphProto& body, const Items& inputs) {
     fail("the body `{}` takes {} inputs, must take {}", body.name(), body.input_size(), inputs.size());
   }
   scopes_.emplace_back();
-  read_initializers(body);
+  read_initializers(body, false);
   for (int i = 0; i < body.input_size(); ++i) {
     define(body.input(i).name(), inputs[static_cast<size_t>(i)]);
   }

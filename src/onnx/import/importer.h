@@ -25,9 +25,14 @@ Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::str
 /// Walks a model node by node. One instance imports one model once. What operators need beyond their node is here.
 class Importer {
  public:
-  Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options);
+  /// `constants` are initializers that stay constants though weights are asked for.
+  Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options,
+           const std::set<std::string>& constants = {});
 
   Graph run();
+
+  /// A weight among them is a moment of a batch norm.
+  void tell_statistic(const Value& value);
 
   /// The outputs of a body (of If, Loop, Scan) for these inputs. Names of the graphs around it are visible in it.
   Items run_body(const proto::GraphProto& body, const Items& inputs);
@@ -45,7 +50,7 @@ class Importer {
 
   void read_inputs(const proto::GraphProto& graph, std::vector<Value>& inputs);
   void tell_sizes(const Value& input, const std::vector<std::string>& names);
-  void read_initializers(const proto::GraphProto& graph);
+  void read_initializers(const proto::GraphProto& graph, bool is_main);
   void run_nodes(const google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes);
   void run_node(const proto::NodeProto& node);
   Items run_function(const proto::FunctionProto& function, const proto::NodeProto& node, const Items& operands);
@@ -55,6 +60,7 @@ class Importer {
 
   const proto::ModelProto& model_;
   const OnnxOptions& options_;
+  std::set<std::string> constants_;
   ExternalFiles files_;
   KnownValues known_;
   Opsets opsets_;
@@ -62,6 +68,7 @@ class Importer {
   size_t visible_from_ = 0;  // scopes below belong to callers of a function
   std::map<std::string, bool, std::less<>> graph_inputs_;
   std::vector<Constraint> relations_;
+  std::vector<Value> weights_;  // the inputs that OnnxOptions::weights tells of
   int depth_ = 0;
   int64_t function_nodes_ = 0;
 };

@@ -1,5 +1,6 @@
 // Normalisation, softmax and dropout.
 #include "base/fail.h"
+#include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/sliding_attributes.h"
 #include "ops/axes.h"
@@ -36,6 +37,8 @@ Results batch_normalization(const NodeCall& call) {
   if (call.version() < 9 && !call.flag("spatial", true)) {
     fail("batch normalization that is not per channel (spatial = 0) is not supported");
   }
+  call.importer().tell_statistic(call.x(3));
+  call.importer().tell_statistic(call.x(4));
   return batch_norm(call.x(0), call.x(1), call.x(2), call.x(3), call.x(4), call.number_attribute("epsilon", 1e-5));
 }
 
