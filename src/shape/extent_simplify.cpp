@@ -212,9 +212,6 @@ bool proves_at_least(const Extent& a, const Extent& b, const Assumptions& known)
     if (const auto number = gap.constant()) {
       return *number >= 0;
     }
-    if (gap.as_name()) {
-      return true;  // a size
-    }
     const Scaled scaled = scale_names(gap, known);
     RangeFinder ranges(scaled.known);
     if (ranges.range(scaled.extent).low.value_or(-1) >= 0) {
