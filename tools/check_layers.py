@@ -51,6 +51,7 @@ PUBLIC_HEADERS = {
     "trace.h": "runtime",
     "compile.h": "compiler",
     "models.h": "models",
+    "partition.h": "partition",
     "onnx.h": "onnx",
     "onnx_export.h": "onnx",
     "load.h": "load",

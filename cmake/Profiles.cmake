@@ -1,0 +1,15 @@
+# tenon_embed_profiles(<target>): profiles/*.json as rows {name, text} of built_in_profiles.inc, which src/partition
+# includes.
+function(tenon_embed_profiles target)
+  file(GLOB profiles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/profiles/*.json)
+  set(rows "")
+  foreach(profile IN LISTS profiles)
+    get_filename_component(name ${profile} NAME_WE)
+    file(READ ${profile} text)
+    string(APPEND rows "{\"${name}\", R\"json(${text})json\"},\n")
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${profiles})
+  set(folder ${CMAKE_BINARY_DIR}/generated/profiles)
+  file(CONFIGURE OUTPUT ${folder}/built_in_profiles.inc CONTENT "${rows}" @ONLY)
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()
