@@ -189,12 +189,11 @@ struct Plan {
 /// How parts are made. Strategies run in their order, then one partitioner.
 struct PlanOptions {
   std::vector<std::string> fuse = {"vertical", "residual"};
-  std::string by = "fusion";     ///< fusion: each group a part; parts, blocks, resources, pipeline
-  int64_t parts = 0;             ///< of by parts, and devices of by pipeline
-  double imbalance = 0.1;        ///< by parts: arithmetic of a part beyond the mean
-  int64_t micro_batches = 1;     ///< of by pipeline
-  int64_t memory_limit = 0;      ///< bytes of activations; values are computed again to keep it
-  std::vector<int> given_group;  ///< of strategy `compiler`: the group of each operator
+  std::string by = "fusion";  ///< fusion: each group a part; parts, blocks, resources, pipeline
+  int64_t parts = 0;          ///< of by parts, and devices of by pipeline
+  double imbalance = 0.1;     ///< by parts: arithmetic of a part beyond the mean
+  int64_t micro_batches = 1;  ///< of by pipeline
+  int64_t memory_limit = 0;   ///< bytes of activations; values are computed again to keep it
 };
 
 /// The names of strategies and partitioners, with a line of what each does.

@@ -33,6 +33,7 @@
 #include "tenon/operand.h"
 #include "tenon/ops.h"
 #include "tenon/optimizers.h"
+#include "tenon/partition.h"
 #include "tenon/random.h"
 #include "tenon/recurrent.h"
 #include "tenon/run_report.h"

@@ -136,14 +136,6 @@ Groups fuse(const SizedGraph& graph, const PlanOptions& options) {
   Groups groups(graph);
   for (const std::string& name : options.fuse) {
     find_strategy(name).run(groups);
-    if (name == "compiler") {
-      std::vector<int> first(graph.operators.size(), -1);
-      for (int i = 0; i < static_cast<int>(options.given_group.size()); ++i) {
-        int& of = first[static_cast<size_t>(options.given_group[static_cast<size_t>(i)])];
-        of = of < 0 ? i : of;
-        groups.join(of, i, name);
-      }
-    }
   }
   return groups;
 }

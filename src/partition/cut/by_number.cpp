@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 namespace tenon::partition {
 namespace {
@@ -59,6 +60,16 @@ class Refinement {
       }
     }
     return gained;
+  }
+
+  /// Moves a node as far as edges and the limit allow, whatever it costs.
+  void kick(int node, uint64_t random) {
+    const auto [low, high] = allowed(node);
+    const size_t to = low + random % (high - low + 1);
+    if (to != part(node) && nodes_[part(node)] > 1 &&
+        weight_[to] + graph_.weight[static_cast<size_t>(node)] <= limit_) {
+      move(node, to);
+    }
   }
 
   void finish() {
@@ -129,6 +140,33 @@ std::vector<int> order_of(const NumberedCut& cut, const std::vector<int>& before
   return order;
 }
 
+/// Local optima are left by moving some nodes at random and refining again; what is better is kept.
+void search(const CutGraph& graph, NumberedCut& best, int parts, double limit) {
+  const int tries = std::min(400, 400'000 / (graph.size() + 1));
+  std::mt19937_64 generator(1);
+  for (int i = 0; i < tries; ++i) {
+    NumberedCut cut = best;
+    Refinement refinement(graph, cut, parts, limit);
+    // Some nodes that follow each other: what lies between two cuts moves together.
+    const auto first = static_cast<int>(generator() % static_cast<uint64_t>(graph.size()));
+    const int count = 1 + static_cast<int>(generator() % 12);
+    const bool forward = generator() % 2 == 0;
+    const uint64_t where = generator();
+    for (int k = 0; k < count; ++k) {
+      const int node = forward ? first + count - 1 - k : first + k;
+      if (node < graph.size()) {
+        refinement.kick(node, where);
+      }
+    }
+    for (int pass = 0; pass < 8 && refinement.pass(); ++pass) {
+    }
+    refinement.finish();
+    if (cut.bytes <= best.bytes) {
+      best = std::move(cut);
+    }
+  }
+}
+
 }  // namespace
 
 void refine(const CutGraph& graph, NumberedCut& cut, int parts, double limit) {
@@ -157,6 +195,9 @@ std::optional<NumberedCut> cut_by_number(const CutGraph& graph, int parts, doubl
         break;
       }
     }
+  }
+  if (best && graph.size() <= few) {
+    search(graph, *best, parts, limit);
   }
   return best;
 }

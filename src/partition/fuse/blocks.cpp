@@ -77,7 +77,6 @@ class BlockFinder {
     for (int passing = 1; passing <= kMostPassing && count_ == 0; ++passing) {
       classify(passing);
     }
-    match_templates();
     std::vector<Stretch> stretches = in_sequence();
     attach_norms(stretches);
     merge_turns(stretches);
@@ -119,12 +118,14 @@ class BlockFinder {
     }
     std::erase_if(classes, [](const std::vector<Stretch>& members) { return members.size() < 2; });
     std::ranges::sort(classes, std::greater(), [](const std::vector<Stretch>& members) { return members[0].size(); });
-    for (size_t kind = 0; kind < classes.size(); ++kind) {
-      for (const Stretch& each : classes[kind]) {
-        take(each.begin, each.end, static_cast<int>(kind));
+    for (const std::vector<Stretch>& members : classes) {
+      for (const Stretch& each : members) {
+        if (taken_[static_cast<size_t>(each.begin)] < 0) {
+          take(each.begin, each.end, count_);
+        }
       }
+      match_template(count_++);  // before smaller classes, whose members may lie inside of what it finds
     }
-    count_ = static_cast<int>(classes.size());
   }
 
   bool is_cut(int at) const { return std::ranges::binary_search(cuts_, at); }
@@ -144,34 +145,32 @@ class BlockFinder {
   }
 
   /// Step 3: the shortest member of a class without what joins its paths, in whole or from the middle on.
-  void match_templates() {
-    for (int kind = 0; kind < count_; ++kind) {
-      Stretch shortest;
-      for (const Stretch& block : blocks_) {
-        if (block.kind == kind && (shortest.end == 0 || block.size() < shortest.size())) {
-          shortest = block;
-        }
+  void match_template(int kind) {
+    Stretch shortest;
+    for (const Stretch& block : blocks_) {
+      if (block.kind == kind && (shortest.end == 0 || block.size() < shortest.size())) {
+        shortest = block;
       }
-      Labels pattern;
-      std::vector<int> starts;  // places of the pattern at which a block without its beginning may begin
-      for (int i = shortest.begin; i < shortest.end; ++i) {
-        const bool joins = i + 1 == shortest.end && graph_.op(i).role == Role::map && graph_.producers(i).size() > 1;
-        if (!joins) {
-          if (graph_.op(i).role == Role::product || graph_.op(i).role == Role::depthwise) {
-            starts.push_back(static_cast<int>(pattern.size()));
-          }
-          pattern.push_back(labels_[static_cast<size_t>(i)]);
+    }
+    Labels pattern;
+    std::vector<int> starts;  // places of the pattern at which a block without its beginning may begin
+    for (int i = shortest.begin; i < shortest.end; ++i) {
+      const bool joins = i + 1 == shortest.end && graph_.op(i).role == Role::map && graph_.producers(i).size() > 1;
+      if (!joins) {
+        if (graph_.op(i).role == Role::product || graph_.op(i).role == Role::depthwise) {
+          starts.push_back(static_cast<int>(pattern.size()));
         }
+        pattern.push_back(labels_[static_cast<size_t>(i)]);
       }
-      for (size_t from = 0; from * 2 < pattern.size(); ++from) {
-        if (from > 0 && std::ranges::find(starts, static_cast<int>(from)) == starts.end()) {
-          continue;
-        }
-        const auto length = static_cast<int>(pattern.size() - from);
-        for (int at = 0; at + length <= graph_.size(); ++at) {
-          if (length >= kLeastBlock && matches(at, pattern, from)) {
-            take(at, at + length, kind);
-          }
+    }
+    for (size_t from = 0; from * 2 < pattern.size(); ++from) {
+      if (from > 0 && std::ranges::find(starts, static_cast<int>(from)) == starts.end()) {
+        continue;
+      }
+      const auto length = static_cast<int>(pattern.size() - from);
+      for (int at = 0; at + length <= graph_.size(); ++at) {
+        if (length >= kLeastBlock && matches(at, pattern, from)) {
+          take(at, at + length, kind);
         }
       }
     }
