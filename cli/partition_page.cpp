@@ -28,7 +28,7 @@ function node(parent, kind, attributes, text) {
   parent.appendChild(e);
   return e;
 }
-function chart(id) { const e = document.getElementById(id); const s = node(e, "svg", {class: "chart", viewBox: "0 0 600 240", preserveAspectRatio: "none"}); return s; }
+function chart(id) { const e = document.getElementById(id); const s = node(e, "svg", {class: "chart", viewBox: "0 0 600 240"}); return s; }
 function choose(plan, index) {
   const view = document.getElementById("plan" + plan);
   document.querySelectorAll(".chosen").forEach(e => e.classList.remove("chosen"));

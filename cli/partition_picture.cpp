@@ -135,7 +135,7 @@ std::string plan_svg(const PartitionModel& model, const Plan& plan) {
   }
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-      "font-family=\"system-ui, sans-serif\"><g fill=\"none\" stroke=\"#80868b\">\n{3}</g>{2}</svg>\n",
+      "font-family=\"system-ui, sans-serif\">\n{2}<g fill=\"none\" stroke=\"#80868b\">\n{3}</g></svg>\n",
       layout.width, layout.height, hulls, edges);
 }
 

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "inputs.h"
 #include "ir/node.h"
+#include "passes/rewriting/rewrite.h"
 #include "rounding.h"
 #include "stopwatch.h"
 #include "tenon/tenon.h"
@@ -22,11 +23,21 @@ namespace {
 using partition::Plan;
 using Arrays = std::map<std::string, Array, std::less<>>;
 
+/// Whether a size of the graph depends on the name: of a value, or of an operation, such as where a slice begins.
+bool depends_on(const Graph& graph, const std::string& name) {
+  const passes::Substitution other{{name, Extent::name(name + "'")}};
+  return std::ranges::any_of(graph.nodes(), [&](const Node* node) {
+    const auto changes = [&](const Shape& shape) { return shape.substitute(other) != shape; };
+    return std::ranges::any_of(node->shapes, changes) || !same_structure(passes::substitute(node->op, other), node->op);
+  });
+}
+
+/// Sizes for names that the graph has: others are an Error of the run.
 Bindings only_names(const Bindings& all, const Graph& graph) {
   Bindings result;
-  for (const std::string& name : axis_names(graph)) {
-    if (const auto size = all.find(name)) {
-      result.set(name, *size);
+  for (const auto& [name, size] : all) {
+    if (depends_on(graph, name)) {
+      result.set(name, size);
     }
   }
   return result;

@@ -62,6 +62,37 @@ class Refinement {
     return gained;
   }
 
+  /// Nodes of parts beyond the limit go where there is room, those that cost least first.
+  void shed() {
+    for (int tries = 0; tries < 4 * graph_.size(); ++tries) {
+      const auto heavy = static_cast<size_t>(std::ranges::max_element(weight_) - weight_.begin());
+      if (weight_[heavy] <= limit_) {
+        return;
+      }
+      int best = -1;
+      size_t to = heavy;
+      int64_t gain = 0;
+      for (int node = 0; node < graph_.size(); ++node) {
+        if (part(node) != heavy || nodes_[heavy] == 1) {
+          continue;
+        }
+        const auto [low, high] = allowed(node);
+        for (size_t q = low; q <= high; ++q) {
+          const bool fits = q != heavy && weight_[q] + graph_.weight[static_cast<size_t>(node)] < weight_[heavy];
+          if (fits && (best < 0 || gain_of(node, q) > gain)) {
+            best = node;
+            to = q;
+            gain = gain_of(node, q);
+          }
+        }
+      }
+      if (best < 0) {
+        return;
+      }
+      move(best, to);
+    }
+  }
+
   /// Moves a node as far as edges and the limit allow, whatever it costs.
   void kick(int node, uint64_t random) {
     const auto [low, high] = allowed(node);
@@ -133,6 +164,20 @@ class Refinement {
   std::vector<int> readers_;  // of each net in each part
 };
 
+/// Whether moves bring all parts within the limit. Nodes leave parts that are too heavy for their neighbours, and those
+/// theirs, whatever bytes that costs.
+bool balance(const CutGraph& graph, NumberedCut& cut, int parts, double limit) {
+  constexpr int rounds = 60;
+  for (int round = 0; round < rounds && cut.heaviest > limit; ++round) {
+    // The limit falls to the one that is asked for, so that what is too heavy flows on from part to part.
+    const double now = std::max(limit, limit + (cut.heaviest - limit) * 0.7);
+    Refinement refinement(graph, cut, parts, now);
+    refinement.shed();
+    refinement.finish();
+  }
+  return cut.heaviest <= limit;
+}
+
 /// The order in which nodes stand in parts one after the other.
 std::vector<int> order_of(const NumberedCut& cut, const std::vector<int>& before) {
   std::vector<int> order = before;
@@ -183,6 +228,10 @@ std::optional<NumberedCut> cut_by_number(const CutGraph& graph, int parts, doubl
   std::optional<NumberedCut> best;
   for (std::vector<int> order : topological_orders(graph, graph.size() <= few ? 24 : 0)) {
     std::optional<NumberedCut> cut = cut_order(graph, order, parts, limit);
+    if (!cut && graph.size() <= few) {
+      cut = cut_order(graph, order, parts, least_heaviest(graph, order, parts) * (1 + 1e-9));
+      cut = cut && balance(graph, *cut, parts, limit) ? cut : std::nullopt;
+    }
     for (int round = 0; cut && round < most_rounds; ++round) {
       const int64_t before = cut->bytes;
       refine(graph, *cut, parts, limit);

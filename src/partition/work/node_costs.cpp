@@ -44,12 +44,16 @@ Extent in_bodies(const Node& node, Extent (*count)(const Node&)) {
   return loop != nullptr ? sum * loop->trips : sum;
 }
 
+bool is_leaf_or_view(const Node& node) {
+  return node.as<Input>() != nullptr || node.as<Constant>() != nullptr || node.as<Iota>() != nullptr ||
+         is_free_view(node);
+}
+
 Role role_of_body(const Graph& body) {
   bool has_row = false;
   Role most = Role::map;
   for (const Node* node : body.nodes()) {
-    if (node->as<Input>() != nullptr || node->as<Constant>() != nullptr || node->as<Iota>() != nullptr ||
-        is_free_view(*node)) {
+    if (is_leaf_or_view(*node)) {
       continue;
     }
     const Role role = role_of(*node);
@@ -118,7 +122,13 @@ Role role_of(const Node& node) {
 
 Extent parallelism_of(const Node& node, Role role) {
   if (role == Role::other) {
-    return 1;
+    Extent widest = 1;  // of what a loop or a conditional runs
+    for (const Graph& body : called_graphs(node)) {
+      for (const Node* inner : body.nodes()) {
+        widest = is_leaf_or_view(*inner) ? widest : max(widest, parallelism_of(*inner, role_of(*inner)));
+      }
+    }
+    return widest;
   }
   if (role == Role::row) {
     if (const auto* call = node.as<Call>()) {
@@ -138,7 +148,7 @@ Extent least_bytes_of(const Node& node, Role role) {
     Extent most = 0;  // a loop or a conditional needs what the operations inside of it need
     for (const Graph& body : called_graphs(node)) {
       for (const Node* inner : body.nodes()) {
-        if (inner->as<Input>() == nullptr && inner->as<Constant>() == nullptr) {
+        if (!is_leaf_or_view(*inner)) {
           most = max(most, least_bytes_of(*inner, role_of(*inner)));
         }
       }
