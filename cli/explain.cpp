@@ -151,7 +151,8 @@ Json ports_json(const std::vector<Port>& ports) {
   return json;
 }
 
-void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable) {
+void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable,
+                    const std::vector<BoundStep>& bound) {
   const auto svg = arguments.find("--svg");
   const auto page = arguments.find("--html");
   const auto dot = arguments.find("--dot");
@@ -170,7 +171,7 @@ void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered
       write_text(*svg, picture);
     }
     if (page) {
-      write_text(*page, picture_html(picture, executable));
+      write_text(*page, picture_html(picture, executable, bound));
     }
   }
 }
@@ -212,7 +213,7 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
     const bool timed = given.late.empty() && lowered.machine == this_machine();
     bound = bind_steps(executable, bindings, timed ? &inputs : nullptr);
   }
-  write_pictures(arguments, lowered, executable);  // may fail, and then nothing is printed
+  write_pictures(arguments, lowered, executable, bound);  // may fail, and then nothing is printed
   if (arguments.has("--json")) {
     Json json = Json::object();
     json.set("model", executable.name()).set("kernels", executable.kernel_count());

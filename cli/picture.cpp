@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "drawn_graph.h"
 #include "ir/node.h"
+#include "page.h"
+#include "units.h"
 
 namespace tenon::cli {
 namespace {
@@ -14,14 +18,6 @@ std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-  }
-  return result;
-}
-
-std::string html(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string{c};
   }
   return result;
 }
@@ -139,25 +135,42 @@ std::string picture_dot(const compiler::Lowered& lowered, const Executable& exec
   return DotWriter(lowered).write(executable);
 }
 
-std::string picture_html(const std::string& svg, const Executable& executable) {
+std::string picture_html(const std::string& svg, const Executable& executable, const std::vector<BoundStep>& bound) {
+  const bool timed = !bound.empty() && bound[0].microseconds >= 0;
+  double longest = 0;
+  int64_t most = 1;
+  for (const BoundStep& step : bound) {
+    longest = std::max(longest, step.microseconds);
+    most = std::max(most, step.bytes_read + step.bytes_written);
+  }
   std::string rows;
   for (size_t i = 0; i < executable.steps().size(); ++i) {
     const StepReport& step = executable.steps()[i];
-    rows += fmt::format("<tr id=\"step{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        i + 1, i + 1, html(step.label), html(step.bytes_read.to_string()),
-                        html(step.bytes_written.to_string()), html(step.flops.to_string()), html(step.boundary));
+    std::string figures;
+    if (bound.empty()) {
+      figures = fmt::format("<td>{}</td><td>{}</td><td>{}</td>", html_text(step.bytes_read.to_string()),
+                            html_text(step.bytes_written.to_string()), html_text(step.flops.to_string()));
+    } else {
+      const BoundStep& at = bound[i];
+      const double moved = static_cast<double>(at.bytes_read + at.bytes_written) / static_cast<double>(most);
+      figures = fmt::format("<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
+                            html_bar(moved, bytes_text(at.bytes_read)), bytes_text(at.bytes_written),
+                            at.flops == 0 ? "-" : count_text(static_cast<double>(at.flops)));
+      if (timed) {
+        figures += fmt::format("<td>{}</td>",
+                               html_bar(longest > 0 ? at.microseconds / longest : 0, time_text(at.microseconds)));
+      }
+    }
+    rows += fmt::format("<tr id=\"step{}\"><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n", i + 1, i + 1,
+                        html_text(step.label), figures, html_text(step.boundary));
   }
   const size_t start = svg.find("<svg");
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\n<style>\n"
-      "body {{ font: 14px sans-serif; margin: 2em; }}\n"
-      "table {{ border-collapse: collapse; margin-bottom: 2em; }}\n"
-      "td, th {{ border-bottom: 1px solid #ddd; padding: 0.3em 0.8em; text-align: left; vertical-align: top; }}\n"
-      "tr:target {{ background: #fef7e0; }}\n"
-      "</style></head><body>\n<h1>{0}</h1>\n<table>\n<tr><th>step</th><th>operators</th><th>bytes read</th>"
-      "<th>bytes written</th><th>FLOPs of products</th><th>why it ends "
-      "there</th></tr>\n{1}</table>\n{2}</body></html>\n",
-      html(executable.name()), rows, start == std::string::npos ? svg : svg.substr(start));
+  const std::string body = fmt::format(
+      "<h1>{}</h1>\n<section><table>\n<tr><th>step</th><th>operators</th><th>bytes read</th><th>bytes written</th>"
+      "<th>FLOPs of products</th>{}<th>why it ends there</th></tr>\n{}</table></section>\n<section>{}</section>",
+      html_text(executable.name()), timed ? "<th>time</th>" : "", rows,
+      start == std::string::npos ? svg : svg.substr(start));
+  return html_page(executable.name(), body);
 }
 
 }  // namespace tenon::cli

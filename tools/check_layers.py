@@ -60,6 +60,7 @@ PUBLIC_HEADERS = {
     "tensor_methods.inc": "tensor",
     "tensor_ops.h": "tensor",
     "models.h": "models",
+    "partition.h": "partition",
     "onnx.h": "onnx",
     "onnx_export.h": "onnx",
     "load.h": "load",

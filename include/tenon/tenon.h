@@ -36,6 +36,7 @@
 #include "tenon/ops.h"
 #include "tenon/optim.h"
 #include "tenon/optimizers.h"
+#include "tenon/partition.h"
 #include "tenon/random.h"
 #include "tenon/realizations.h"
 #include "tenon/recurrent.h"

@@ -1,0 +1,82 @@
+#include "partition_model.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "base/fail.h"
+#include "base/read_file.h"
+#include "compiler/lowered.h"
+#include "host_profile.h"
+
+namespace tenon::cli {
+namespace {
+
+constexpr int64_t kMostProfile = int64_t{1} << 24;
+
+partition::WorkGraph compiled_work(const Graph& graph) {
+  CompileReport report;
+  const compiler::Lowered lowered = compiler::lower(graph, {}, report);
+  if (lowered.segments.size() != 1) {
+    fail("strategy `compiler`: data decide sizes of `{}` while it runs, so it has no one list of kernels",
+         graph.name());
+  }
+  return partition::work_graph_of(lowered.segments[0].graph, lowered.segments[0].nodes);
+}
+
+}  // namespace
+
+PartitionModel load_partition_model(const Arguments& arguments, bool compiled) {
+  PartitionModel result;
+  const Bindings given = Bindings::parse(arguments.find("--bind").value_or(""));
+  result.model = load_model(arguments.rest()[0],
+                            {.train = arguments.has("--train"), .weights = true, .inputs = {}, .sizes = given});
+  result.bindings = complete_bindings(result.model, given);
+  result.work = compiled ? compiled_work(result.model.graph) : partition::work_graph(result.model.graph);
+  return result;
+}
+
+partition::Profile profile_by_name(const std::string& name) {
+  if (name == "host") {
+    return host_profile();
+  }
+  if (name.find_first_of("./") != std::string::npos) {
+    return partition::parse_profile(read_file(name, kMostProfile), name);
+  }
+  return partition::profile_named(name);
+}
+
+partition::Profile profile_of(const Arguments& arguments) {
+  return profile_by_name(arguments.find("--profile").value_or("cpu64"));
+}
+
+int64_t parse_bytes(const std::string& text, std::string_view option) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  const int shift = unit.empty() || unit == "B" ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+  if (error != std::errc() || shift < 0 || number < 1 || number > (int64_t{1} << 62) >> shift) {
+    fail("`{} {}`: must be a number of bytes, at least 1, or of KiB, MiB or GiB, such as 256KiB", option, text);
+  }
+  return number << shift;
+}
+
+partition::PlanOptions plan_options(const Arguments& arguments) {
+  partition::PlanOptions options;
+  if (arguments.has("--fuse")) {
+    options.fuse = arguments.list("--fuse");
+  }
+  const auto parts = arguments.find("--parts");
+  options.parts = arguments.find_number("--parts", 0).value_or(0);
+  options.by = arguments.find("--by").value_or(parts ? "parts" : "fusion");
+  if (parts && options.by != "parts" && options.by != "pipeline") {
+    fail("`--parts` is for `--by parts` and `--by pipeline`, not for `--by {}`", options.by);
+  }
+  options.imbalance = arguments.find_real("--imbalance").value_or(options.imbalance);
+  options.micro_batches = arguments.find_number("--micro-batches", 1).value_or(1);
+  if (const auto limit = arguments.find("--memory")) {
+    options.memory_limit = parse_bytes(*limit, "--memory");
+  }
+  return options;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,223 @@
+#include "partition_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "base/read_file.h"
+#include "files.h"
+#include "page.h"
+#include "partition/plan/estimate.h"
+#include "units.h"
+
+namespace tenon::cli {
+namespace {
+
+using partition::Plan;
+
+constexpr std::string_view kScript = R"js(
+const svgNs = "http://www.w3.org/2000/svg";
+const bytes = n => n >= 2**30 ? (n / 2**30).toFixed(2) + " GiB" : n >= 2**20 ? (n / 2**20).toFixed(2) + " MiB" : n >= 1024 ? (n / 1024).toFixed(1) + " KiB" : n + " B";
+const count = n => n >= 1e9 ? (n / 1e9).toFixed(2) + " G" : n >= 1e6 ? (n / 1e6).toFixed(2) + " M" : n >= 1e3 ? (n / 1e3).toFixed(1) + " k" : "" + n;
+const time = s => s >= 1 ? s.toFixed(2) + " s" : s >= 1e-3 ? (s * 1e3).toFixed(2) + " ms" : (s * 1e6).toFixed(2) + " us";
+function node(parent, kind, attributes, text) {
+  const e = document.createElementNS(svgNs, kind);
+  for (const k in attributes) e.setAttribute(k, attributes[k]);
+  if (text !== undefined) e.textContent = text;
+  parent.appendChild(e);
+  return e;
+}
+function chart(id) { const e = document.getElementById(id); const s = node(e, "svg", {class: "chart", viewBox: "0 0 600 240"}); return s; }
+function choose(plan, index) {
+  const view = document.getElementById("plan" + plan);
+  document.querySelectorAll(".chosen").forEach(e => e.classList.remove("chosen"));
+  view.querySelectorAll(`[data-part="${index}"]`).forEach(e => e.classList.add("chosen"));
+  if (plan === 0) document.querySelectorAll(`circle[data-part="${index}"]`).forEach(e => e.classList.add("chosen"));
+  const part = data.plans[plan].parts[index];
+  const detail = document.getElementById("detail");
+  detail.replaceChildren();
+  const add = (tag, text) => { const e = document.createElement(tag); e.textContent = text; detail.appendChild(e); return e; };
+  add("h2", `Part ${index + 1} on ${part.unit}` + (part.tiles > 1 ? `, in ${part.tiles} tiles` : ""));
+  add("p", "Ends here: " + part.why);
+  const table = add("table", "");
+  const row = cells => { const r = table.insertRow(); cells.forEach((c, i) => { const d = r.insertCell(); d.textContent = c; if (i) d.className = "n"; }); };
+  row(["arithmetic", count(part.flops)]); row(["reads", bytes(part.bytes_read)]); row(["of them weights", bytes(part.weight_bytes)]);
+  row(["writes", bytes(part.bytes_written)]); row(["works on", bytes(part.working_set)]); row(["parallelism", count(part.parallelism)]);
+  row(["estimated", time(part.seconds)]);
+  if (data.measured && plan === 0) row(["measured", time(data.measured[index] / 1e6)]);
+  if (part.joules > 0) row(["energy", (part.joules * 1e3).toPrecision(3) + " mJ"]);
+  add("h2", part.operators.length + " operators");
+  add("p", part.operators.join(", "));
+}
+document.querySelectorAll(".graph").forEach((view, plan) => view.addEventListener("click", event => {
+  const part = event.target.closest(".part");
+  if (part) choose(plan, Number(part.dataset.part));
+}));
+function roofline() {
+  const s = chart("roofline"), roof = data.roof;
+  const points = data.plans[0].parts.map((p, i) => ({i, x: p.flops / Math.max(1, p.bytes_read + p.bytes_written), y: p.flops / p.seconds})).filter(p => p.x > 0);
+  const lx = points.map(p => Math.log10(p.x)), x0 = Math.floor(Math.min(-1, ...lx)), x1 = Math.ceil(Math.max(3, ...lx));
+  const y1 = Math.ceil(Math.log10(roof.flops)), y0 = Math.floor(Math.min(y1 - 3, ...points.map(p => Math.log10(p.y))));
+  const X = v => 50 + 540 * (Math.log10(v) - x0) / (x1 - x0), Y = v => 210 - 195 * (Math.log10(v) - y0) / (y1 - y0);
+  for (let k = x0; k <= x1; k++) { node(s, "line", {class: "axis", x1: X(10**k), x2: X(10**k), y1: 15, y2: 210}); node(s, "text", {x: X(10**k) - 8, y: 224}, "1e" + k); }
+  for (let k = y0; k <= y1; k++) { node(s, "line", {class: "axis", x1: 50, x2: 590, y1: Y(10**k), y2: Y(10**k)}); node(s, "text", {x: 8, y: Y(10**k) + 4}, "1e" + k); }
+  const knee = roof.flops / roof.bandwidth;
+  node(s, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * roof.bandwidth)}L${X(knee)} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
+  for (const p of points) {
+    const c = node(s, "circle", {cx: X(p.x), cy: Y(p.y), r: 4, "data-part": p.i});
+    node(c, "title", {}, "part " + (p.i + 1));
+    c.addEventListener("click", () => choose(0, p.i));
+  }
+  node(s, "text", {x: 240, y: 238}, "arithmetic for each byte");
+}
+function memory() {
+  const s = chart("memory"), live = data.live, most = Math.max(...live, 1);
+  const X = i => 60 + 530 * i / live.length, Y = v => 205 - 185 * v / most;
+  node(s, "path", {class: "fill", d: "M60 205" + live.map((v, i) => `L${X(i)} ${Y(v)}L${X(i + 1)} ${Y(v)}`).join("") + `L590 205Z`});
+  node(s, "text", {x: 4, y: 24}, bytes(most)); node(s, "text", {x: 4, y: 208}, "0"); node(s, "text", {x: 280, y: 228}, "parts, in order");
+}
+function bars() {
+  const s = chart("bars"), parts = data.plans[0].parts;
+  const most = Math.max(...parts.map(p => p.bytes_read + p.bytes_written), 1), w = 530 / parts.length;
+  parts.forEach((p, i) => {
+    let y = 205;
+    for (const [cls, v] of [["weight", p.weight_bytes], ["", p.bytes_read - p.weight_bytes], ["write", p.bytes_written]]) {
+      const h = 185 * v / most; y -= h;
+      const r = node(s, "rect", {class: cls, x: 60 + i * w, y, width: Math.max(w * 0.85, 0.5), height: h});
+      node(r, "title", {}, `part ${i + 1}: ${bytes(v)} ${cls === "weight" ? "of weights" : cls === "write" ? "written" : "of activations read"}`);
+    }
+  });
+  node(s, "text", {x: 4, y: 24}, bytes(most)); node(s, "text", {x: 180, y: 228}, "weights grey, activations read blue, written orange");
+}
+roofline(); memory(); bars();
+if (data.plans[0].parts.length) choose(0, 0);
+)js";
+
+/// What charts need of one plan.
+Json plan_json(const Plan& plan, const PartitionModel& model) {
+  Json parts = Json::array();
+  for (const partition::Part& part : plan.parts) {
+    Json names = Json::array();
+    for (const int index : part.operators) {
+      names.push(model.work.operators[static_cast<size_t>(index)].name);
+    }
+    const partition::Figures& f = part.figures;
+    Json json = Json::object().set("unit", part.unit).set("tiles", part.tiles).set("why", part.why);
+    json.set("flops", f.flops).set("bytes_read", f.bytes_read).set("bytes_written", f.bytes_written);
+    json.set("weight_bytes", f.weight_bytes).set("working_set", f.working_set).set("parallelism", f.parallelism);
+    parts.push(json.set("seconds", f.seconds).set("joules", f.joules).set("operators", names));
+  }
+  return Json::object().set("parts", parts);
+}
+
+Json roof_json(const partition::Profile& profile) {
+  double flops = 0;
+  for (const partition::Unit& unit : profile.units) {
+    flops = std::max(flops, static_cast<double>(unit.count) *
+                                partition::rate_of(unit.flops, "f32", partition::rate_of(unit.flops, "any", 1)));
+  }
+  return Json::object().set("flops", flops).set("bandwidth", profile.memories.front().bandwidth);
+}
+
+std::string totals_table(const std::vector<Plan>& plans) {
+  std::string text = "<section><h2>Totals</h2><table><tr><th></th>";
+  for (const Plan& plan : plans) {
+    text += fmt::format("<th class=\"n\">fuse {}, by {}</th>", html_text(plan.fuse), html_text(plan.by));
+  }
+  const auto row = [&](std::string_view what, const auto& figure) {
+    text += fmt::format("</tr><tr><td>{}</td>", what);
+    for (const Plan& plan : plans) {
+      text += fmt::format("<td class=\"n\">{}</td>", figure(plan));
+    }
+  };
+  row("parts", [](const Plan& plan) { return std::to_string(plan.parts.size()); });
+  row("transfers", [](const Plan& plan) { return std::to_string(plan.transfers.size()); });
+  row("bytes transferred", [](const Plan& plan) { return bytes_text(plan.totals.transfer_bytes); });
+  row("bytes moved in all", [](const Plan& plan) { return bytes_text(plan.totals.bytes_moved); });
+  row("activations at once", [](const Plan& plan) { return bytes_text(plan.totals.peak_bytes); });
+  row("latency", [](const Plan& plan) { return time_text(plan.totals.latency * 1e6); });
+  row("a result every", [](const Plan& plan) { return time_text(plan.totals.interval * 1e6); });
+  row("energy", [](const Plan& plan) {
+    return plan.totals.joules > 0 ? fmt::format("{:.3g} mJ", plan.totals.joules * 1e3) : std::string("not known");
+  });
+  return text + "</tr></table></section>\n";
+}
+
+std::string ladder_section(const std::vector<Rung>& rungs) {
+  if (rungs.empty()) {
+    return "";
+  }
+  std::string text =
+      "<section><h2>From operators to blocks</h2><table><tr><th>level</th><th class=\"n\">parts</th><th "
+      "class=\"n\">transfers</th><th>bytes moved</th><th class=\"n\">saved</th></tr>\n";
+  for (const Rung& rung : rungs) {
+    const double share = static_cast<double>(rung.bytes) / static_cast<double>(std::max<int64_t>(1, rungs[0].bytes));
+    text += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{:.1f} %</td></tr>\n",
+        rung.name, rung.parts, rung.transfers, html_bar(share, bytes_text(rung.bytes)), 100 * rung.saved);
+  }
+  return text + "</table></section>\n";
+}
+
+std::string plan_html(const PartitionModel& model, const std::vector<Plan>& plans, const partition::Profile& profile,
+                      const std::vector<Rung>& rungs, const std::vector<PlanRun>& runs) {
+  const Plan& plan = plans[0];
+  std::string body = fmt::format("<h1>{}</h1><p class=\"lead\">{} operators{}{} on {}: {}</p>\n", html_text(plan.model),
+                                 model.work.operators.size(), plan.bindings.empty() ? "" : " at ",
+                                 html_text(plan.bindings.to_string()), html_text(profile.name), html_text(profile.doc));
+  body += "<div class=\"cards\">" + totals_table(plans) + ladder_section(rungs) +
+          "<section><h2>Roofline of parts</h2><div id=\"roofline\"></div></section>"
+          "<section><h2>Memory over time</h2><div id=\"memory\"></div></section>"
+          "<section><h2>Bytes moved by parts</h2><div id=\"bars\"></div></section></div>\n<div class=\"split\">";
+  for (size_t i = 0; i < plans.size(); ++i) {
+    body += fmt::format("<section class=\"graph\" id=\"plan{}\">{}</section>", i, plan_svg(model, plans[i]));
+  }
+  body += "<aside class=\"detail\" id=\"detail\"></aside></div>";
+  Json all = Json::array();
+  for (const Plan& each : plans) {
+    all.push(plan_json(each, model));
+  }
+  const partition::SizedGraph graph = sized(model.work, plan.bindings);
+  Json data = Json::object().set("plans", all).set("roof", roof_json(profile));
+  data.set("live", live_bytes(graph, flow_of(graph, plan.parts)));
+  if (!runs.empty()) {
+    Json times = Json::array();
+    for (const PartRun& part : runs[0].parts) {
+      times.push(part.microseconds);
+    }
+    data.set("measured", times);
+  }
+  return html_page(fmt::format("{}: {} parts", plan.model, plan.parts.size()), body, data, kScript);
+}
+
+}  // namespace
+
+void write_pages(const Arguments& arguments, const PartitionModel& model, const Plan& plan,
+                 const partition::Profile& profile, const std::vector<Rung>& rungs, const std::vector<PlanRun>& runs) {
+  if (const auto file = arguments.find("--dot")) {
+    write_text(*file, plan_dot(model, plan));
+  }
+  if (const auto file = arguments.find("--svg")) {
+    const std::string colours = "<style>.edge{fill:none}.edge.cut{stroke:#d93025}</style>";
+    std::string svg = plan_svg(model, plan);
+    svg.insert(svg.find('>') + 1, colours);
+    write_text(*file, svg);
+  }
+  const auto other = arguments.find("--compare");
+  const auto page = arguments.find("--html");
+  if (other && !page) {
+    fail("`--compare {}` is for `--html`: both plans stand on one page", *other);
+  }
+  if (page) {
+    std::vector<Plan> plans{plan};
+    if (other) {
+      constexpr int64_t most = int64_t{1} << 28;
+      plans.push_back(parse_plan(read_file(*other, most), *other, model.work));
+      verify(plans.back(), model.work, profile_by_name(plans.back().profile));
+    }
+    write_text(*page, plan_html(model, plans, profile, rungs, runs));
+  }
+}
+
+}  // namespace tenon::cli

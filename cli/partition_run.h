@@ -1,0 +1,38 @@
+// A plan that runs: each part compiled by itself, one after the other, and held against the whole.
+#pragma once
+
+#include "json.h"
+#include "partition_model.h"
+
+namespace tenon::cli {
+
+struct PartRun {
+  double microseconds = 0;  // the least of several
+};
+
+struct OutputMatch {
+  std::string name;
+  bool same_bits = false;
+  double relative = 0;  // largest difference by the largest element
+  double tolerance = 0;
+
+  bool ok() const { return same_bits || relative <= tolerance; }
+};
+
+struct PlanRun {
+  std::vector<PartRun> parts;
+  std::vector<OutputMatch> outputs;
+  double whole_us = 0;  // the model compiled as one
+  double rank = 0;      // correlation of ranks between what was estimated for parts and what was measured
+};
+
+/// `repeats` runs are timed. Inputs are random, the same each time.
+PlanRun run_plan(const PartitionModel& model, const partition::Plan& plan, size_t repeats);
+
+std::string run_table(const PlanRun& run, const partition::Plan& plan);
+Json run_json(const PlanRun& run);
+
+/// Each part as PART.onnx with named axes, and manifest.json with their order, inputs and outputs.
+void export_parts(const PartitionModel& model, const partition::Plan& plan, const std::string& folder);
+
+}  // namespace tenon::cli

@@ -1,0 +1,31 @@
+// What moves between the parts of a plan.
+#pragma once
+
+#include <span>
+
+#include "partition/work/sized.h"
+
+namespace tenon::partition {
+
+/// What one part takes and gives. A tensor that several parts compute comes from the last of them before its reader.
+struct PartFlow {
+  struct In {
+    int tensor = -1;
+    int from = -1;  // a part; -1: an input of the graph, or a weight
+    int64_t bytes = 0;
+  };
+  std::vector<In> in;
+  std::vector<int> out;  // that other parts or the caller read
+};
+
+/// Error, naming the operator: it reads what no part before has computed.
+std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> parts);
+
+/// Tensors that leave their part, by part and tensor.
+std::vector<Transfer> transfers_of(const SizedGraph& graph, std::span<const PartFlow> flow);
+
+/// Bytes of activations that are alive while each part runs: its own inputs and outputs, what later parts will read,
+/// inputs of the graph until their last reader, outputs until the end.
+std::vector<int64_t> live_bytes(const SizedGraph& graph, std::span<const PartFlow> flow);
+
+}  // namespace tenon::partition
