@@ -64,7 +64,6 @@ class Tensor {
 
   // --- What it is
 
-  explicit operator bool() const = delete;  // is it there, or is it not 0? See defined() and is_true()
   bool defined() const { return handle_ != nullptr; }
   /// With names where axes have some; `f32[batch, 784]`.
   Shape shape() const;
@@ -83,8 +82,10 @@ class Tensor {
   Array to_array(Where where = Where::current()) const;
   /// The element of a tensor that has just one.
   double item(Where where = Where::current()) const;
-  /// Whether its one element is not 0.
+  /// Whether its one element is not 0; `if (x)` is the same, but knows no place. Whether there is a tensor at all is
+  /// defined().
   bool is_true(Where where = Where::current()) const;
+  explicit operator bool() const { return is_true(std::source_location()); }
   std::string to_string(int64_t limit = 64, Where where = Where::current()) const;
 
   // --- Views under usual names

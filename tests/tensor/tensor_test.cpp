@@ -152,6 +152,7 @@ TEST(Tensor, LooksInEveryWay) {
   EXPECT_EQ(tensor({2.5}).item(), 2.5);
   EXPECT_TRUE(tensor({1}).is_true());
   EXPECT_FALSE(tensor({0}).is_true());
+  EXPECT_TRUE(tensor({3}).gt(2) ? true : false);
   std::ostringstream out;
   out << tensor({1, 2});
   EXPECT_EQ(out.str(), "f32[2] {1, 2}");
