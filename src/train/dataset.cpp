@@ -52,7 +52,7 @@ ExampleAxis example_axis(std::span<const Value> inputs) {
     return {.name = *name};
   }
   if (const auto size = first.extent(0).constant()) {
-    return {.name = kExamples, .fixed = *size};
+    return {.name = kExamples, .fixed = size};
   }
   fail("axis 0 of input `{}` is {}: examples need an axis of their own", passes::name_of(inputs[0]),
        first.extent(0).to_string());
