@@ -7,6 +7,7 @@
 #include "base/read_file.h"
 #include "compiler/lowered.h"
 #include "host_profile.h"
+#include "load_trainable.h"
 
 namespace tenon::cli {
 namespace {
@@ -28,8 +29,9 @@ partition::WorkGraph compiled_work(const Graph& graph) {
 PartitionModel load_partition_model(const Arguments& arguments, bool compiled) {
   PartitionModel result;
   const Bindings given = Bindings::parse(arguments.find("--bind").value_or(""));
-  result.model = load_model(arguments.rest()[0],
-                            {.train = arguments.has("--train"), .weights = true, .inputs = {}, .sizes = given});
+  const std::string& word = arguments.rest()[0];
+  result.model = arguments.has("--train") ? load_training_step(word, {}, "adam")
+                                          : load_model(word, {.weights = true, .inputs = {}, .sizes = given});
   result.bindings = complete_bindings(result.model, given);
   result.work = compiled ? compiled_work(result.model.graph) : partition::work_graph(result.model.graph);
   return result;
