@@ -56,7 +56,6 @@ PUBLIC_HEADERS = {
     "realizations.h": "tensor",
     "safetensors.h": "tensor",
     "tensor.h": "tensor",
-    "tensor_argument.h": "tensor",
     "tensor_methods.inc": "tensor",
     "tensor_ops.h": "tensor",
     "models.h": "models",

@@ -32,7 +32,7 @@ class Module {
   Module& operator=(const Module&) = default;
   Module& operator=(Module&&) = default;
 
-  /// Those inside included, as `hidden.weight`.
+  /// Those inside included, as `hidden.weight`; one that several modules share is there once.
   NamedTensors named_parameters() const;
   NamedTensors named_buffers() const;
   std::vector<Tensor> parameters() const;
@@ -66,6 +66,9 @@ class Module {
   void add_child(std::string name, const Module& module);
 
  private:
+  /// All names, of parameters and buffers, those that share a tensor too.
+  NamedTensors everything() const;
+
   struct State;
   std::shared_ptr<State> state_;
 };

@@ -34,16 +34,17 @@ class Optimizer {
   int64_t steps() const { return steps_; }
   const std::vector<Tensor>& parameters() const { return parameters_; }
 
-  /// States under `<parameter>.<state>`, parameters being numbers, and the number of steps as `step`.
+  /// States under `<parameter>.<state>`, parameters being numbers; the number of steps as `step`, and that of each
+  /// parameter in `steps`.
   SafeTensors state(std::source_location where = std::source_location::current()) const;
-  /// Checks every name and size before it takes any.
+  /// Checks the optimiser, every name and every size before it takes any.
   void load_state(const SafeTensors& state);
 
  private:
   std::vector<Tensor> parameters_;
   tenon::Optimizer rule_;
   std::vector<std::vector<Tensor>> states_;
-  Tensor count_;
+  std::vector<int64_t> counts_;  // steps that each parameter has made: those in which it had a gradient
   Tensor rate_tensor_;
   double rate_ = 0;
   int64_t steps_ = 0;

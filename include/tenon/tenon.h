@@ -46,7 +46,6 @@
 #include "tenon/shape.h"
 #include "tenon/strided_array.h"
 #include "tenon/tensor.h"
-#include "tenon/tensor_argument.h"
 #include "tenon/tensor_ops.h"
 #include "tenon/tensor_view.h"
 #include "tenon/text.h"

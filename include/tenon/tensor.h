@@ -20,10 +20,13 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "tenon/array.h"
+#include "tenon/operand.h"
 #include "tenon/shape.h"
 
 namespace tenon {
@@ -156,7 +159,7 @@ class TensorOperand {
   TensorOperand(double number) : content_(number) {}
   template <std::integral T>
     requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-  TensorOperand(T number) : content_(static_cast<double>(number)) {}
+  TensorOperand(T number) : content_(Operand(number).number()) {}
 
   const Tensor* tensor() const { return std::get_if<Tensor>(&content_); }
   double number() const { return std::get<double>(content_); }
@@ -205,20 +208,56 @@ class Generator {
   uint64_t counter_ = 0;
   Tensor key_;
 };
-/// What rand, randn and dropout use where nobody gives them another.
+/// What rand, randn and dropout use where nobody gives them another: one for all threads.
 Generator& default_generator();
 void manual_seed(uint64_t seed);
 
+// How the functions of tenon/tensor_ops.h reach the tables that they are made from.
+namespace tensors {
+
+/// An argument of a builder; one that was left out is empty.
+class Argument {
+ public:
+  using Content =
+      std::variant<std::monostate, Tensor, std::vector<Tensor>, TensorOperand, int64_t, double, bool, std::string_view,
+                   Dtype, Extent, Shape, std::vector<int64_t>, std::vector<Extent>, std::vector<Axis>>;
+
+  template <class T>
+  Argument(const T& value) : content_(std::in_place_type<T>, value) {}
+  Argument(const Tensor& tensor) {
+    if (tensor.defined()) {
+      content_ = tensor;
+    }
+  }
+  template <class T>
+  Argument(const std::optional<T>& value) {
+    if (value) {
+      content_.emplace<T>(*value);
+    }
+  }
+  /// Text may be left out, too.
+  Argument(std::string_view text) {
+    if (!text.empty()) {
+      content_ = text;
+    }
+  }
+
+  const Content& content() const { return content_; }
+
+ private:
+  Content content_;
+};
+
+/// The row of the scalar table over tensors and numbers; at least one tensor.
+Tensor map(std::string_view row, std::initializer_list<TensorOperand> operands);
+/// The results of the builder of that name.
+std::vector<Tensor> build(std::string_view builder, const std::vector<Argument>& arguments);
+/// out[:] = value, whose shape and dtype must be out's.
+void write_out(Tensor out, const Tensor& value);
+void write_out(const std::vector<Tensor>& out, const std::vector<Tensor>& values);
+
+}  // namespace tensors
+
 }  // namespace tenon
 
-#include "tenon/tensor_ops.h"  // IWYU pragma: export; its functions take the tensors above
-
-namespace tenon {
-
-inline Tensor operator+(const TensorOperand& a, const TensorOperand& b) { return add(a, b); }
-inline Tensor operator-(const TensorOperand& a, const TensorOperand& b) { return sub(a, b); }
-inline Tensor operator*(const TensorOperand& a, const TensorOperand& b) { return mul(a, b); }
-inline Tensor operator/(const TensorOperand& a, const TensorOperand& b) { return div(a, b); }
-inline Tensor operator-(const Tensor& a) { return neg(a); }
-
-}  // namespace tenon
+#include "tenon/tensor_ops.h"  // IWYU pragma: export

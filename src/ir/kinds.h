@@ -19,8 +19,8 @@
 
 namespace tenon {
 
-/// A parameter of a graph. `id` makes every one unique; it is identity, but not structure. `attached` belongs to who made
-/// the input, who may keep there what must live as long as the node does; nobody else looks at it.
+/// A parameter of a graph. `id` makes every one unique; it is identity, but not structure. `attached` belongs to who
+/// made the input, who may keep there what must live as long as the node does; nobody else looks at it.
 struct Input {
   std::string name;
   Shape shape;

@@ -40,7 +40,8 @@ std::vector<Value> wanted_leaves(const Value& y) {
 
 Value seed_value(const Tensor& y, const Tensor& seed) {
   if (!seed.defined()) {
-    return {};
+    const Value& value = Access::handle(y).value();
+    return value.rank() > 0 && y.count() == 1 ? full(value.shape(), 1) : Value();
   }
   if (seed.dims() != y.dims() || seed.dtype() != y.dtype()) {
     fail("the seed of a gradient is {}, must be {} as the tensor", seed.shape().to_string(), y.shape().to_string());
@@ -90,8 +91,8 @@ Tensor& Tensor::requires_grad_(bool wanted) {
   if (!is_float(dtype())) {
     fail("requires_grad_(): only floats have gradients, the tensor is {}", shape().to_string());
   }
-  if (wanted == cell.wants_gradient) {
-    return *this;
+  if (wanted == cell.wants_gradient || (wanted && cell.tracked)) {
+    return *this;  // gradients flow through what was computed from a tensor that wants them, to that tensor
   }
   cell.wants_gradient = wanted;
   const Value next = make_stand_in(cell.value);  // what it came from gets no gradients
@@ -108,7 +109,12 @@ Tensor& Tensor::requires_grad_(bool wanted) {
 bool Tensor::requires_grad() const { return is_tracked(*this); }
 
 Tensor Tensor::grad() const { return Access::handle(*this).cell->gradient; }
-void Tensor::set_grad(const Tensor& grad) const { Access::handle(*this).cell->gradient = grad; }
+void Tensor::set_grad(const Tensor& grad) const {
+  if (grad.defined() && (grad.dtype() != dtype() || grad.dims() != dims())) {
+    fail("set_grad: the gradient is {}, the tensor is {}", grad.shape().to_string(), shape().to_string());
+  }
+  Access::handle(*this).cell->gradient = grad;
+}
 
 void Tensor::backward(const Tensor& seed, bool retain, bool create) const {
   require_tracked(*this, "backward()");

@@ -1,5 +1,7 @@
 #include "tenon/random.h"
 
+#include <mutex>
+
 #include "tenon/tensor.h"
 #include "tensor/record/record.h"
 
@@ -31,10 +33,14 @@ void Generator::set(uint64_t key, uint64_t counter) {
   counter_ = counter;
   key_ = u64_scalar(key);
 }
-std::pair<Tensor, Tensor> Generator::next() { return {key_, u64_scalar(counter_++)}; }
+std::pair<Tensor, Tensor> Generator::next() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  return {key_, u64_scalar(counter_++)};
+}
 
 Generator& default_generator() {
-  thread_local auto& instance = *new Generator;
+  static auto& instance = *new Generator;
   return instance;
 }
 void manual_seed(uint64_t seed) { default_generator().seed(seed); }

@@ -77,11 +77,8 @@ int64_t Tensor::dim(int axis, Where where) const {
 }
 
 int64_t Tensor::count(Where where) const {
-  int64_t count = 1;
-  for (const int64_t size : dims(where)) {
-    count *= size;
-  }
-  return count;
+  const std::vector<int64_t> sizes = dims(where);
+  return Shape(dtype(), {sizes.begin(), sizes.end()}).size();
 }
 
 // --- Looking
@@ -199,6 +196,9 @@ Tensor& Tensor::copy_(const TensorOperand& value) {
 }
 
 Tensor& Tensor::fill_(double value) {
+  if (!is_float(dtype()) && Array::scalar(dtype(), value).at(0) != value) {
+    fail("cannot write {} into {}", value, shape().to_string());
+  }
   write(*this, recorded({*this}, [&](Sizes) { return tenon::full(Access::handle(*this).value().shape(), value); }));
   return *this;
 }

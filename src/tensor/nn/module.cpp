@@ -7,6 +7,7 @@
 #include "tenon/autograd.h"
 #include "tenon/modules.h"
 #include "tensor/realize/realize.h"
+#include "tensor/record/cell.h"
 
 namespace tenon::nn {
 
@@ -45,8 +46,20 @@ struct Module::State {
 
 Module::Module() : state_(std::make_shared<State>()) {}
 
-NamedTensors Module::named_parameters() const { return state_->all(&State::parameters, ""); }
-NamedTensors Module::named_buffers() const { return state_->all(&State::buffers, ""); }
+namespace {
+
+/// Each tensor once, under its first name: modules may share some.
+NamedTensors without_duplicates(NamedTensors tensors) {
+  std::set<const void*> seen;
+  std::erase_if(tensors,
+                [&](const auto& one) { return !seen.insert(tensors::Access::handle(one.second).cell.get()).second; });
+  return tensors;
+}
+
+}  // namespace
+
+NamedTensors Module::named_parameters() const { return without_duplicates(state_->all(&State::parameters, "")); }
+NamedTensors Module::named_buffers() const { return without_duplicates(state_->all(&State::buffers, "")); }
 
 std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> result;
@@ -91,18 +104,14 @@ void Module::add_child(std::string name, const Module& module) {
   state_->children.emplace_back(std::move(name), module.state_);
 }
 
-namespace {
-
-NamedTensors everything(const Module& module) {
-  NamedTensors all = module.named_parameters();
-  std::ranges::move(module.named_buffers(), std::back_inserter(all));
+NamedTensors Module::everything() const {
+  NamedTensors all = state_->all(&State::parameters, "");
+  std::ranges::move(state_->all(&State::buffers, ""), std::back_inserter(all));
   return all;
 }
 
-}  // namespace
-
 SafeTensors Module::state(std::source_location where) const {
-  const NamedTensors all = everything(*this);
+  const NamedTensors all = everything();
   std::vector<Tensor> tensors;
   for (const auto& [name, tensor] : all) {
     tensors.push_back(tensor);
@@ -116,7 +125,7 @@ SafeTensors Module::state(std::source_location where) const {
 }
 
 void Module::load_state(const SafeTensors& state, bool strict) const {
-  const NamedTensors all = everything(*this);
+  const NamedTensors all = everything();
   std::set<std::string> known;
   std::vector<std::pair<Tensor, const Array*>> found;
   for (const auto& [name, tensor] : all) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <set>
 
 #include "base/fail.h"
 #include "tenon/autograd.h"
@@ -27,13 +29,17 @@ Tensor zeros_like(const Tensor& parameter) {
 
 Optimizer::Optimizer(std::vector<Tensor> parameters, tenon::Optimizer rule, double learning_rate)
     : parameters_(std::move(parameters)), rule_(std::move(rule)) {
+  std::set<const void*> seen;
   for (const Tensor& parameter : parameters_) {
+    if (!seen.insert(Access::handle(parameter).cell.get()).second) {
+      fail("{}: a parameter, {}, is there twice", rule_.name, parameter.shape().to_string());
+    }
     std::vector<Tensor>& states = states_.emplace_back();
     for (size_t i = 0; i < rule_.states.size(); ++i) {
       states.push_back(zeros_like(parameter));
     }
   }
-  count_ = tensor(Array(Dtype::i64, {}));
+  counts_.resize(parameters_.size(), 0);
   set_learning_rate(learning_rate);
 }
 
@@ -56,19 +62,25 @@ void Optimizer::step(std::source_location where) {
     tensors::realize_tensors(parameters_, "earlier step", where);
   }
   const NoGrad none;
+  std::map<int64_t, Tensor> counts;  // one leaf for all parameters that have made as many steps
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& parameter = parameters_[i];
     const Tensor gradient = parameter.grad();
     if (!gradient.defined()) {
       continue;
     }
-    std::vector<Tensor> operands{parameter, gradient, count_, rate_tensor_};
+    Tensor& count = counts[counts_[i]];
+    if (!count.defined()) {
+      count = tensor(Array::from<int64_t>({}, {counts_[i]}));
+    }
+    ++counts_[i];
+    std::vector<Tensor> operands{parameter, gradient, count, rate_tensor_};
     operands.insert(operands.end(), states_[i].begin(), states_[i].end());
     const std::vector<Tensor> next = tensors::record(operands, [&](tensors::Sizes sizes) {
       OptimizerStep step{.parameter = read(parameter, sizes),
                          .gradient = read(gradient, sizes),
                          .states = {},
-                         .count = read(count_, sizes),
+                         .count = read(count, sizes),
                          .learning_rate = read(rate_tensor_, sizes)};
       for (const Tensor& state : states_[i]) {
         step.states.push_back(read(state, sizes));
@@ -84,12 +96,11 @@ void Optimizer::step(std::source_location where) {
     }
   }
   ++steps_;
-  count_ = tensor(Array::from<int64_t>({}, {steps_}));
 }
 
 SafeTensors Optimizer::state(std::source_location where) const {
-  std::vector<Tensor> all{count_};
-  SafeTensors result{.arrays = {{"step", {}}}, .metadata = {{"optimizer", rule_.name}}};
+  std::vector<Tensor> all;
+  SafeTensors result{.arrays = {}, .metadata = {{"optimizer", rule_.name}}};
   for (size_t i = 0; i < states_.size(); ++i) {
     for (size_t k = 0; k < states_[i].size(); ++k) {
       all.push_back(states_[i][k]);
@@ -100,6 +111,8 @@ SafeTensors Optimizer::state(std::source_location where) const {
   for (size_t i = 0; i < arrays.size(); ++i) {
     result.arrays[i].second = arrays[i];
   }
+  result.arrays.emplace_back("step", Array::from<int64_t>({}, {steps_}));
+  result.arrays.emplace_back("steps", Array::from<int64_t>({std::ssize(counts_)}, counts_));
   return result;
 }
 
@@ -115,7 +128,12 @@ void Optimizer::load_state(const SafeTensors& state) {
     }
     return *found;
   };
+  if (const auto made_by = state.metadata.find("optimizer");
+      made_by != state.metadata.end() && made_by->second != rule_.name) {
+    fail("the state is one of {}, and this is {}", made_by->second, rule_.name);
+  }
   const Array& step = need("step", Dtype::i64, {});
+  const Array& steps = need("steps", Dtype::i64, {std::ssize(counts_)});
   std::vector<std::vector<Tensor>> states(states_.size());
   for (size_t i = 0; i < states_.size(); ++i) {
     for (size_t k = 0; k < states_[i].size(); ++k) {
@@ -125,7 +143,7 @@ void Optimizer::load_state(const SafeTensors& state) {
     }
   }
   states_ = std::move(states);
-  count_ = tensor(step);
+  counts_.assign(steps.values<int64_t>().begin(), steps.values<int64_t>().end());
   steps_ = static_cast<int64_t>(step.at(0));
 }
 

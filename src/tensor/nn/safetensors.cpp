@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "base/fail.h"
 #include "base/json.h"
@@ -152,7 +153,12 @@ std::string header_of(const SafeTensors& tensors) {
     text += fmt::format("\"__metadata__\":{{{}}}", fmt::join(members, ","));
   }
   size_t at = 0;
+  std::set<std::string_view> names;
   for (const auto& [name, array] : tensors.arrays) {
+    if (name == "__metadata__" || !names.insert(name).second) {
+      fail("a tensor cannot be called `{}` here: {}", name,
+           name == "__metadata__" ? "the format uses that name" : "another one is");
+    }
     const auto dtype = std::ranges::find(kDtypeNames, array.dtype(), &DtypeName::dtype);
     if (dtype == kDtypeNames.end()) {
       fail("tensor `{}` is of dtype {}, which the safetensors format does not have", name, tenon::name(array.dtype()));

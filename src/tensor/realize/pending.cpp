@@ -117,6 +117,20 @@ Pending Pending::renamed(const passes::Substitution& by) const {
   return result;
 }
 
+int Pending::depth() const {
+  std::vector<int> depths;
+  int deepest = 0;
+  for (const Entry& entry : entries_) {
+    int depth = entry.leaf ? 0 : 1;
+    for (const Edge& edge : entry.operands) {
+      depth = std::max(depth, depths[static_cast<size_t>(edge.entry)] + 1);
+    }
+    depths.push_back(depth);
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
 uint64_t Pending::hash() const {
   uint64_t hash = 0;
   const auto add = [&](uint64_t part) { hash = combine_hash(hash, part); };

@@ -41,6 +41,8 @@ class Pending {
   const Value& leaf(size_t i) const { return entries_[static_cast<size_t>(leaves_[i])].value; }
   Value at(const Edge& edge) const;
 
+  /// The most operations, one upon the other.
+  int depth() const;
   uint64_t hash() const;
   friend bool operator==(const Pending& a, const Pending& b);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -90,6 +91,7 @@ void settle(Cell& cell, const Array& array) {
   } else if (cell.tracked) {
     remember(cell, array);
   } else {
+    forget(cell);
     set_value(cell, make_leaf(array, shape_of_result(array, cell.value.shape())));
   }
   cell.origin = {};
@@ -114,7 +116,7 @@ size_t index_of(std::vector<Value>& values, const Value& value) {
   return values.size() - 1;
 }
 
-Plan make_plan(const std::vector<Handle*>& wanted) {
+Plan make_plan(const std::vector<Handle*>& wanted, bool with_writes = true) {
   Plan plan;
   std::unordered_set<const Cell*> taken;
   for (Handle* handle : wanted) {
@@ -132,7 +134,9 @@ Plan make_plan(const std::vector<Handle*>& wanted) {
       take(handle->cell);
     }
   }
-  std::ranges::for_each(sharing_writes(asked), take);
+  if (with_writes) {
+    std::ranges::for_each(sharing_writes(asked), take);
+  }
   return plan;
 }
 
@@ -176,6 +180,41 @@ std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realizati
   return donation.run(found.program->executable, std::move(inputs), {.bindings = found.bindings, .trace = log.trace()});
 }
 
+/// The cell has the elements again that it had before its pending writes.
+void undo(Cell& cell) {
+  if (!cell.written || !cell.origin) {
+    return;
+  }
+  Value before = std::exchange(cell.origin, {});
+  if (cell.wants_gradient) {
+    before = make_stand_in(before);
+    leaf_of(before.node())->wants_gradient = cell.weak_from_this();
+  }
+  set_value(cell, std::move(before));
+  cell.tracked = cell.wants_gradient;
+  cell.depth = 0;
+  set_written(cell, false);
+}
+
+/// Run the plan, or what is asked for alone where the writes that come along fail.
+std::vector<Array> run_or_undo(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+  try {
+    return run(plan, wanted, report);
+  } catch (const Error&) {
+    Plan alone = make_plan(wanted, false);
+    if (alone.cells.size() < plan.cells.size()) {
+      try {
+        std::vector<Array> arrays = run(alone, wanted, report);
+        plan = std::move(alone);
+        return arrays;
+      } catch (const Error&) {  // the first one is thrown
+      }
+    }
+    std::ranges::for_each(plan.cells, [](const auto& cell) { undo(*cell); });
+    throw;
+  }
+}
+
 }  // namespace
 
 std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::string_view reason,
@@ -198,7 +237,7 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
       .reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())};
   Plan plan = make_plan(wanted);
   report.writes = static_cast<int>(std::ranges::count_if(plan.cells, [](const auto& cell) { return cell->written; }));
-  const std::vector<Array> arrays = run(plan, wanted, report);
+  const std::vector<Array> arrays = run_or_undo(plan, wanted, report);
   for (size_t i = 0; i < plan.cells.size(); ++i) {
     settle(*plan.cells[i], arrays[plan.value_of_cell[i]]);
   }
@@ -220,8 +259,16 @@ Graph planned_graph(const std::vector<Tensor>& tensors) {
   return plain_graph(pending, find_aliases(plan, pending));
 }
 
-void realize_operands(std::span<const Tensor> operands) {
-  realize_tensors({operands.begin(), operands.end()}, "pending limit", {});
+void limit_pending(std::span<const Tensor> operands) {
+  for (const Tensor& operand : operands) {
+    Handle& handle = Access::handle(operand);
+    const Value value = handle.value();
+    handle.cell->depth = Pending({&value, 1}).depth();
+  }
+  if (std::ranges::any_of(operands,
+                          [](const Tensor& one) { return Access::handle(one).cell->depth >= kMostPending; })) {
+    realize_tensors({operands.begin(), operands.end()}, "pending limit", {});
+  }
 }
 
 }  // namespace tenon::tensors

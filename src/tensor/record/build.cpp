@@ -5,7 +5,7 @@
 #include "ops/catalog/catalog.h"
 #include "ops/make.h"
 #include "tenon/operand.h"
-#include "tenon/tensor_argument.h"
+#include "tenon/tensor.h"
 #include "tensor/record/call_memo.h"
 #include "tensor/record/record.h"
 
@@ -125,12 +125,19 @@ std::vector<Tensor> build(std::string_view builder, const std::vector<Argument>&
   });
 }
 
-void write_out(Tensor out, const Tensor& value) {
-  const Shape to = out.shape();
-  const Shape from = value.shape();
-  if (to.dtype() != from.dtype() || out.dims() != value.dims()) {
-    fail("out: the result is {}, the tensor that it is written to is {}", from.to_string(), to.to_string());
+namespace {
+
+void require_same(const Tensor& out, const Tensor& value) {
+  if (out.dtype() != value.dtype() || out.dims() != value.dims()) {
+    fail("out: the result is {}, the tensor that it is written to is {}", value.shape().to_string(),
+         out.shape().to_string());
   }
+}
+
+}  // namespace
+
+void write_out(Tensor out, const Tensor& value) {
+  require_same(out, value);
   out.copy_(value);
 }
 
@@ -138,8 +145,13 @@ void write_out(const std::vector<Tensor>& out, const std::vector<Tensor>& values
   if (out.size() != values.size()) {
     fail("out: there are {} results and {} tensors to write them to", values.size(), out.size());
   }
+  std::vector<Tensor> results;  // as they are before anything is written: they may be views of what is written
   for (size_t i = 0; i < out.size(); ++i) {
-    write_out(out[i], values[i]);
+    require_same(out[i], values[i]);
+    results.push_back(values[i].clone());
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    write_out(out[i], results[i]);
   }
 }
 

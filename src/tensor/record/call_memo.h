@@ -9,7 +9,7 @@
 
 #include "ops/catalog/catalog.h"
 #include "tenon/graph.h"
-#include "tenon/tensor_argument.h"
+#include "tenon/tensor.h"
 
 namespace tenon::tensors {
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "base/fail.h"
 #include "ops/make.h"
@@ -31,19 +32,6 @@ uint64_t next_id() {
   return next++;
 }
 
-void forget(Cell& cell) {
-  if (!cell.remembers) {
-    return;
-  }
-  Registry& all = registry();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.known.find(cell.value);
-  if (found != all.known.end() && --found->second.cells == 0) {
-    all.known.erase(found);
-  }
-  cell.remembers = false;
-}
-
 }  // namespace
 
 Cell::Cell() : id(next_id()) {}
@@ -69,6 +57,11 @@ const Value& Handle::value() {
   return seen_;
 }
 
+void Access::set_seen(Handle& handle, const Value& value) {
+  handle.seen_ = value;
+  handle.seen_version_ = handle.cell->version;
+}
+
 Handle& Access::handle(const Tensor& tensor) {
   if (!tensor.handle_) {
     fail("an empty Tensor has no elements");
@@ -86,6 +79,23 @@ Tensor new_tensor(Value value, bool tracked, int depth) {
   return Tensor(std::move(handle));
 }
 
+void forget(Cell& cell) {
+  if (cell.remembered.empty()) {
+    return;
+  }
+  std::vector<Registry::Known> dropped;  // arrays and nodes die outside of the lock
+  std::vector<Value> values = std::exchange(cell.remembered, {});
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const Value& value : values) {
+    const auto found = all.known.find(value);
+    if (found != all.known.end() && --found->second.cells == 0) {
+      dropped.push_back(std::move(found->second));
+      all.known.erase(found);
+    }
+  }
+}
+
 const Array* known_elements(const Value& value) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -97,17 +107,15 @@ const Array* known_elements(const Value& value) {
 }
 
 void remember(Cell& cell, Array array) {
-  forget(cell);
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   Registry::Known& known = all.known[cell.value];
   known.array = std::move(array);
   ++known.cells;
-  cell.remembers = true;
+  cell.remembered.push_back(cell.value);
 }
 
 void set_value(Cell& cell, Value value) {
-  forget(cell);
   cell.value = std::move(value);
   ++cell.version;
 }

@@ -20,12 +20,12 @@ struct Cell : std::enable_shared_from_this<Cell> {
   Cell(const Cell&) = delete;
   Cell& operator=(const Cell&) = delete;
 
-  uint64_t id;             // cells count in the order in which they were made
-  Value value;             // the content
-  uint64_t version = 0;    // moved on by every write
-  bool written = false;    // in place, since it was last realised
-  bool tracked = false;    // gradients flow through `value`
-  bool remembers = false;  // the elements of `value` stand in the table of known values, under this cell
+  uint64_t id;                         // cells count in the order in which they were made
+  Value value;                         // the content
+  uint64_t version = 0;                // moved on by every write
+  bool written = false;                // in place, since it was last realised
+  bool tracked = false;                // gradients flow through `value`
+  std::vector<Value> remembered = {};  // values that it had, whose elements stand in the table of known ones
   bool wants_gradient = false;
   int depth = 0;      // recorded operations, one upon the other, that are not computed yet
   Value origin = {};  // the leaf it was when it was last realised: whose memory a later value may take over
@@ -54,6 +54,8 @@ struct Access {
   static const std::shared_ptr<Handle>& pointer(const Tensor& tensor) { return tensor.handle_; }
   /// Nothing is left of what the handle has seen: before references to nodes are counted.
   static void forget(Handle& handle) { handle.seen_ = {}; }
+  /// The handle sees this; else it would find out when asked.
+  static void set_seen(Handle& handle, const Value& value);
 };
 
 /// A tensor with a cell of its own.
@@ -61,9 +63,11 @@ Tensor new_tensor(Value value, bool tracked, int depth);
 
 /// The elements of a value that is no leaf but was computed, and whose graph gradients still need; null where none are.
 const Array* known_elements(const Value& value);
-/// Remember them for as long as the cell has that value.
+/// Remember those of the cell's value, for as long as gradients may need the graph behind it: until forget(), or the
+/// end of the cell. A later value of the cell is computed from them.
 void remember(Cell& cell, Array array);
-/// `value` becomes the content; what was remembered of the old one is forgotten.
+void forget(Cell& cell);
+/// `value` becomes the content.
 void set_value(Cell& cell, Value value);
 
 /// The cell has a write that is not computed yet, or no longer.

@@ -120,7 +120,7 @@ Value read(const Tensor& tensor, Sizes sizes) {
 
 std::vector<Tensor> record(std::span<const Tensor> operands, const std::function<std::vector<Value>(Sizes)>& build) {
   if (depth_above(operands) > kMostPending) {
-    realize_operands(operands);
+    limit_pending(operands);
   }
   const std::vector<Value> values = build_values(operands, build);
   const bool tracked = grad_mode() && std::ranges::any_of(operands, is_tracked);
@@ -146,6 +146,7 @@ std::vector<Tensor> record_views(const Tensor& base, const std::function<std::ve
     handle->path = of.path;
     handle->detached = of.detached;
     handle->path.insert(handle->path.end(), views->begin(), views->end());
+    Access::set_seen(*handle, value);
     results.emplace_back(std::move(handle));
   }
   return results;

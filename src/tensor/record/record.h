@@ -28,7 +28,8 @@ std::vector<Tensor> record_views(const Tensor& base, const std::function<std::ve
 /// The tensor's elements become those of `value`, which has been recorded and has its shape and dtype.
 void write(const Tensor& to, const Tensor& value);
 
-/// Called before an operation is recorded upon more than kMostPending others; set by realize/.
-void realize_operands(std::span<const Tensor> operands);
+/// Called before an operation is recorded upon more than kMostPending others, by what the cells say, who do not hear
+/// that something below them was computed: counts, and computes the operands where it is so. Defined in realize/.
+void limit_pending(std::span<const Tensor> operands);
 
 }  // namespace tenon::tensors

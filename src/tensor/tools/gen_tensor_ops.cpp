@@ -1,6 +1,7 @@
 // Writes tenon/tensor_ops.h: functions of tensors, one for each row of the scalar table and each builder, their forms
 // that write into given tensors, and the bodies of Tensor's methods.
 #include <fstream>
+#include <utility>
 
 #include "tensor/tools/signatures.h"
 
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
   out << "// Functions of tensors, one for each row of the scalar table and each builder, and the same with `_out`, "
          "which\n"
          "// write into a given tensor of the result's shape and dtype. Made by gen_tensor_ops; do not edit.\n"
-         "#pragma once\n\n#include \"tenon/tensor_argument.h\"\n\nnamespace tenon {\n";
+         "#pragma once\n\n#include \"tenon/tensor.h\"\n\nnamespace tenon {\n";
   for (const CppFunction& function : tenon::tensors::tensor_functions()) {
     if (function.takes_tensor) {
       write_function(out, function);
@@ -62,6 +63,12 @@ int main(int argc, char** argv) {
   for (const CppFunction& function : tenon::tensors::tensor_functions()) {
     write_method(out, function);
   }
+  for (const auto& [symbol, row] : {std::pair("+", "add"), {"-", "sub"}, {"*", "mul"}, {"/", "div"}}) {
+    out << fmt::format(
+        "inline Tensor operator{}(const TensorOperand& a, const TensorOperand& b) {{ return {}(a, b); }}\n", symbol,
+        row);
+  }
+  out << "inline Tensor operator-(const Tensor& a) { return neg(a); }\n";
   out << "\n}  // namespace tenon\n";
   return out.flush() ? 0 : 1;
 }
