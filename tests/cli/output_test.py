@@ -49,7 +49,8 @@ def on_a_terminal(*words, **environment):
 class Json(unittest.TestCase):
     def test_every_verb_prints_one_object(self):
         words = {"run": [SOFTMAX, *SIZES], "explain": [SOFTMAX, *SIZES], "check": [SOFTMAX, *SIZES],
-                 "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None}
+                 "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None,
+                 "partition": [SOFTMAX, *SIZES]}
         verbs = json.loads(tenon("help", "--json"))["verbs"]
         self.assertGreater(len(verbs), 10)
         for verb in verbs:
