@@ -80,6 +80,15 @@ partition::Profile host_profile() {
       {.name = "memory", .bytes = memory_bytes(), .bandwidth = main_bandwidth},
       {.name = "caches", .bytes = caches, .bandwidth = std::max(cache_bandwidth, main_bandwidth), .cache = true},
       {.name = "cache", .bytes = this_machine().second_cache, .bandwidth = cache_bandwidth / cores, .cache = true}};
+  // What all cores share beyond their own caches; 0 where the system does not say.
+  if (const auto shared = static_cast<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE)); shared > caches) {
+    const int64_t elements = std::min(shared / 16, large / 4);
+    const double seconds = seconds_of(graph_of(add_one, shape(f32, elements)));
+    const double bandwidth = 8.0 * static_cast<double>(elements) / std::max(seconds - launch, seconds / 4);
+    profile.memories.insert(
+        profile.memories.begin() + 1,
+        {.name = "shared cache", .bytes = shared, .bandwidth = std::max(bandwidth, main_bandwidth), .cache = true});
+  }
   partition::Unit core;
   core.name = "core";
   core.count = this_machine().cores;

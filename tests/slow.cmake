@@ -10,6 +10,7 @@ set(slow_tests
     "*/LongRows.*"
     "*/MathAccuracy.*"
     "*/MathAccuracyOfTwo.*"
+    "*/ModelParts.*"
     "*/Networks.*"
     "*/OtherCaches.*"
     "*/PanelScratch.*"

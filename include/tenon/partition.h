@@ -36,6 +36,7 @@ struct Tensor {
   std::vector<int> readers;  ///< operators, each once, in order
   bool weight = false;       ///< constants, what is made of them alone, and state that a run updates
   bool output = false;       ///< of the graph
+  bool in_place = false;     ///< ... that takes over the memory of the state it updates
 };
 
 /// A tensor as one operator reads it: `bytes` are fewer than the tensor's where it reads a slice.

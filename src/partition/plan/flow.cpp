@@ -94,12 +94,14 @@ std::vector<int64_t> live_bytes(const SizedGraph& graph, std::span<const PartFlo
   std::map<std::pair<int, int>, int> last;  // by part and tensor: the last part that reads it
   for (int p = 0; p < count; ++p) {
     for (const PartFlow::In& in : flow[static_cast<size_t>(p)].in) {
-      if (!graph.tensor(in.tensor).weight) {
+      if (!graph.tensor(in.tensor).weight && !graph.tensor(in.tensor).in_place) {
         last[{in.from, in.tensor}] = p;
       }
     }
     for (const int tensor : flow[static_cast<size_t>(p)].out) {
-      last.try_emplace({p, tensor}, p);
+      if (!graph.tensor(tensor).in_place) {
+        last.try_emplace({p, tensor}, p);
+      }
     }
   }
   for (const auto& [key, end] : last) {

@@ -25,7 +25,7 @@ std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> par
 std::vector<Transfer> transfers_of(const SizedGraph& graph, std::span<const PartFlow> flow);
 
 /// Bytes of activations that are alive while each part runs: its own inputs and outputs, what later parts will read,
-/// inputs of the graph until their last reader, outputs until the end.
+/// inputs of the graph until their last reader, outputs until the end. State that is updated in place is no activation.
 std::vector<int64_t> live_bytes(const SizedGraph& graph, std::span<const PartFlow> flow);
 
 }  // namespace tenon::partition

@@ -37,6 +37,7 @@ SizedGraph sized(const WorkGraph& work, const Bindings& bindings) {
                              .readers = tensor.readers,
                              .weight = tensor.weight,
                              .output = tensor.output,
+                             .in_place = tensor.in_place,
                              .shape = resolve(tensor.shape, bindings).with_dtype(Dtype::f32).element_count().hash()});
   }
   for (const Operator& op : work.operators) {

@@ -19,6 +19,7 @@ struct SizedTensor {
   std::vector<int> readers = {};
   bool weight = false;
   bool output = false;
+  bool in_place = false;
   uint64_t shape = 0;  // equal for tensors of one shape
 };
 

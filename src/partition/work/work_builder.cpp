@@ -268,7 +268,9 @@ void WorkBuilder::mark_outputs() {
   for (const Output& output : work_.graph.outputs()) {
     const Value base = base_of(output.value);
     if (owner_.contains(&base.node())) {
-      work_.tensors[static_cast<size_t>(tensor_of(base))].output = true;
+      Tensor& tensor = work_.tensors[static_cast<size_t>(tensor_of(base))];
+      tensor.output = true;
+      tensor.in_place = output.aliases >= 0;
     }
   }
 }
