@@ -189,5 +189,17 @@ TEST(Autograd, AWeightThatIsUsedTwiceIsOneProgram) {
   EXPECT_LE(realizations().back().kernels, 6);
 }
 
+TEST(Autograd, AskingGradientsOfWhatHasThemChangesNothing) {
+  Tensor w = tensor({1, 2}).requires_grad_();
+  Tensor y = w * 2;
+  y.requires_grad_();
+  (y * y).sum().backward();
+  EXPECT_EQ(elements(w.grad()), (Floats{8, 16}));
+  EXPECT_TRUE(mentions(error_text([&] { w.set_grad(Tensor::ones({3, 2})); }), {"f32[3, 2]", "f32[2]"}));
+  Tensor one = tensor({3}).requires_grad_();
+  (one * one).backward();
+  EXPECT_EQ(one.grad().item(), 6) << "one element is as good as a scalar";
+}
+
 }  // namespace
 }  // namespace tenon

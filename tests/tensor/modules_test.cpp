@@ -283,7 +283,7 @@ TEST(Optim, StatesComeBack) {
   EXPECT_EQ(second.steps(), 3);
   EXPECT_TRUE(same_bits(train(first, w, 3), train(second, copy, 3)));
   SafeTensors broken = first.state();
-  broken.arrays[1].second = Array(Dtype::f32, {3});
+  broken.arrays[0].second = Array(Dtype::f32, {3});
   EXPECT_TRUE(mentions(error_text([&] { second.load_state(broken); }), {"0.mean", "f32[2]", "f32[3]"}));
 }
 
@@ -295,6 +295,47 @@ TEST(Optim, ClipsByNorm) {
   optim::clip_grad_value({w}, 0.7);
   EXPECT_NEAR(w.grad()[1].item(), 0.7, 1e-6);
   EXPECT_TRUE(mentions(error_text([] { optim::clip_grad_norm({tensor({1})}, 1); }), {"no parameter has a gradient"}));
+}
+
+struct Tied : nn::Module {
+  nn::Linear first = child("first", nn::Linear(2, 2, false));
+  nn::Linear second = child("second", first);
+  Tensor operator()(const Tensor& x) const { return second(first(x)); }
+};
+
+TEST(Modules, SharedWeightsAreOneParameter) {
+  const Tied tied;
+  EXPECT_EQ(tied.parameters().size(), 1);
+  EXPECT_EQ(tied.parameter_count(), 4);
+  EXPECT_EQ(tied.state().arrays.size(), 2) << "under both names";
+  {
+    const NoGrad none;
+    Tensor weight = tied.first.weight;
+    weight.copy_(Tensor::eye(2, 2));
+  }
+  optim::SGD optimizer(tied.parameters(), {.learning_rate = 0.1});
+  tied(Tensor::ones({1, 2})).sum().backward();
+  optimizer.step();
+  EXPECT_NEAR(tied.first.weight.to_array().at(0), 0.8, 1e-6);
+  EXPECT_TRUE(mentions(error_text([&] { optim::SGD({tied.first.weight, tied.second.weight}); }), {"twice"}));
+}
+
+TEST(Optim, CountsTheStepsOfEachParameter) {
+  Tensor w = tensor({1}).requires_grad_();
+  Tensor late = tensor({5}).requires_grad_();
+  optim::Adam optimizer({w, late}, {.learning_rate = 0.1});
+  for (int i = 0; i < 5; ++i) {
+    Tensor loss = (w * w).sum();
+    if (i >= 2) {
+      loss = loss + (late * late).sum();
+    }
+    loss.backward();
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+  EXPECT_NEAR(late.item(), 4.70021, 1e-4) << "as if its first step were the first";
+  optim::SGD other({w, late});
+  EXPECT_TRUE(mentions(error_text([&] { other.load_state(optimizer.state()); }), {"adam", "sgd"}));
 }
 
 }  // namespace

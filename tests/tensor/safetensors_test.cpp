@@ -101,5 +101,12 @@ TEST_F(SafeTensorsFile, WhatCannotBeWrittenLeavesWhatWasThere) {
   EXPECT_FALSE(std::filesystem::exists(file.string() + ".new"));
 }
 
+TEST_F(SafeTensorsFile, NamesThatCannotBeReadAreNotWritten) {
+  EXPECT_TRUE(
+      mentions(error_text([&] { save_safetensors(file, {.arrays = {{"a", Array()}, {"a", Array()}}}); }), {"`a`"}));
+  EXPECT_TRUE(
+      mentions(error_text([&] { save_safetensors(file, {.arrays = {{"__metadata__", Array()}}}); }), {"__metadata__"}));
+}
+
 }  // namespace
 }  // namespace tenon

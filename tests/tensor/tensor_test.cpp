@@ -172,5 +172,33 @@ TEST(Tensor, ErrorsSayBothSides) {
             "tensor: the array is f32[2, 3], the axes are f32[batch, 4]");
 }
 
+TEST(Tensor, ResultsAreTakenBeforeAnyIsWritten) {
+  Tensor x = tensor({1, 2, 3, 4});
+  split_out({x.narrow(0, 2), x.narrow(0, 0, Extent(2))}, x, 0, {2, 2});
+  EXPECT_EQ(elements(x), (Floats{3, 4, 1, 2}));
+  Tensor values = Tensor::zeros({2});
+  Tensor wrong = Tensor::zeros({3}, Dtype::i64);
+  EXPECT_TRUE(mentions(error_text([&] { top_k_out({values, wrong}, tensor({3, 1, 2}), 2); }), {"i64[2]", "i64[3]"}));
+  EXPECT_EQ(elements(values), (Floats{0, 0})) << "nothing is written where something does not fit";
+}
+
+TEST(Tensor, NumbersThatDoNotFitAreRefused) {
+  Tensor whole = Tensor::zeros({2}, Dtype::i64);
+  EXPECT_TRUE(mentions(error_text([&] { whole.fill_(1.5); }), {"1.5", "i64[2]"}));
+  EXPECT_TRUE(mentions(error_text([&] { whole.copy_(std::nan("")); }), {"nan", "i64[2]"}));
+  EXPECT_TRUE(mentions(error_text([&] { whole + int64_t{9007199254740993}; }), {"9007199254740993"}));
+  EXPECT_NE(error_text([] { Tensor::zeros({int64_t{1} << 40, int64_t{1} << 40}).count(); }), "no error");
+}
+
+TEST(Tensor, ManyViewsOfViews) {
+  Tensor x = Tensor::arange(0, 3000, 1, Dtype::f32);
+  Tensor v = x;
+  for (int i = 0; i < 1000; ++i) {
+    v = v.narrow(0, 1);
+  }
+  EXPECT_EQ(v.dim(0), 2000);
+  EXPECT_EQ(v[0].item(), 1000);
+}
+
 }  // namespace
 }  // namespace tenon
