@@ -283,6 +283,10 @@ void expect_equal(uint64_t seed, int steps) {
         return Both(moved, false, false).loss();
       };
       const double slope = (at(1e-6) - at(-1e-6)) / 2e-6;
+      const double closer = (at(2e-7) - at(-2e-7)) / 4e-7;
+      if (std::abs(slope - closer) > 1e-4 * (1 + std::abs(slope))) {
+        continue;  // too steep for differences to say anything: products of products
+      }
       ASSERT_NEAR(got.at(i), slope, 1e-5 * (1 + std::abs(slope))) << "gradient " << i;
     }
   }
