@@ -65,6 +65,11 @@ std::optional<std::vector<int>> metis_cut(const CutGraph& graph, int parts, doub
     }
   }
   const double heavy = *std::max_element(graph.weight.begin(), graph.weight.end());
+  double total = 0;
+  for (const CutGraph::Net& net : graph.nets) {
+    total += static_cast<double>(net.bytes) * static_cast<double>(net.to.size());
+  }
+  const double unit = std::max(1.0, total / 5e8);  // bytes: sums fit METIS's numbers, which have 32 bits
   std::vector<idx_t> offsets{0};
   std::vector<idx_t> neighbours;
   std::vector<idx_t> bytes;
@@ -72,7 +77,7 @@ std::optional<std::vector<int>> metis_cut(const CutGraph& graph, int parts, doub
   for (size_t i = 0; i < edges.size(); ++i) {
     for (const auto& [to, size] : edges[i]) {
       neighbours.push_back(to);
-      bytes.push_back(static_cast<idx_t>(std::max<int64_t>(1, size / 1024)));
+      bytes.push_back(static_cast<idx_t>(std::max(1.0, static_cast<double>(size) / unit)));
     }
     offsets.push_back(static_cast<idx_t>(neighbours.size()));
     weights.push_back(static_cast<idx_t>(std::max(1.0, graph.weight[i] / heavy * 1e6)));

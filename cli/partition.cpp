@@ -44,6 +44,7 @@ constexpr Option kOptions[] = {
     {"--compare", "FILE.json", "show this plan beside the other on the page"},
     {"--svg", "FILE.svg", "write the graph with its parts as a picture"},
     {"--dot", "FILE.dot", "... in Graphviz's language"},
+    {"--plot", "FILE.svg", "with --run: draw what was estimated for parts against what was measured"},
 };
 
 constexpr Example kExamples[] = {
@@ -55,6 +56,9 @@ constexpr Example kExamples[] = {
     {"partition --diff a.json b.json", "what differs between two plans"},
     {"partition vit_b16 --by pipeline --parts 4 --micro-batches 8 --profile gpu108", "stages on four devices"},
     {"partition mobilenet_v2 --html page.html", "a page to look at"},
+    {"partition bert_base --profile host --fuse compiler --run --plot e.svg",
+     "kernels on this machine, estimated and measured"},
+    {"partition mlp --train --bind batch=512 --memory 6MiB --run", "a training step within less memory"},
 };
 
 std::string text_field(const JsonValue& plan, std::string_view key, const std::string& file) {
@@ -125,11 +129,28 @@ int print_differences(const Arguments& arguments) {
 
 bool is_compiled(const std::vector<std::string>& fuse) { return std::ranges::find(fuse, "compiler") != fuse.end(); }
 
+/// A plan that was made is taken as it is: what says how to make one is for another call.
+void require_no_other_plan(const Arguments& arguments) {
+  for (const std::string_view option : {"--fuse", "--by", "--parts", "--imbalance", "--micro-batches", "--memory"}) {
+    if (arguments.has(option)) {
+      fail("`{}` says how a plan is made, and `--plan` takes one that was: leave one of them out", option);
+    }
+  }
+}
+
 /// A file's plan, verified against the model.
-Plan read_plan(const std::string& file, const PartitionModel& model, partition::Profile& profile) {
+Plan read_plan(const std::string& file, const PartitionModel& model, partition::Profile& profile, bool profile_given) {
   const std::string text = read_file(file, kMostPlan);
   const Plan plan = parse_plan(text, file, model.work);
+  if (plan.profile != profile.name && profile_given) {
+    fail("{}: the plan is for profile `{}`, and `--profile` is `{}`; its first operator is `{}`", file, plan.profile,
+         profile.name, model.work.operators.empty() ? "none" : model.work.operators[0].name);
+  }
+  const std::vector<std::string> built_in = partition::profile_names();
   if (plan.profile != profile.name) {
+    if (plan.profile != "host" && std::ranges::find(built_in, plan.profile) == built_in.end()) {
+      fail("{}: the plan is for profile `{}`, which is not built in: name its file by `--profile`", file, plan.profile);
+    }
     profile = profile_by_name(plan.profile);
   }
   if (plan.profile == "host") {  // was measured at another time: the parts stay, figures are of now
@@ -147,10 +168,11 @@ int run(const Arguments& arguments) {
   const auto plan_file = arguments.find("--plan");
   bool compiled = is_compiled(options.fuse);
   if (plan_file) {
+    require_no_other_plan(arguments);
     compiled =
         text_field(JsonValue::parse(read_file(*plan_file, kMostPlan), *plan_file), "graph", *plan_file) == "optimized";
   }
-  for (const std::string_view file : {"--write", "--html", "--svg", "--dot"}) {
+  for (const std::string_view file : {"--write", "--html", "--svg", "--dot", "--plot"}) {
     if (const auto path = arguments.find(file)) {
       require_folder_of(*path);
     }
@@ -168,8 +190,8 @@ int run(const Arguments& arguments) {
     fail("what is `{}`? A second word is for --why", arguments.rest()[1]);
   }
   partition::Profile profile = profile_of(arguments);
-  Plan plan =
-      plan_file ? read_plan(*plan_file, model, profile) : make_plan(model.work, model.bindings, profile, options);
+  Plan plan = plan_file ? read_plan(*plan_file, model, profile, arguments.has("--profile"))
+                        : make_plan(model.work, model.bindings, profile, options);
   if (plan_file && !arguments.has("--bind")) {
     model.bindings = plan.bindings;
   } else if (plan_file && model.bindings != plan.bindings) {

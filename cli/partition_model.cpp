@@ -1,5 +1,6 @@
 #include "partition_model.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -14,14 +15,22 @@ namespace {
 
 constexpr int64_t kMostProfile = int64_t{1} << 24;
 
-partition::WorkGraph compiled_work(const Graph& graph) {
+void use_kernels(PartitionModel& model) {
+  const Graph& graph = model.model.graph;
   CompileReport report;
   const compiler::Lowered lowered = compiler::lower(graph, {}, report);
   if (lowered.segments.size() != 1) {
     fail("strategy `compiler`: data decide sizes of `{}` while it runs, so it has no one list of kernels",
          graph.name());
   }
-  return partition::work_graph_of(lowered.segments[0].graph, lowered.segments[0].nodes);
+  const std::vector<std::vector<const Node*>>& steps = lowered.segments[0].nodes;
+  model.work = partition::work_graph_of(lowered.segments[0].graph, steps);
+  for (const std::vector<const Node*>& nodes : model.work.nodes) {
+    const auto computes = [&](const std::vector<const Node*>& step) {
+      return std::ranges::find(step, nodes.front()) != step.end();
+    };
+    model.step_of.push_back(static_cast<size_t>(std::ranges::find_if(steps, computes) - steps.begin()));
+  }
 }
 
 }  // namespace
@@ -33,7 +42,11 @@ PartitionModel load_partition_model(const Arguments& arguments, bool compiled) {
   result.model = arguments.has("--train") ? load_training_step(word, {}, "adam")
                                           : load_model(word, {.weights = true, .inputs = {}, .sizes = given});
   result.bindings = complete_bindings(result.model, given);
-  result.work = compiled ? compiled_work(result.model.graph) : partition::work_graph(result.model.graph);
+  if (compiled) {
+    use_kernels(result);
+  } else {
+    result.work = partition::work_graph(result.model.graph);
+  }
   return result;
 }
 
@@ -72,6 +85,12 @@ partition::PlanOptions plan_options(const Arguments& arguments) {
   options.by = arguments.find("--by").value_or(parts ? "parts" : "fusion");
   if (parts && options.by != "parts" && options.by != "pipeline") {
     fail("`--parts` is for `--by parts` and `--by pipeline`, not for `--by {}`", options.by);
+  }
+  const std::pair<const char*, const char*> only_for[] = {{"--imbalance", "parts"}, {"--micro-batches", "pipeline"}};
+  for (const auto& [option, by] : only_for) {
+    if (arguments.has(option) && options.by != by) {
+      fail("`{}` is for `--by {}`, not for `--by {}`", option, by, options.by);
+    }
   }
   options.imbalance = arguments.find_real("--imbalance").value_or(options.imbalance);
   options.micro_batches = arguments.find_number("--micro-batches", 1).value_or(1);

@@ -11,6 +11,7 @@ struct PartitionModel {
   GraphModel model;
   partition::WorkGraph work;
   Bindings bindings;
+  std::vector<size_t> step_of = {};  // of each operator that is a kernel of the compiler, the step of the program
 };
 
 /// `compiled`: the operators are the kernels that the compiler makes of it. Error where data decide sizes.

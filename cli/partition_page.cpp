@@ -47,7 +47,7 @@ function choose(plan, index) {
   row(["estimated", time(part.seconds)]);
   if (data.measured && plan === 0) row(["measured", time(data.measured[index] / 1e6)]);
   if (part.joules > 0) row(["energy", (part.joules * 1e3).toPrecision(3) + " mJ"]);
-  add("h2", part.operators.length + " operators");
+  add("h2", part.operators.length + (part.operators.length === 1 ? " operator" : " operators"));
   add("p", part.operators.join(", "));
 }
 document.querySelectorAll(".graph").forEach((view, plan) => view.addEventListener("click", event => {
@@ -59,9 +59,9 @@ function roofline() {
   const points = data.plans[0].parts.map((p, i) => ({i, x: p.flops / Math.max(1, p.bytes_read + p.bytes_written), y: p.flops / p.seconds})).filter(p => p.x > 0);
   const lx = points.map(p => Math.log10(p.x)), x0 = Math.floor(Math.min(-1, ...lx)), x1 = Math.ceil(Math.max(3, ...lx));
   const y1 = Math.ceil(Math.log10(roof.flops)), y0 = Math.floor(Math.min(y1 - 3, ...points.map(p => Math.log10(p.y))));
-  const X = v => 50 + 540 * (Math.log10(v) - x0) / (x1 - x0), Y = v => 210 - 195 * (Math.log10(v) - y0) / (y1 - y0);
+  const X = v => 50 + 525 * (Math.log10(v) - x0) / (x1 - x0), Y = v => 210 - 195 * (Math.log10(v) - y0) / (y1 - y0);
   for (let k = x0; k <= x1; k++) { node(s, "line", {class: "axis", x1: X(10**k), x2: X(10**k), y1: 15, y2: 210}); node(s, "text", {x: X(10**k) - 8, y: 224}, "1e" + k); }
-  for (let k = y0; k <= y1; k++) { node(s, "line", {class: "axis", x1: 50, x2: 590, y1: Y(10**k), y2: Y(10**k)}); node(s, "text", {x: 8, y: Y(10**k) + 4}, "1e" + k); }
+  for (let k = y0; k <= y1; k++) { node(s, "line", {class: "axis", x1: 50, x2: 575, y1: Y(10**k), y2: Y(10**k)}); node(s, "text", {x: 8, y: Y(10**k) + 4}, "1e" + k); }
   const knee = roof.flops / roof.bandwidth;
   node(s, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * roof.bandwidth)}L${X(knee)} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
   for (const p of points) {
@@ -90,7 +90,26 @@ function bars() {
   });
   node(s, "text", {x: 4, y: 24}, bytes(most)); node(s, "text", {x: 180, y: 228}, "weights grey, activations read blue, written orange");
 }
-roofline(); memory(); bars();
+function times() {
+  const s = chart("times"), parts = data.plans[0].parts, measured = data.measured ? data.measured.map(us => us / 1e6) : [];
+  const most = Math.max(...parts.map(p => p.seconds), ...measured, 1e-12), w = 530 / parts.length;
+  parts.forEach((p, i) => {
+    const h = 185 * p.seconds / most;
+    const r = node(s, "rect", {x: 60 + i * w, y: 205 - h, width: Math.max(w * 0.85, 0.5), height: h, "data-part": i});
+    node(r, "title", {}, `part ${i + 1}: ${time(p.seconds)}` + (measured.length ? `, measured ${time(measured[i])}` : ""));
+    if (measured.length) node(s, "path", {class: "roof", d: `M${60 + i * w} ${205 - 185 * measured[i] / most}h${Math.max(w * 0.85, 0.5)}`});
+    r.addEventListener("click", () => choose(0, i));
+  });
+  node(s, "text", {x: 4, y: 24}, time(most)); node(s, "text", {x: 200, y: 228}, measured.length ? "estimated blue, measured red" : "estimated; click a bar for its part");
+}
+function zoom(plan, factor) {
+  const view = document.getElementById("plan" + plan).querySelector(".graph"), svg = view.querySelector("svg"), box = svg.viewBox.baseVal;
+  const now = svg.clientWidth / box.width, next = factor ? Math.min(4, Math.max(0.02, now * factor)) : Math.min(1, (view.clientWidth - 20) / box.width, (view.clientHeight - 20) / box.height);
+  const x = (view.scrollLeft + view.clientWidth / 2) / now, y = (view.scrollTop + view.clientHeight / 2) / now;
+  svg.setAttribute("width", box.width * next); svg.setAttribute("height", box.height * next);
+  view.scrollTo(x * next - view.clientWidth / 2, y * next - view.clientHeight / 2);
+}
+roofline(); memory(); bars(); times();
 if (data.plans[0].parts.length) choose(0, 0);
 )js";
 
@@ -169,9 +188,20 @@ std::string plan_html(const PartitionModel& model, const std::vector<Plan>& plan
   body += "<div class=\"cards\">" + totals_table(plans) + ladder_section(rungs) +
           "<section><h2>Roofline of parts</h2><div id=\"roofline\"></div></section>"
           "<section><h2>Memory over time</h2><div id=\"memory\"></div></section>"
-          "<section><h2>Bytes moved by parts</h2><div id=\"bars\"></div></section></div>\n<div class=\"split\">";
+          "<section><h2>Bytes moved by parts</h2><div id=\"bars\"></div></section>"
+          "<section><h2>Time of parts</h2><div id=\"times\"></div></section>";
+  if (!runs.empty()) {
+    body += "<section><h2>Estimated and measured</h2>" + estimate_svg(plan, runs[0]) + "</section>";
+  }
+  body += "</div>\n<div class=\"split\">";
   for (size_t i = 0; i < plans.size(); ++i) {
-    body += fmt::format("<section class=\"graph\" id=\"plan{}\">{}</section>", i, plan_svg(model, plans[i]));
+    body += fmt::format(
+        "<section class=\"drawing\" id=\"plan{0}\"><div class=\"bar-of-tools\"><b>fuse {1}, by {2}: {3} "
+        "parts</b>{4}<button "
+        "onclick=\"zoom({0}, 1.4)\">+</button><button onclick=\"zoom({0}, 1 / 1.4)\">-</button><button "
+        "onclick=\"zoom({0}, 0)\">all</button></div><div class=\"graph\">{5}</div></section>",
+        i, html_text(plans[i].fuse), html_text(plans[i].by), plans[i].parts.size(), role_legend(),
+        plan_svg(model, plans[i]));
   }
   body += "<aside class=\"detail\" id=\"detail\"></aside></div>";
   Json all = Json::array();
@@ -184,7 +214,7 @@ std::string plan_html(const PartitionModel& model, const std::vector<Plan>& plan
   if (!runs.empty()) {
     Json times = Json::array();
     for (const PartRun& part : runs[0].parts) {
-      times.push(part.microseconds);
+      times.push(part.in_whole >= 0 ? part.in_whole : part.microseconds);
     }
     data.set("measured", times);
   }
@@ -197,6 +227,12 @@ void write_pages(const Arguments& arguments, const PartitionModel& model, const 
                  const partition::Profile& profile, const std::vector<Rung>& rungs, const std::vector<PlanRun>& runs) {
   if (const auto file = arguments.find("--dot")) {
     write_text(*file, plan_dot(model, plan));
+  }
+  if (const auto file = arguments.find("--plot")) {
+    if (runs.empty()) {
+      fail("`--plot {}` draws measured times: it needs `--run`", *file);
+    }
+    write_text(*file, estimate_svg(plan, runs[0]));
   }
   if (const auto file = arguments.find("--svg")) {
     const std::string colours = "<style>.edge{fill:none}.edge.cut{stroke:#d93025}</style>";

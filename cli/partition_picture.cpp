@@ -14,7 +14,10 @@ namespace {
 using partition::Plan;
 
 constexpr const char* kHullColours[] = {"#e8f0fe", "#e6f4ea", "#fef7e0", "#fce8e6", "#f3e8fd", "#e4f7fb"};
-constexpr double kOpWidth = 118, kOpHeight = 20, kOpGap = 8, kMargin = 10, kTitle = 16, kPartGap = 22;
+/// Of operators, by role: products, depthwise, maps, rows, windows, moves, gathers, others.
+constexpr const char* kRoleColours[] = {"#1a73e8", "#12b5cb", "#34a853", "#f9ab00",
+                                        "#a142f4", "#9aa0a6", "#e8710a", "#d93025"};
+constexpr double kOpWidth = 118, kOpHeight = 20, kOpGap = 8, kMargin = 10, kTitle = 16, kPartGap = 22, kStripGap = 40;
 constexpr int kColumn = 14;  // operators above each other in a hull
 
 struct Box {
@@ -44,6 +47,33 @@ std::vector<int> levels(const Plan& plan) {
   return level;
 }
 
+/// The hull around a part's operators, placed nowhere yet.
+Box hull_size(const partition::Part& part) {
+  const auto count = static_cast<int>(part.operators.size());
+  const int columns = (count + kColumn - 1) / kColumn;
+  return {.width = columns * (kOpWidth + kOpGap) + 2 * kMargin - kOpGap,
+          .height = std::min(count, kColumn) * (kOpHeight + kOpGap) + kTitle + 2 * kMargin - kOpGap};
+}
+
+/// Rows of parts stand below each other in strips side by side: how tall these are, so that the whole is wider than
+/// tall.
+double strip_height(const Plan& plan, const std::vector<std::vector<size_t>>& rows) {
+  constexpr double least = 640;
+  constexpr double wider = 2;  // than tall
+  double area = 0;
+  for (const std::vector<size_t>& row : rows) {
+    double width = kStripGap;
+    double tallest = 0;
+    for (const size_t p : row) {
+      const Box box = hull_size(plan.parts[p]);
+      width += box.width + kPartGap;
+      tallest = std::max(tallest, box.height + kPartGap);
+    }
+    area += width * tallest;
+  }
+  return std::max(least, std::sqrt(area / wider));
+}
+
 Layout lay_out(const Plan& plan) {
   Layout layout;
   layout.parts.resize(plan.parts.size());
@@ -54,27 +84,35 @@ Layout lay_out(const Plan& plan) {
   for (size_t p = 0; p < level.size(); ++p) {
     rows[static_cast<size_t>(level[p])].push_back(p);
   }
+  const double tall = strip_height(plan, rows);
+  double left = kMargin;
   double y = kMargin;
   for (const std::vector<size_t>& row : rows) {
-    double x = kMargin;
     double tallest = 0;
     for (const size_t p : row) {
+      tallest = std::max(tallest, hull_size(plan.parts[p]).height);
+    }
+    if (y > kMargin && y + tallest > tall) {  // on at the top, beside what is there
+      left = layout.width + kStripGap;
+      y = kMargin;
+    }
+    double x = left;
+    for (const size_t p : row) {
       const auto count = static_cast<int>(plan.parts[p].operators.size());
-      const int columns = (count + kColumn - 1) / kColumn;
       Box& box = layout.parts[p];
-      box = {x, y, columns * (kOpWidth + kOpGap) + 2 * kMargin - kOpGap,
-             std::min(count, kColumn) * (kOpHeight + kOpGap) + kTitle + 2 * kMargin - kOpGap};
+      box = hull_size(plan.parts[p]);
+      box.x = x;
+      box.y = y;
       for (int i = 0; i < count; ++i) {
         layout.operators[p].push_back({x + kMargin + i / kColumn * (kOpWidth + kOpGap),
                                        y + kTitle + kMargin + i % kColumn * (kOpHeight + kOpGap), kOpWidth, kOpHeight});
       }
       x += box.width + kPartGap;
-      tallest = std::max(tallest, box.height);
     }
     layout.width = std::max(layout.width, x);
     y += tallest + kPartGap;
+    layout.height = std::max(layout.height, y);
   }
-  layout.height = y;
   layout.width += 60;  // for edges that go around
   return layout;
 }
@@ -85,6 +123,13 @@ std::string curve(const Box& from, const Box& to, bool leaves) {
   const double y1 = from.y + from.height;
   const double x2 = to.x + to.width / 2;
   const double y2 = to.y;
+  if (y2 < y1) {  // the next strip: over to it in between, and down from its top
+    const double middle = to.x - kStripGap / 2;
+    return fmt::format(
+        "<path class=\"edge{}\" d=\"M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}S{:.0f} {:.0f} {:.0f} "
+        "{:.0f}\"/>\n",
+        leaves ? " cut" : "", x1, y1, x1, y1 + 30, middle, y1 + 30, middle, (y1 + y2) / 2, x2, y2 - 30, x2, y2);
+  }
   const double far = std::fabs(y2 - y1) > 3 * (kOpHeight + kPartGap + kTitle) ? from.width / 2 + 30 : 0;
   const double bend = std::max(8.0, std::min(60.0, std::fabs(y2 - y1) / 2));
   return fmt::format("<path class=\"edge{}\" d=\"M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\"/>\n",
@@ -117,10 +162,11 @@ std::string plan_svg(const PartitionModel& model, const Plan& plan) {
       const partition::Operator& op = model.work.operators[index];
       const Box& own = layout.operators[p][i];
       hulls += fmt::format(
-          "<g class=\"op\"><title>{} {}</title><rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
-          "rx=\"4\" "
-          "fill=\"white\" stroke=\"#bdc1c6\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}</text></g>\n",
-          html_text(op.name), html_text(op.place), own.x, own.y, own.width, own.height, own.x + 6, own.y + 14,
+          "<g class=\"op\"><title>{} ({}) {}</title><rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
+          "rx=\"4\" fill=\"white\" stroke=\"#bdc1c6\"/><path d=\"M{:.0f} {:.0f}v{:.0f}\" stroke=\"{}\" "
+          "stroke-width=\"4\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}</text></g>\n",
+          html_text(op.name), name(op.role), html_text(op.place), own.x, own.y, own.width, own.height, own.x + 3,
+          own.y + 3, own.height - 6, kRoleColours[static_cast<size_t>(op.role)], own.x + 9, own.y + 14,
           html_text(op.name));
       for (const partition::Read& read : op.reads) {
         const int producer = model.work.tensors[static_cast<size_t>(read.tensor)].producer;
@@ -137,6 +183,15 @@ std::string plan_svg(const PartitionModel& model, const Plan& plan) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "font-family=\"system-ui, sans-serif\">\n{2}<g fill=\"none\" stroke=\"#80868b\">\n{3}</g></svg>\n",
       layout.width, layout.height, hulls, edges);
+}
+
+std::string role_legend() {
+  std::string text;
+  for (size_t i = 0; i < std::size(kRoleColours); ++i) {
+    text += fmt::format("<span class=\"key\"><i style=\"background:{}\"></i>{}</span>", kRoleColours[i],
+                        name(static_cast<partition::Role>(i)));
+  }
+  return text;
 }
 
 std::string plan_dot(const PartitionModel& model, const Plan& plan) {

@@ -7,7 +7,8 @@
 namespace tenon::cli {
 
 struct PartRun {
-  double microseconds = 0;  // the least of several
+  double microseconds = 0;  // by itself, the least of several
+  double in_whole = -1;     // of its steps in a run of the whole; negative where parts are not made of these
 };
 
 struct OutputMatch {
@@ -23,7 +24,8 @@ struct PlanRun {
   std::vector<PartRun> parts;
   std::vector<OutputMatch> outputs;
   double whole_us = 0;  // the model compiled as one
-  double rank = 0;      // correlation of ranks between what was estimated for parts and what was measured
+  double rank = 0;      // correlation of ranks between what was estimated for parts and what was measured, in the whole
+                        // where that is known
 };
 
 /// `repeats` runs are timed. Inputs are random, the same each time.

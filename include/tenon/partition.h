@@ -36,10 +36,12 @@ struct Tensor {
   std::vector<int> readers;  ///< operators, each once, in order
   bool weight = false;       ///< constants, what is made of them alone, and state that a run updates
   bool output = false;       ///< of the graph
-  bool in_place = false;     ///< ... that takes over the memory of the state it updates
+  bool in_place = false;     ///< takes over the memory of the state it updates
+  Extent kept = 0;           ///< of `bytes`, what its producer leaves there as it was
 };
 
-/// A tensor as one operator reads it: `bytes` are fewer than the tensor's where it reads a slice.
+/// A tensor as one operator reads it: `bytes` are fewer than the tensor's where it reads a slice, and 0 where it writes
+/// to a slice in place.
 struct Read {
   int tensor = -1;
   Extent bytes;
@@ -126,7 +128,7 @@ struct Figures {
   int64_t bytes_read = 0;     ///< of other parts, inputs and weights; each tensor once
   int64_t bytes_written = 0;  ///< that other parts or the caller read
   int64_t weight_bytes = 0;   ///< of bytes_read
-  int64_t bytes_again = 0;    ///< read once more by each tile but the first: not in bytes_read
+  int64_t bytes_again = 0;    ///< moved beyond these because it is done in tiles, which read some of it once more
   int64_t working_set = 0;    ///< the most that lives at once in it
   int64_t parallelism = 0;    ///< of its narrowest product, or of its widest operator
   double seconds = 0;         ///< on its unit
@@ -151,7 +153,7 @@ struct Transfer {
   int tensor = -1;
   int from = -1;
   std::vector<int> to;  ///< parts, in order
-  int64_t bytes = 0;
+  int64_t bytes = 0;    ///< that one of them reads, the most
 
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
@@ -159,7 +161,7 @@ struct Transfer {
 struct Totals {
   double flops = 0;
   int64_t bytes_moved = 0;     ///< read and written by parts
-  int64_t transfer_bytes = 0;  ///< of tensors that leave their part, once for each part that reads them
+  int64_t transfer_bytes = 0;  ///< that parts read of tensors that other parts have computed
   int64_t weight_bytes = 0;
   int64_t peak_bytes = 0;  ///< of activations alive at once between parts
   double latency = 0;      ///< seconds for one run, parts one after the other

@@ -8,6 +8,7 @@
 #include "support/error_text.h"
 #include "support/random_dag.h"
 #include "tenon/interpreter.h"
+#include "tenon/models.h"
 #include "tenon/ops.h"
 #include "tenon/partition.h"
 #include "tenon/text.h"
@@ -118,6 +119,15 @@ TEST(Plans, RefuseCirclesOrderAndOthersGraphs) {
   std::swap(turned.parts[1], turned.parts[2]);
   EXPECT_EQ(error_text([&] { verify(turned, work, profile); }),
             "operator `add1` of part 2 reads `conv2`, which is in a later part, 3");
+  Plan moon = plan;
+  moon.parts[1].unit = "moon";
+  EXPECT_EQ(
+      error_text([&] { verify(moon, work, profile); }),
+      "part 2, which begins with operator `conv2`, is placed on unit `moon`, which profile `roomy` does not have");
+  std::string text = to_json(plan, work);
+  text.replace(text.find("\"graph\": \"model\""), 16, "\"graph\": \"moon\"");
+  EXPECT_EQ(error_text([&] { parse_plan(text, "p.json", work); }),
+            "p.json:3: `graph` must be `model` or `optimized`, not `moon`");
   Plan missing = plan;
   missing.parts.pop_back();
   EXPECT_EQ(error_text([&] { verify(missing, work, profile); }), "operator `add1` is in no part of the plan");
@@ -164,6 +174,58 @@ TEST(Profiles, NameTheLineOfAFieldThatIsNotKnown) {
   text.replace(at, 11, "\"bandwith\"");
   const std::string error = error_text([&] { parse_profile(text, "chip.json"); });
   EXPECT_EQ(error.find("chip.json:8: there is no field `bandwith`"), 0U) << error;
+}
+
+Plan plan_of(const WorkGraph& work, const Bindings& bindings, std::vector<std::string> fuse) {
+  return make_plan(work, bindings, roomy_profile(), {.fuse = std::move(fuse)});
+}
+
+TEST(Costs, StateThatIsUpdatedInPlaceMovesWhatChanges) {
+  const WorkGraph work = work_graph(parse_graph(R"(
+graph cache(x: f32[8], state: f32[1000, 8]) {
+  a = relu(x)
+  one = update_slice(state, reshape(a, [1, 8]), [3, 0])
+  b = tanh(x)
+  two = update_slice(one, reshape(b, [1, 8]), [4, 0])
+  return y=add(a, b), new_state=two aliases state
+})"));
+  const Plan plan = plan_of(work, {}, {"none"});
+  int64_t read = 0;
+  int64_t written = 0;
+  for (const Part& part : plan.parts) {
+    read += part.figures.bytes_read;
+    written += part.figures.bytes_written;
+  }
+  EXPECT_EQ(written, 5 * 32);               // three maps and two rows of the state
+  EXPECT_EQ(read, 6 * 32);                  // what the maps read, and the new rows
+  EXPECT_LT(plan.totals.peak_bytes, 1000);  // the state is not an activation
+}
+
+TEST(Costs, TablesAreReadWhereElementsArePicked) {
+  const WorkGraph work = work_graph(parse_graph(R"(
+graph table(words: f32[1000, 16], index: i64[4]) {
+  return y=gather(words, index, axes=[0])
+})"));
+  const Plan plan = plan_of(work, {}, {"none"});
+  EXPECT_EQ(plan.totals.bytes_moved, 4 * 8 + 2 * 4 * 16 * 4);
+}
+
+TEST(Costs, OfTilesAreNoMoreThanThoseOfOperatorsApart) {
+  const WorkGraph work = work_graph(with_weights(find_model("small_cnn").build()));
+  Profile profile = roomy_profile();
+  profile.memories.push_back({.name = "small", .bytes = 4096, .bandwidth = 1e9, .cache = true});
+  profile.units[0].memory = "small";
+  const auto again = [](const Plan& plan) {
+    int64_t sum = plan.totals.bytes_moved;
+    for (const Part& part : plan.parts) {
+      sum += part.figures.bytes_again;
+    }
+    return sum;
+  };
+  const Plan apart = make_plan(work, {{"batch", 64}}, profile, {.fuse = {"none"}});
+  const Plan whole = make_plan(work, {{"batch", 64}}, profile, {.fuse = {"none"}, .by = "parts", .parts = 1});
+  EXPECT_GT(whole.parts[0].figures.bytes_again, 0);
+  EXPECT_LE(again(whole), again(apart));
 }
 
 TEST(PartGraphs, GiveTogetherWhatTheWholeGives) {

@@ -163,8 +163,9 @@ TEST(CutByNumber, IsNearTheOptimumOfSmallGraphs) {
   double ours = 0;
   double optimum = 0;
   int cases = 0;
+  int complete = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    const SizedGraph graph = random_dag(seed, 11, static_cast<DagShape>(seed % 4));
+    const SizedGraph graph = random_dag(seed, 8 + static_cast<int>(seed % 9), static_cast<DagShape>(seed % 4));
     std::vector<std::vector<int>> alone;
     for (int i = 0; i < graph.size(); ++i) {
       alone.push_back({i});
@@ -174,12 +175,18 @@ TEST(CutByNumber, IsNearTheOptimumOfSmallGraphs) {
     for (const double each : cuts.weight) {
       total += each;
     }
-    const double limit = 1.3 * total / 3;
-    const int64_t least = exhaustive(cuts, 3, limit);
-    const auto cut = cut_by_number(cuts, 3, limit);
+    const int parts = 2 + static_cast<int>(seed % 3);
+    const double limit = 1.3 * total / parts;
+    const int64_t least = exhaustive(cuts, parts, limit);
+    const auto cut = cut_by_number(cuts, parts, limit);
     if (least == std::numeric_limits<int64_t>::max()) {
       EXPECT_FALSE(cut.has_value());
       continue;
+    }
+    if (const ExactCut exact = cut_exactly(cuts, parts, limit, {}); exact.complete) {
+      EXPECT_EQ(exact.cut.value().bytes, least) << seed;
+      EXPECT_EQ(cut_bytes(cuts, exact.cut->part_of), least) << seed;
+      ++complete;
     }
     if (cut) {
       EXPECT_LE(cut->heaviest, limit * (1 + 1e-12));
@@ -190,6 +197,7 @@ TEST(CutByNumber, IsNearTheOptimumOfSmallGraphs) {
     }
   }
   EXPECT_GT(cases, 30);
+  EXPECT_EQ(complete, cases);
   EXPECT_LE(ours, 1.02 * optimum);
 }
 

@@ -245,7 +245,14 @@ std::optional<NumberedCut> cut_by_number(const CutGraph& graph, int parts, doubl
       }
     }
   }
-  if (best && graph.size() <= few) {
+  if (graph.size() > few) {
+    return best;
+  }
+  const ExactCut exact = cut_exactly(graph, parts, limit, best ? std::optional(best->bytes) : std::nullopt);
+  if (exact.complete) {
+    return exact.cut ? exact.cut : best;
+  }
+  if (best) {
     search(graph, *best, parts, limit);
   }
   return best;

@@ -24,7 +24,16 @@ double least_heaviest(const CutGraph& graph, const std::vector<int>& order, int 
 /// Move nodes between parts while bytes are saved, edges still lead forward, and the limit is kept.
 void refine(const CutGraph& graph, NumberedCut& cut, int parts, double limit);
 
-/// The best of all orders, refined and cut again until nothing is gained. Nothing where no order keeps the limit.
+/// What a search over all acyclic cuts found.
+struct ExactCut {
+  bool complete = false;           // false: there are too many, and nothing is known
+  std::optional<NumberedCut> cut;  // with the fewest bytes of all, where any keeps the limit and has fewer than asked
+};
+/// The best acyclic cut of all into `parts` parts of at most `limit` weight with fewer bytes than `below`.
+ExactCut cut_exactly(const CutGraph& graph, int parts, double limit, std::optional<int64_t> below);
+
+/// The best cut: of all there are where a search comes to an end; otherwise of all orders, refined and cut again until
+/// nothing is gained. Nothing where none of these keeps the limit.
 std::optional<NumberedCut> cut_by_number(const CutGraph& graph, int parts, double limit);
 
 }  // namespace tenon::partition

@@ -29,7 +29,8 @@ StretchFlow flow_of_stretch(const SizedGraph& graph, const std::vector<std::vect
   const auto inside = [&](int op) { return std::ranges::binary_search(sorted, op); };
   for (const int op : result.operators) {
     for (const SizedRead& read : graph.op(op).reads) {
-      if (!inside(graph.tensor(read.tensor).producer)) {
+      const SizedTensor& tensor = graph.tensor(read.tensor);
+      if (!inside(tensor.producer) || (tensor.kept > 0 && read.bytes > 0)) {
         result.flow.in.push_back({read.tensor, -1, read.bytes});
       }
     }
@@ -55,7 +56,7 @@ int64_t moved_bytes(const SizedGraph& graph, const PartFlow& flow) {
     sum += in.bytes;
   }
   for (const int tensor : flow.out) {
-    sum += graph.tensor(tensor).bytes;
+    sum += graph.tensor(tensor).written();
   }
   return sum;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <queue>
 #include <random>
@@ -91,6 +92,11 @@ std::vector<int> breadth_first(const CutGraph& graph) {
   return order;
 }
 
+int64_t bytes_read(const SizedGraph& graph, int op, int tensor) {
+  const std::vector<SizedRead>& reads = graph.op(op).reads;
+  return std::ranges::find(reads, tensor, &SizedRead::tensor)->bytes;
+}
+
 }  // namespace
 
 CutGraph cut_graph(const SizedGraph& graph, const std::vector<std::vector<int>>& groups) {
@@ -110,23 +116,25 @@ CutGraph cut_graph(const SizedGraph& graph, const std::vector<std::vector<int>>&
     if (tensor.producer < 0) {
       continue;
     }
-    CutGraph::Net net{.bytes = tensor.bytes, .from = group_of[static_cast<size_t>(tensor.producer)], .to = {}};
+    // Readers of a slice get no more than that: one net for each size.
+    std::map<int64_t, std::vector<int>> readers;
+    const int from = group_of[static_cast<size_t>(tensor.producer)];
     for (const int reader : tensor.readers) {
-      net.to.push_back(group_of[static_cast<size_t>(reader)]);
+      if (const int to = group_of[static_cast<size_t>(reader)]; to != from) {
+        readers[bytes_read(graph, reader, static_cast<int>(&tensor - graph.tensors.data()))].push_back(to);
+      }
     }
-    std::ranges::sort(net.to);
-    const auto rest = std::ranges::unique(net.to);
-    net.to.erase(rest.begin(), rest.end());
-    std::erase(net.to, net.from);
-    if (net.to.empty()) {
-      continue;
+    for (auto& [bytes, to] : readers) {
+      std::ranges::sort(to);
+      const auto rest = std::ranges::unique(to);
+      to.erase(rest.begin(), rest.end());
+      const auto index = static_cast<int>(result.nets.size());
+      result.out[static_cast<size_t>(from)].push_back(index);
+      for (const int each : to) {
+        result.in[static_cast<size_t>(each)].push_back(index);
+      }
+      result.nets.push_back({.bytes = bytes, .from = from, .to = std::move(to)});
     }
-    const auto index = static_cast<int>(result.nets.size());
-    result.out[static_cast<size_t>(net.from)].push_back(index);
-    for (const int to : net.to) {
-      result.in[static_cast<size_t>(to)].push_back(index);
-    }
-    result.nets.push_back(std::move(net));
   }
   return result;
 }

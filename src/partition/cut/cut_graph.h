@@ -6,7 +6,7 @@
 namespace tenon::partition {
 
 struct CutGraph {
-  /// A tensor that leaves its group.
+  /// A tensor that leaves its group; one that some read whole and some in slices is several.
   struct Net {
     int64_t bytes = 0;
     int from = -1;

@@ -88,18 +88,18 @@ int64_t working_set(const SizedGraph& graph, std::span<const int> operators, con
   for (size_t i = 0; i < operators.size(); ++i) {
     const SizedOperator& op = graph.op(operators[i]);
     for (const int tensor : op.writes) {
-      live += graph.tensor(tensor).bytes;
+      live += graph.tensor(tensor).written();
     }
     most = std::max(most, live);
     for (const SizedRead& read : op.reads) {
       if (!graph.tensor(read.tensor).weight && ends(read.tensor, i)) {
         const auto at = std::ranges::lower_bound(flow.in, read.tensor, {}, &PartFlow::In::tensor);
         const bool outside = at != flow.in.end() && at->tensor == read.tensor;
-        live -= outside ? at->bytes : graph.tensor(read.tensor).bytes;
+        live -= outside ? at->bytes : graph.tensor(read.tensor).written();
       }
     }
     for (const int tensor : op.writes) {
-      live -= ends(tensor, i) ? graph.tensor(tensor).bytes : 0;
+      live -= ends(tensor, i) ? graph.tensor(tensor).written() : 0;
     }
   }
   return most + weights;
@@ -118,6 +118,32 @@ int64_t tiles_for(const SizedGraph& graph, std::span<const int> operators, int64
   return std::max<int64_t>(1, bytes / memory.bytes + (bytes % memory.bytes > 0 ? 1 : 0));
 }
 
+namespace {
+
+/// What moves beyond a part's own bytes where its operators run one after the other, each in tiles of its own.
+int64_t bytes_again_apart(const SizedGraph& graph, std::span<const int> operators, const PartFlow& flow,
+                          int64_t memory) {
+  int64_t sum = 0;
+  for (const int index : operators) {
+    int64_t weights = 0;
+    int64_t activations = 0;
+    int64_t written = 0;
+    for (const SizedRead& read : graph.op(index).reads) {
+      (graph.tensor(read.tensor).weight ? weights : activations) += read.bytes;
+      const auto at = std::ranges::lower_bound(flow.in, read.tensor, {}, &PartFlow::In::tensor);
+      sum += at == flow.in.end() || at->tensor != read.tensor ? read.bytes : 0;  // put aside by an operator before
+    }
+    for (const int tensor : graph.op(index).writes) {
+      written += graph.tensor(tensor).written();
+      sum += std::ranges::binary_search(flow.out, tensor) ? 0 : graph.tensor(tensor).written();
+    }
+    sum += (weights + activations + written) / memory * std::min(weights, activations);
+  }
+  return sum;
+}
+
+}  // namespace
+
 Figures figures_of(const SizedGraph& graph, const Part& part, const PartFlow& flow, const Profile& profile,
                    const Unit& unit, const Surroundings& around) {
   Figures figures;
@@ -128,16 +154,20 @@ Figures figures_of(const SizedGraph& graph, const Part& part, const PartFlow& fl
   for (const PartFlow::In& in : flow.in) {
     figures.bytes_read += in.bytes;
     figures.weight_bytes += graph.tensor(in.tensor).weight ? in.bytes : 0;
-    linked += in.from >= 0 ? graph.tensor(in.tensor).bytes : 0;
+    linked += in.from >= 0 ? in.bytes : 0;
   }
   for (const int tensor : flow.out) {
-    figures.bytes_written += graph.tensor(tensor).bytes;
+    figures.bytes_written += graph.tensor(tensor).written();
   }
   figures.working_set = working_set(graph, part.operators, flow);
   figures.parallelism = parallelism_of(graph, part.operators);
   // Pieces that differ in results share what they read: the smaller of both operands comes again with each.
   const int64_t activations = figures.bytes_read - figures.weight_bytes;
   figures.bytes_again = (part.tiles - 1) * std::min(figures.weight_bytes, activations);
+  if (figures.bytes_again > 0 && part.operators.size() > 1) {
+    const int64_t apart = bytes_again_apart(graph, part.operators, flow, profile.memory(unit.memory).bytes);
+    figures.bytes_again = std::min(figures.bytes_again, apart);
+  }
 
   const int64_t moved = activations + figures.bytes_again + figures.bytes_written;
   const double memory = static_cast<double>(moved) / bandwidth_for(profile, moved) +
@@ -154,7 +184,7 @@ Figures figures_of(const SizedGraph& graph, const Part& part, const PartFlow& fl
 
 void estimate(Plan& plan, const SizedGraph& graph, const Profile& profile) {
   const std::vector<PartFlow> flow = flow_of(graph, plan.parts);
-  plan.transfers = transfers_of(graph, flow);
+  plan.transfers = transfers_of(flow);
   plan.totals = {};
   Totals& totals = plan.totals;
   const Surroundings around{.devices = plan.devices, .weight_bytes = weight_bytes(graph)};
@@ -167,9 +197,9 @@ void estimate(Plan& plan, const SizedGraph& graph, const Profile& profile) {
     totals.latency += part.figures.seconds;
     totals.joules += part.figures.joules;
     totals.interval = std::max(totals.interval, part.figures.seconds);
-  }
-  for (const Transfer& transfer : plan.transfers) {
-    totals.transfer_bytes += transfer.bytes * static_cast<int64_t>(transfer.to.size());
+    for (const PartFlow::In& in : flow[i].in) {
+      totals.transfer_bytes += in.from >= 0 ? in.bytes : 0;
+    }
   }
   const std::vector<int64_t> live = live_bytes(graph, flow);
   totals.peak_bytes = live.empty() ? 0 : *std::ranges::max_element(live);

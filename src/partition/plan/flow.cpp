@@ -26,7 +26,7 @@ std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> par
       for (const SizedRead& read : graph.op(index).reads) {
         const auto t = static_cast<size_t>(read.tensor);
         const SizedTensor& tensor = graph.tensors[t];
-        if (latest[t] == p) {
+        if (latest[t] == p && (tensor.kept == 0 || read.bytes == 0)) {
           continue;
         }
         if (tensor.producer >= 0 && latest[t] < 0) {
@@ -40,8 +40,9 @@ std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> par
         }
         read_by[t] = p;
         place[t] = own.in.size();
-        own.in.push_back({read.tensor, latest[t], read.bytes});
-        if (latest[t] >= 0) {
+        const int from = latest[t] == p ? -1 : latest[t];  // of state, what was there before comes from memory
+        own.in.push_back({read.tensor, from, read.bytes});
+        if (from >= 0) {
           give(read.tensor, latest[t]);
         }
       }
@@ -68,7 +69,7 @@ std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> par
   return flow;
 }
 
-std::vector<Transfer> transfers_of(const SizedGraph& graph, std::span<const PartFlow> flow) {
+std::vector<Transfer> transfers_of(std::span<const PartFlow> flow) {
   std::map<std::pair<int, int>, Transfer> found;  // by part and tensor
   for (int p = 0; p < static_cast<int>(flow.size()); ++p) {
     for (const PartFlow::In& in : flow[static_cast<size_t>(p)].in) {
@@ -77,7 +78,7 @@ std::vector<Transfer> transfers_of(const SizedGraph& graph, std::span<const Part
         transfer.tensor = in.tensor;
         transfer.from = in.from;
         transfer.to.push_back(p);
-        transfer.bytes = graph.tensor(in.tensor).bytes;
+        transfer.bytes = std::max(transfer.bytes, in.bytes);
       }
     }
   }

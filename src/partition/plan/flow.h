@@ -11,7 +11,7 @@ namespace tenon::partition {
 struct PartFlow {
   struct In {
     int tensor = -1;
-    int from = -1;  // a part; -1: an input of the graph, or a weight
+    int from = -1;  // a part; -1: an input of the graph, a weight, or state that this part updates in place
     int64_t bytes = 0;
   };
   std::vector<In> in;
@@ -22,7 +22,7 @@ struct PartFlow {
 std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> parts);
 
 /// Tensors that leave their part, by part and tensor.
-std::vector<Transfer> transfers_of(const SizedGraph& graph, std::span<const PartFlow> flow);
+std::vector<Transfer> transfers_of(std::span<const PartFlow> flow);
 
 /// Bytes of activations that are alive while each part runs: its own inputs and outputs, what later parts will read,
 /// inputs of the graph until their last reader, outputs until the end. State that is updated in place is no activation.

@@ -155,6 +155,9 @@ Plan parse_plan(std::string_view json, std::string_view what_text, const WorkGra
             .parts = {},
             .transfers = {},
             .totals = read_totals(from.at("totals"), what)};
+  if (plan.graph != "model" && plan.graph != "optimized") {
+    fail("{}:{}: `graph` must be `model` or `optimized`, not `{}`", what, from.at("graph").line(), plan.graph);
+  }
   if (plan.model != work.graph.name()) {
     fail("{}:{}: the plan is of model `{}`, and this is `{}`, whose first operator is `{}`", what,
          from.at("model").line(), plan.model, work.graph.name(),

@@ -57,6 +57,16 @@ void check_identity(const Plan& plan, const SizedGraph& graph, const Profile& pr
   }
 }
 
+void check_units(const Plan& plan, const SizedGraph& graph, const Profile& profile) {
+  for (size_t p = 0; p < plan.parts.size(); ++p) {
+    const Part& part = plan.parts[p];
+    if (std::ranges::find(profile.units, part.unit, &Unit::name) == profile.units.end()) {
+      fail("part {}, which begins with operator `{}`, is placed on unit `{}`, which profile `{}` does not have", p + 1,
+           graph.op(part.operators[0]).name, part.unit, profile.name);
+    }
+  }
+}
+
 void check_order(const Plan& plan, const SizedGraph& graph, const std::vector<int>& first) {
   std::vector<int> done(graph.operators.size(), -1);  // the part that has computed it last
   for (int p = 0; p < static_cast<int>(plan.parts.size()); ++p) {
@@ -211,6 +221,7 @@ void verify(const Plan& plan, const SizedGraph& graph, const Profile& profile) {
     fail("the plan says {} devices and {} micro-batches; each is at least 1", plan.devices, plan.micro_batches);
   }
   check_order(plan, graph, first_parts(plan, graph));
+  check_units(plan, graph, profile);
   check_figures(plan, graph, profile);
   check_capacity(plan, graph, profile);
 }

@@ -38,7 +38,8 @@ SizedGraph sized(const WorkGraph& work, const Bindings& bindings) {
                              .weight = tensor.weight,
                              .output = tensor.output,
                              .in_place = tensor.in_place,
-                             .shape = resolve(tensor.shape, bindings).with_dtype(Dtype::f32).element_count().hash()});
+                             .shape = resolve(tensor.shape, bindings).with_dtype(Dtype::f32).element_count().hash(),
+                             .kept = number(tensor.kept, bindings, tensor.name)});
   }
   for (const Operator& op : work.operators) {
     SizedOperator out{.name = op.name, .role = op.role, .writes = op.writes, .structure = op.structure};

@@ -21,6 +21,9 @@ struct SizedTensor {
   bool output = false;
   bool in_place = false;
   uint64_t shape = 0;  // equal for tensors of one shape
+  int64_t kept = 0;
+
+  int64_t written() const { return bytes - kept; }
 };
 
 struct SizedOperator {

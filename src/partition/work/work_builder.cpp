@@ -106,9 +106,16 @@ int WorkBuilder::rows_of_composite(const Node& node, const Opened& opened) const
   return -1;
 }
 
+/// The operator that a node belongs to; -1: a new one. Operators stand in an order that operands precede, so none takes
+/// a node that reads what a later one computes: that may depend on it.
 int WorkBuilder::joined(const Node& node, const Opened& opened) const {
-  const int owner = bias_or_mean(node);
-  return owner >= 0 ? owner : rows_of_composite(node, opened);
+  const int bias = bias_or_mean(node);
+  const int owner = bias >= 0 ? bias : rows_of_composite(node, opened);
+  const bool reads_later = std::ranges::any_of(node.inputs, [&](const Value& operand) {
+    const auto at = owner_.find(&base_of(operand).node());
+    return at != owner_.end() && at->second > owner;
+  });
+  return reads_later ? -1 : owner;
 }
 
 void WorkBuilder::group_by_rules(const Opened& opened) {
@@ -169,6 +176,10 @@ void WorkBuilder::add_tensor(const Value& value, int producer) {
   tensor.bytes = bytes_of(value.shape());
   tensor.producer = producer;
   tensor.weight = weights_.contains(&value.node());
+  if (in_place_.contains(&value.node())) {
+    tensor.in_place = true;
+    tensor.kept = tensor.bytes - bytes_of(value.node().inputs[1].shape());
+  }
   if (is_known(value.node())) {
     tensor.bytes = bytes_seen(value);
   }
@@ -233,10 +244,29 @@ void WorkBuilder::add_reads(int index) {
     return at != owner_.end() && at->second == index;
   };
   Operator& op = work_.operators[static_cast<size_t>(index)];
+  const auto add = [&](const Value& base, const Extent& bytes) {
+    const int tensor = tensor_of(base);
+    const auto at = std::ranges::find(op.reads, tensor, &Read::tensor);
+    if (at == op.reads.end()) {
+      op.reads.push_back({.tensor = tensor, .bytes = bytes});
+    } else {
+      at->bytes = min(at->bytes + bytes, work_.tensors[static_cast<size_t>(tensor)].bytes);
+    }
+  };
+  const auto in_memory = [&](const Node& node) {
+    return !own(node) && (owner_.contains(&node) || node.as<Input>() != nullptr || weights_.contains(&node));
+  };
   std::vector<Value> open;
   std::unordered_set<Value> seen;
   for (const Node* node : work_.nodes[static_cast<size_t>(index)]) {
-    open.insert(open.end(), node->inputs.begin(), node->inputs.end());
+    // What is written to in place, and what elements are picked of, is not read as a whole.
+    const bool in_place = in_place_.contains(node);
+    const bool partly = (in_place || node->as<Gather>() != nullptr) && in_memory(base_of(node->inputs[0]).node());
+    if (partly) {
+      const Extent whole = min(bytes_seen(node->inputs[0]), bytes_of(base_of(node->inputs[0]).shape()));
+      add(base_of(node->inputs[0]), in_place ? Extent(0) : min(whole, bytes_of(node->shapes[0])));
+    }
+    open.insert(open.end(), node->inputs.begin() + (partly ? 1 : 0), node->inputs.end());
   }
   while (!open.empty()) {
     const Value value = open.back();
@@ -246,22 +276,28 @@ void WorkBuilder::add_reads(int index) {
     if (!seen.insert(value).second || own(node) || (is_known(node) && !weights_.contains(&node))) {
       continue;
     }
-    const bool computed = owner_.contains(&node) || node.as<Input>() != nullptr || is_known(node);
-    if (!computed) {  // computed again by each reader, as the compiler does with what is cheap
+    if (in_memory(node)) {
+      add(base, is_known(node) ? bytes_seen(base) : min(bytes_seen(value), bytes_of(base.shape())));
+    } else {  // computed again by each reader, as the compiler does with what is cheap
       open.insert(open.end(), node.inputs.begin(), node.inputs.end());
-      continue;
-    }
-    const int tensor = tensor_of(base);
-    const auto at = std::ranges::find(op.reads, tensor, &Read::tensor);
-    if (at == op.reads.end()) {
-      op.reads.push_back({.tensor = tensor,
-                          .bytes = is_known(node) ? work_.tensors[static_cast<size_t>(tensor)].bytes
-                                                  : min(bytes_seen(value), bytes_of(base.shape()))});
-    } else {
-      at->bytes = min(at->bytes + bytes_seen(value), bytes_of(base.shape()));
     }
   }
   std::ranges::sort(op.reads, {}, &Read::tensor);
+}
+
+/// State that an output gives back is updated step by step in one memory, which each step changes a piece of. Kernels
+/// of the compiler write the whole array.
+void WorkBuilder::find_state() {
+  if (opened_ == nullptr) {
+    return;
+  }
+  for (const Output& output : work_.graph.outputs()) {
+    Value value = base_of(output.value);
+    while (output.aliases >= 0 && value.node().as<Update>() != nullptr && owner_.contains(&value.node())) {
+      in_place_.insert(&value.node());
+      value = base_of(value.node().inputs[0]);
+    }
+  }
 }
 
 void WorkBuilder::mark_outputs() {
@@ -270,12 +306,13 @@ void WorkBuilder::mark_outputs() {
     if (owner_.contains(&base.node())) {
       Tensor& tensor = work_.tensors[static_cast<size_t>(tensor_of(base))];
       tensor.output = true;
-      tensor.in_place = output.aliases >= 0;
+      tensor.in_place |= output.aliases >= 0;
     }
   }
 }
 
 WorkGraph WorkBuilder::finish() && {
+  find_state();
   work_.operators.resize(work_.nodes.size());
   for (int i = 0; i < static_cast<int>(work_.operators.size()); ++i) {
     describe(i, opened_);

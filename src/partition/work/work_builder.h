@@ -37,6 +37,7 @@ class WorkBuilder {
   void describe(int index, const Opened* opened);
   void add_reads(int index);
   std::string unique(const std::string& wanted);
+  void find_state();
   void mark_outputs();
 
   WorkGraph work_;
@@ -44,6 +45,7 @@ class WorkBuilder {
   std::unordered_map<const Node*, int> owner_;
   std::unordered_map<const Node*, int> uses_;
   std::unordered_set<const Node*> outputs_;
+  std::unordered_set<const Node*> in_place_;  // updates of state that an output gives back
   std::unordered_map<Value, int> tensors_;
   std::unordered_map<std::string, int> counts_;
   std::set<std::string> names_;
