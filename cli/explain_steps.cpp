@@ -9,17 +9,15 @@
 #include "units.h"
 
 namespace tenon::cli {
-namespace {
 
-/// From the first thread that begins a step to the last that ends it: the least of a few runs.
-std::vector<double> step_times(const Executable& executable, const Bindings& bindings,
-                               const std::vector<Array>& inputs) {
+std::vector<double> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
+                               const Bindings& bindings) {
   constexpr int runs = 5;
   std::vector<double> least(executable.steps().size(), 0);
-  executable.run(inputs, {.bindings = bindings});  // the first run has pages to touch
-  for (int run = 0; run < runs; ++run) {
+  run({.bindings = bindings});  // the first run has pages to touch
+  for (int i = 0; i < runs; ++i) {
     Trace trace;
-    executable.run(inputs, {.bindings = bindings, .trace = &trace});
+    run({.bindings = bindings, .trace = &trace});
     std::vector<int64_t> begin(least.size(), std::numeric_limits<int64_t>::max());
     std::vector<int64_t> end(least.size(), 0);
     for (const TraceEvent& event : trace.events()) {
@@ -27,15 +25,13 @@ std::vector<double> step_times(const Executable& executable, const Bindings& bin
       begin[step] = std::min(begin[step], event.begin_ns);
       end[step] = std::max(end[step], event.end_ns);
     }
-    for (size_t i = 0; i < least.size(); ++i) {
-      const double time = end[i] == 0 ? 0 : static_cast<double>(end[i] - begin[i]) / 1e3;  // nothing to do, no event
-      least[i] = run == 0 ? time : std::min(least[i], time);
+    for (size_t k = 0; k < least.size(); ++k) {
+      const double time = end[k] == 0 ? 0 : static_cast<double>(end[k] - begin[k]) / 1e3;  // nothing to do, no event
+      least[k] = i == 0 ? time : std::min(least[k], time);
     }
   }
   return least;
 }
-
-}  // namespace
 
 std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& bindings,
                                   const std::vector<Array>* inputs) {
@@ -46,7 +42,8 @@ std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& 
                      .flops = evaluate(step.flops, bindings)});
   }
   if (inputs != nullptr) {
-    const std::vector<double> times = step_times(executable, bindings, *inputs);
+    const std::vector<double> times =
+        step_times(executable, [&](const RunOptions& options) { executable.run(*inputs, options); }, bindings);
     for (size_t i = 0; i < steps.size(); ++i) {
       steps[i].microseconds = times[i];
     }

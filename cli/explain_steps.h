@@ -1,6 +1,7 @@
 // The steps of a compiled model at sizes: bytes, operations, time.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ struct BoundStep {
   int64_t flops = 0;         // of products and convolutions
   double microseconds = -1;  // the least of several runs; negative: not measured
 };
+
+/// Microseconds of each step, from the first thread that begins it to the last that ends it: the least of a few runs.
+std::vector<double> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
+                               const Bindings& bindings);
 
 /// Sizes of `bindings` for each step; with `inputs`, also its time.
 std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& bindings,

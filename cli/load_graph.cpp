@@ -56,6 +56,18 @@ Array value_of(const std::string& name, const LoadGraphOptions& options, const B
        name, shell_word(name), shell_word(algebra::quoted_name(name) + "=SIZE"));
 }
 
+/// The sizes of inputs that come from files: they decide branches that differ in shape.
+std::map<std::string, std::vector<int64_t>> dims_of_files(const std::vector<std::string>& words) {
+  std::map<std::string, std::vector<int64_t>> dims;
+  for (const std::string& word : words) {
+    const size_t split = word.find('=');
+    if (split != std::string::npos && word.ends_with(".npy") && std::filesystem::exists(word.substr(split + 1))) {
+      dims[word.substr(0, split)] = read_npy(word.substr(split + 1)).dims();
+    }
+  }
+  return dims;
+}
+
 /// Another program may have renamed an axis and kept what is written of it: no reason to refuse the model.
 Bindings only_names_of(const Graph& graph, const Bindings& usual, const std::vector<std::string>& decided) {
   const std::vector<std::string> names = axis_names(graph);
@@ -76,6 +88,8 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   GraphModel model;
   Bindings usual;
   known.usual = &usual;
+  known.at = options.sizes;
+  known.dims = dims_of_files(options.inputs);
   std::vector<OnnxWeight> weights;
   known.weights = options.trained != nullptr ? &weights : nullptr;
   while (true) {

@@ -18,11 +18,13 @@ table { border-collapse: collapse; width: 100%; }
 td, th { border-bottom: 1px solid var(--line); padding: .3em .7em; text-align: left; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr:target, tr.chosen { background: #fef7e0; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(30em, 1fr)); gap: 1em; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(34em, 1fr)); gap: 1em; }
 .cards section { margin: 0; overflow-x: auto; } .cards { margin-bottom: 1em; }
 .split { display: flex; gap: 1em; align-items: flex-start; }
-.graph { flex: 2; overflow: auto; height: 78vh; padding: 0; } .detail { flex: 1; height: 78vh; overflow: auto; min-width: 20em; margin: 0; }
-.figure { white-space: nowrap; } .bar { display: inline-block; height: .8em; background: var(--accent); opacity: .75; border-radius: 2px; margin-right: .5em; vertical-align: middle; }
+.drawing { flex: 3; padding: 0; min-width: 0; margin: 0; } .graph { overflow: auto; height: 78vh; } .detail { flex: 1; height: 78vh; overflow: auto; min-width: 20em; margin: 0; }
+.bar-of-tools { display: flex; flex-wrap: wrap; gap: .3em .9em; align-items: center; padding: .5em .9em; border-bottom: 1px solid var(--line); } .bar-of-tools b { margin-right: auto; }
+.bar-of-tools button { font: inherit; min-width: 2.2em; border: 1px solid var(--line); border-radius: 6px; background: white; cursor: pointer; } .key { color: var(--soft); font-size: .85em; } .key i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .3em; }
+.cards section > svg { width: 100%; height: auto; } .figure { white-space: nowrap; } .bar { display: inline-block; height: .8em; background: var(--accent); opacity: .75; border-radius: 2px; margin-right: .5em; vertical-align: middle; }
 .part rect.hull { fill-opacity: .55; stroke: #9aa0a6; cursor: pointer; } .part.chosen rect.hull { stroke: var(--accent); stroke-width: 2.5; }
 .op rect { fill: white; stroke: #bdc1c6; } .op text, .part text { font: 11px system-ui, sans-serif; fill: var(--ink); pointer-events: none; }
 .part > text { font-weight: 600; fill: var(--soft); } path.edge { pointer-events: none; fill: none; stroke: #80868b; stroke-width: 1; opacity: .6; } path.edge.cut { stroke: #d93025; opacity: .75; }

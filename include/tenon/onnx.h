@@ -30,6 +30,11 @@ struct OnnxOptions {
   /// Inputs whose elements are sizes, by name: one axis name for each element. Where such a value decides a shape, the
   /// shape has these names; CompileOptions::sizes_from, given the same map, binds them in each run.
   std::map<std::string, std::vector<std::string>> sizes = {};
+  /// Sizes that the model will be run at, as far as they are known: of names, and of inputs. They decide conditions
+  /// whose branches differ in shape; the graph then takes such sizes alone. Without them, what can be imported is
+  /// taken.
+  Bindings at = {};
+  std::map<std::string, std::vector<int64_t>> dims = {};
   /// Where given, weights become inputs, the last ones of the graph, in the order of this list: initializers that are
   /// floats of an axis or more, all finite, none of whose values decides a shape. For training: constants of equal
   /// elements are one node, and two weights must not be.
@@ -48,7 +53,7 @@ class OnnxValueNeeded : public Error {
   std::string input_;
 };
 
-/// The model of a file, opsets 1 to 22. `dim_param` names are axis names, which unify where they meet; a `dim_param`
+/// The model of a file, opsets 1 to 28. `dim_param` names are axis names, which unify where they meet; a `dim_param`
 /// that is an expression of names (`2*batch`, `past+seq`) is that size where the inputs decide its names, else a name
 /// itself; sizes that nobody named get names from the input and the position. Initializers are constants. Arithmetic on
 /// shapes is done on extents, so it is no part of the graph. Errors, one line each where the file is at fault: not a

@@ -6,15 +6,12 @@
 #include "base/checked.h"
 #include "base/dtype_visit.h"
 #include "base/fail.h"
+#include "onnx/number_format.h"
 
 namespace tenon::importer {
 namespace {
 
 using proto::TensorProto;
-
-// Types that onnx 1.12 has no name for yet.
-constexpr int kUint4 = 21;
-constexpr int kInt4 = 22;
 
 int64_t element_count(const TensorProto& tensor) {
   int64_t count = 1;
@@ -67,18 +64,23 @@ Array from_fields(const TensorProto& tensor, Dtype dtype, const Field& fields, C
   return result;
 }
 
-/// Two elements a byte, the low half first.
-Array from_halves(const TensorProto& tensor, bool is_signed, const std::string& bytes) {
+/// Several elements a byte, the lowest bits first.
+Array from_parts_of_bytes(const TensorProto& tensor, Format format, const std::string& bytes) {
   const int64_t elements = element_count(tensor);
-  if (static_cast<int64_t>(bytes.size()) != elements / 2 + elements % 2) {
-    fail_count(tensor, static_cast<int64_t>(bytes.size()), elements / 2 + elements % 2, "bytes");
+  const int bits = bits_of(format);
+  const int64_t each = 8 / bits;
+  const int64_t wanted = elements / each + (elements % each == 0 ? 0 : 1);
+  if (static_cast<int64_t>(bytes.size()) != wanted) {
+    fail_count(tensor, static_cast<int64_t>(bytes.size()), wanted, "bytes");
   }
-  Array result(is_signed ? Dtype::i8 : Dtype::u8, dims_of(tensor));
+  const Dtype dtype = dtype_of(format);
+  Array result(dtype, dims_of(tensor));
   auto* out = reinterpret_cast<uint8_t*>(result.mutable_data());
+  const int range = 1 << bits;
   for (int64_t i = 0; i < elements; ++i) {
-    const auto byte = static_cast<uint8_t>(bytes[static_cast<size_t>(i / 2)]);
-    const auto half = static_cast<uint8_t>(i % 2 == 0 ? byte & 0xF : byte >> 4);
-    out[i] = static_cast<uint8_t>(is_signed && half >= 8 ? half - 16 : half);
+    const auto byte = static_cast<uint8_t>(bytes[static_cast<size_t>(i / each)]);
+    const int part = (byte >> (i % each * bits)) & (range - 1);
+    out[i] = static_cast<uint8_t>(dtype == Dtype::i8 && part >= range / 2 ? part - range : part);
   }
   return result;
 }
@@ -159,18 +161,19 @@ std::string onnx_type_name(int onnx_type) {
 }
 
 Dtype to_dtype(int onnx_type) {
+  if (const Format format = format_of(onnx_type); format != Format::plain) {
+    return dtype_of(format);
+  }
   switch (onnx_type) {
     case TensorProto::FLOAT: return Dtype::f32;
     case TensorProto::DOUBLE: return Dtype::f64;
     case TensorProto::FLOAT16: return Dtype::f16;
     case TensorProto::BFLOAT16: return Dtype::bf16;
-    case TensorProto::INT8:
-    case kInt4: return Dtype::i8;
+    case TensorProto::INT8: return Dtype::i8;
     case TensorProto::INT16: return Dtype::i16;
     case TensorProto::INT32: return Dtype::i32;
     case TensorProto::INT64: return Dtype::i64;
-    case TensorProto::UINT8:
-    case kUint4: return Dtype::u8;
+    case TensorProto::UINT8: return Dtype::u8;
     case TensorProto::UINT16: return Dtype::u16;
     case TensorProto::UINT32: return Dtype::u32;
     case TensorProto::UINT64: return Dtype::u64;
@@ -178,8 +181,6 @@ Dtype to_dtype(int onnx_type) {
     default: fail("elements of {} are not supported", onnx_type_name(onnx_type));
   }
 }
-
-bool is_half_byte(int64_t onnx_type) { return onnx_type == kInt4 || onnx_type == kUint4; }
 
 int to_onnx_type(Dtype dtype) {
   switch (dtype) {
@@ -202,19 +203,20 @@ int to_onnx_type(Dtype dtype) {
 
 Array to_array(const TensorProto& tensor, ExternalFiles& files) {
   const Dtype dtype = to_dtype(tensor.data_type());
-  const bool halves = is_half_byte(tensor.data_type());
+  const Format format = format_of(tensor.data_type());
+  const bool is_part = format != Format::plain && bits_of(format) < 8;
   if (tensor.has_segment()) {
     fail("tensor `{}` is a segment of another, which is not supported", tensor.name());
   }
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    if (halves) {
-      fail("tensor `{}`: external data of four bits an element is not supported", tensor.name());
+    if (is_part) {
+      fail("tensor `{}`: external data of {} bits an element is not supported", tensor.name(), bits_of(format));
     }
     return from_external(tensor, dtype, files);
   }
-  if (halves) {
+  if (is_part) {
     const std::string typed(tensor.int32_data().begin(), tensor.int32_data().end());  // a byte each
-    return from_halves(tensor, tensor.data_type() == kInt4, tensor.has_raw_data() ? tensor.raw_data() : typed);
+    return from_parts_of_bytes(tensor, format, tensor.has_raw_data() ? tensor.raw_data() : typed);
   }
   if (tensor.has_raw_data()) {
     return from_bytes(tensor, dtype, tensor.raw_data().data(), tensor.raw_data().size());

@@ -14,8 +14,6 @@ namespace tenon::importer {
 
 /// The dtype of ONNX's number; an Error for strings, complex numbers and types Tenon has not.
 Dtype to_dtype(int onnx_type);
-/// INT4 and UINT4, whose dtype is one of eight bits.
-bool is_half_byte(int64_t onnx_type);
 /// The other way round.
 int to_onnx_type(Dtype dtype);
 /// "FLOAT", "STRING", "type 99".

@@ -6,6 +6,7 @@
 #include "ir/node.h"
 #include "onnx/model_builder.h"
 #include "support/arrays.h"
+#include "support/error_text.h"
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
 
@@ -115,22 +116,153 @@ TEST(OnnxControl, AnInputSaysWhetherALoopBegins) {
   }
 }
 
-TEST(OnnxControl, StacksNeedToKnowWhetherTheirLoopBegins) {
-  const OnnxModelBuilder model = loop_that_ends({"given", "c", true});
-  EXPECT_THROW(imported(model), OnnxValueNeeded);
-  for (const bool given : {false, true}) {
-    const Graph graph = imported(model, {.values = {{"given", Array::scalar(boolean, given ? 1 : 0)}}});
-    const std::vector<Array> results = run_loop_that_ends(graph, given);
-    EXPECT_TRUE(
-        same(results[0], Array::from<float>({2}, given ? std::vector<float>{5, 10} : std::vector<float>{1, 2})));
-    EXPECT_EQ(results[1].dims(), (std::vector<int64_t>{given ? 4 : 0, 2}));
+/// How many results there are is known when the loop has run.
+TEST(OnnxControl, StacksOfLoopsThatOnlyValuesBeginOrEnd) {
+  const std::pair<LoopEnds, int64_t> cases[] = {
+      {{"given", "c", true}, 4}, {{"given", "less", true}, 2}, {{"yes", "less", true}, 2}};
+  for (const auto& [ends, trips] : cases) {
+    const Graph graph = imported(loop_that_ends(ends));
+    for (const bool given : {false, true}) {
+      const int64_t made = given || std::string_view(ends.begin) == "yes" ? trips : 0;
+      const std::vector<Array> results = run_loop_that_ends(graph, given);
+      const auto last = static_cast<float>(1 + made);
+      EXPECT_TRUE(same(results[0], Array::from<float>({2}, {last, 2 * last}))) << ends.begin << " " << ends.go_on;
+      EXPECT_EQ(results[1].dims(), (std::vector<int64_t>{made, 2})) << ends.begin << " " << ends.go_on;
+    }
   }
+}
+
+/// As exporters of Keras write a recurrent layer: a counter beside the state, compared as floats with a size.
+TEST(OnnxControl, CountersThatMeetSizesCountTrips) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n, 2]");
+  model.constant("zero", ints({0}));
+  model.constant("one", ints({1}));
+  model.constant("none", Array::scalar(f32, 0));
+  model.constant("start", Array::from<int32_t>({}, {0}));
+  model.constant("state", Array(f32, {2}));
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Slice", {"shape", "zero", "one"}, {"first"});
+  model.node("Squeeze", {"first", "zero"}, {"rows"});
+  model.node("Cast", {"rows"}, {"limit"}, {attribute("to", int64_t{6})});
+  model.node("Cast", {"rows"}, {"float_limit"}, {attribute("to", int64_t{1})});
+  model.node("Less", {"none", "float_limit"}, {"begins"});
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  builder.input("i", "i64[]");
+  builder.input("c", "bool[]");
+  builder.input("counter", "i32[]");
+  builder.input("sum", "f32[2]");
+  builder.input("bound", "i32[]");
+  builder.constant("step", Array::from<int32_t>({}, {1}));
+  builder.node("Add", {"counter", "step"}, {"next"});
+  builder.node("Gather", {"x", "counter"}, {"row"});
+  builder.node("Add", {"sum", "row"}, {"sum_out"});
+  builder.node("Identity", {"sum_out"}, {"kept"});
+  builder.node("Identity", {"bound"}, {"bound_out"});
+  builder.node("Cast", {"next"}, {"a"}, {attribute("to", int64_t{1})});
+  builder.node("Cast", {"bound"}, {"b"}, {attribute("to", int64_t{1})});
+  builder.node("Less", {"a", "b"}, {"c_out"});
+  for (const char* name : {"c_out", "next", "sum_out", "bound_out", "kept"}) {
+    builder.output(name);
+  }
+  model.node("Loop", {"", "begins", "start", "state", "limit"}, {"count", "sum_last", "bound_last", "all"},
+             {attribute("body", body)});
+  model.output("all");
+  const Graph graph = imported(model);
+  EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[n, 2]");
+  EXPECT_TRUE(same(interpret(graph, {Array::from<float>({3, 2}, {1, 2, 3, 4, 5, 6})})[0],
+                   Array::from<float>({3, 2}, {1, 2, 4, 6, 9, 12})));
+  EXPECT_EQ(interpret(graph, {Array(f32, {0, 2})})[0].dims(), (std::vector<int64_t>{0, 2}));
+}
+
+/// The number of trips is an input, or a value that is computed.
+TEST(OnnxControl, ValuesSayHowManyTrips) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.input("trips", "i64[]");
+  proto::GraphProto body;
+  GraphBuilder builder = begin_body(body);
+  builder.node("Identity", {"c"}, {"c_out"});
+  builder.node("Add", {"state", "x"}, {"next"});
+  builder.output("c_out");
+  builder.output("next");
+  model.node("Loop", {"trips", "", "x"}, {"last"}, {attribute("body", body)});
+  model.output("last");
+  const Graph graph = imported(model);
+  for (const int64_t trips : {0, 1, 5}) {
+    const auto times = static_cast<float>(trips + 1);
+    EXPECT_TRUE(same(interpret(graph, {Array::from<float>({2}, {1, 2}), Array::from<int64_t>({}, {trips})})[0],
+                     Array::from<float>({2}, {times, 2 * times})))
+        << trips;
+  }
+}
+
+TEST(OnnxControl, ValuesThatGrowInAShortLoop) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.constant("trips", Array::scalar(i64, 3));
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  builder.input("i", "i64[]");
+  builder.input("c", "bool[]");
+  builder.input("state", "f32[m]");
+  builder.node("Identity", {"c"}, {"c_out"});
+  builder.node("Concat", {"state", "x"}, {"next"}, {attribute("axis", int64_t{0})});
+  builder.output("c_out");
+  builder.output("next");
+  model.node("Loop", {"trips", "", "x"}, {"last"}, {attribute("body", body)});
+  model.output("last");
+  const Graph graph = imported(model);
+  EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[4*n]");
+  EXPECT_TRUE(
+      same(interpret(graph, {Array::from<float>({2}, {1, 2})})[0], Array::from<float>({8}, {1, 2, 1, 2, 1, 2, 1, 2})));
+}
+
+/// x without its last axis where that is 1, as an exporter writes squeeze(); then something that only one rank takes.
+OnnxModelBuilder squeezed_by_size(const char* perm_of_rank_two) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n, m]");
+  model.constant("one", ints({1}));
+  model.constant("two", ints({2}));
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Slice", {"shape", "one", "two"}, {"last"});
+  model.node("Equal", {"last", "one"}, {"is_one"});
+  proto::GraphProto squeezes;
+  GraphBuilder(squeezes).node("Squeeze", {"x", "one"}, {"s"});
+  GraphBuilder(squeezes).output("s");
+  proto::GraphProto keeps;
+  GraphBuilder(keeps).node("Identity", {"x"}, {"k"});
+  GraphBuilder(keeps).output("k");
+  model.node("If", {"is_one"}, {"z"}, {attribute("then_branch", squeezes), attribute("else_branch", keeps)})
+      .set_name("squeeze");
+  model.node("Transpose", {"z"}, {"y"},
+             {attribute("perm", perm_of_rank_two ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0})});
+  model.output("y");
+  return model;
+}
+
+TEST(OnnxControl, WhatCanBeReadDecidesBranchesThatDifferInRank) {
+  EXPECT_EQ(imported(squeezed_by_size("two")).outputs()[0].value.shape().to_string(), "f32[m, n]");
+  const Graph graph = imported(squeezed_by_size(nullptr));
+  EXPECT_EQ(graph.outputs()[0].value.rank(), 1);
+  EXPECT_TRUE(same(interpret(graph, {Array::from<float>({2, 1}, {1, 2})})[0], Array::from<float>({2}, {1, 2})));
+  const std::string text = error_text([&] { interpret(graph, {Array(f32, {2, 3})}); });
+  EXPECT_NE(text.find("the branch of If that was taken when the model was read"), std::string::npos) << text;
+  EXPECT_NE(text.find("squeeze"), std::string::npos) << text;
+}
+
+TEST(OnnxControl, SizesThatAreToldDecideBranches) {
+  const OnnxModelBuilder model = squeezed_by_size("two");
+  EXPECT_NE(error_text([&] { imported(model, {.at = {{"m", 1}}}); }), "");
+  EXPECT_EQ(imported(model, {.at = {{"m", 3}}}).outputs()[0].value.rank(), 2);
+  EXPECT_EQ(imported(model, {.dims = {{"x", {5, 3}}}}).outputs()[0].value.rank(), 2);
 }
 
 TEST(OnnxControl, SizesByDataInABodyAreRefusedByName) {
   OnnxModelBuilder model;
   model.input("x", "f32[n]");
-  model.constant("trips", Array::scalar(i64, 3));
+  model.node("Size", {"x"}, {"trips"});
   proto::GraphProto body;
   GraphBuilder builder = begin_body(body);
   builder.node("Identity", {"c"}, {"c_out"});

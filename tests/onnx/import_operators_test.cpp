@@ -1,10 +1,16 @@
 // What operators of a model compute.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
 
 #include "onnx/model_builder.h"
 #include "support/arrays.h"
+#include "support/error_text.h"
 #include "tenon/interpreter.h"
 
 namespace tenon {
@@ -153,6 +159,155 @@ TEST(OnnxOperators, BlocksAddUpWhereTheyOverlap) {
   model.output("y");
   const Array x = Array::from<float>({1, 2, 3}, {1, 2, 3, 10, 20, 30});
   EXPECT_TRUE(same(interpret(imported(model), {x})[0], Array::from<float>({1, 1, 4}, {1, 12, 23, 30})));
+}
+
+/// A signal without an axis of real and imaginary parts is real.
+TEST(OnnxOperators, SpectraOfSignalsOfTwoAxes) {
+  const auto spectrum = [](const std::string& shape, const Array& x) {
+    OnnxModelBuilder model(17);
+    model.input("x", shape);
+    model.constant("step", Array::scalar(i64, 2));
+    model.constant("window", Array::from<float>({4}, {1, 2, 2, 1}));
+    model.node("STFT", {"x", "step", "window"}, {"y"});
+    model.output("y");
+    return interpret(imported(model), {x})[0];
+  };
+  const std::vector<float> signal = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_TRUE(same(spectrum("f32[b, n]", Array::from<float>({1, 8}, signal)),
+                   spectrum("f32[b, n, 1]", Array::from<float>({1, 8, 1}, signal))));
+  const std::string text = error_text([&] { spectrum("f32[n]", Array::from<float>({8}, signal)); });
+  EXPECT_NE(text.find("the signal, [batch, n] or [batch, n, 1 or 2], has 1 axes, must have 2 to 3: f32[n]"),
+            std::string::npos)
+      << text;
+}
+
+/// Exporters of detectors count pixels in floats.
+TEST(OnnxOperators, FloatRangesUpToSizes) {
+  OnnxModelBuilder model(17);
+  model.input("x", "f32[n]");
+  model.constant("start", Array::scalar(f32, 0.5));
+  model.constant("step", Array::scalar(f32, 0.75));
+  model.node("Size", {"x"}, {"size"});
+  model.node("Cast", {"size"}, {"limit"}, {attribute("to", int64_t{1})});
+  model.node("Range", {"start", "limit", "step"}, {"y"});
+  model.output("y");
+  const Graph graph = imported(model);
+  EXPECT_TRUE(same(interpret(graph, {Array(f32, {2})})[0], Array::from<float>({2}, {0.5F, 1.25F})));
+  EXPECT_TRUE(same(interpret(graph, {Array(f32, {3})})[0], Array::from<float>({4}, {0.5F, 1.25F, 2, 2.75F})));
+  EXPECT_EQ(interpret(graph, {Array(f32, {0})})[0].size(), 0);
+}
+
+/// Signs of differences of sizes are not known: quotients round toward zero, remainders have the sign of the divisor.
+TEST(OnnxOperators, QuotientsAndRemaindersOfDifferencesOfSizes) {
+  for (const char* type : {"Div", "Mod"}) {
+    OnnxModelBuilder model(17);
+    model.input("x", "f32[n]");
+    model.constant("five", ints({5}));
+    model.constant("three", ints({3}));
+    model.constant("ten", ints({10}));
+    model.node("Size", {"x"}, {"size"});
+    model.node("Sub", {"size", "five"}, {"less"});
+    model.node(type, {"less", "three"}, {"part"});
+    model.node("Add", {"part", "ten"}, {"wanted"});
+    model.constant("value", Array::scalar(f32, 1));
+    model.node("Expand", {"value", "wanted"}, {"y"});
+    model.output("y");
+    const Graph graph = imported(model);
+    for (const auto& [n, quotient, remainder] : {std::array<int64_t, 3>{1, -1, 2}, {4, 0, 2}, {5, 0, 0}, {9, 1, 1}}) {
+      EXPECT_EQ(interpret(graph, {Array(f32, {n})})[0].size(), 10 + (type[0] == 'D' ? quotient : remainder)) << n;
+    }
+  }
+}
+
+/// The mean and the mean square of what a random operator draws for a [100, 100] input of 0.3.
+std::pair<double, double> moments_of(const std::string& type, const std::vector<proto::AttributeProto>& attributes) {
+  OnnxModelBuilder model(17);
+  model.input("x", "f32[n, 100]");
+  model.node(type, {"x"}, {"y"}, attributes);
+  model.output("y");
+  Array x(f32, {100, 100});
+  std::ranges::fill(x.mutable_values<float>(), 0.3F);
+  const Array y = interpret(imported(model), {x})[0];
+  double sum = 0;
+  double squares = 0;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    sum += y.at(i);
+    squares += y.at(i) * y.at(i);
+  }
+  return {sum / static_cast<double>(y.size()), squares / static_cast<double>(y.size())};
+}
+
+TEST(OnnxOperators, RandomNumbersAreDistributedAsTheySay) {
+  const auto [normal_mean, normal_square] =
+      moments_of("RandomNormalLike", {attribute("mean", 2.0), attribute("scale", 3.0), attribute("seed", 5.0)});
+  EXPECT_NEAR(normal_mean, 2, 0.15);
+  EXPECT_NEAR(normal_square, 4 + 9, 0.7);
+  const auto [uniform_mean, uniform_square] =
+      moments_of("RandomUniformLike", {attribute("low", -1.0), attribute("high", 3.0)});
+  EXPECT_NEAR(uniform_mean, 1, 0.06);
+  EXPECT_NEAR(uniform_square, 7.0 / 3, 0.15);
+  EXPECT_NEAR(moments_of("Bernoulli", {}).first, 0.3, 0.03);
+  EXPECT_NEAR(moments_of("Multinomial", {attribute("sample_size", int64_t{100})}).first, 49.5, 2);
+}
+
+TEST(OnnxOperators, DropoutInTrainingKeepsTheMean) {
+  OnnxModelBuilder model(17);
+  model.input("x", "f32[n]");
+  model.constant("ratio", Array::scalar(f32, 0.25));
+  model.constant("training", Array::scalar(boolean, 1));
+  model.node("Dropout", {"x", "ratio", "training"}, {"y", "mask"});
+  model.output("y");
+  model.output("mask");
+  Array x(f32, {10000});
+  std::ranges::fill(x.mutable_values<float>(), 1.5F);
+  const std::vector<Array> results = interpret(imported(model), {x});
+  double sum = 0;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(results[0].at(i), results[1].at(i) == 0 ? 0 : 2);
+    sum += results[0].at(i);
+  }
+  EXPECT_NEAR(sum / static_cast<double>(x.size()), 1.5, 0.03);
+}
+
+/// Every code of a narrow float is a number that has this code.
+TEST(OnnxOperators, NarrowFloatsGoThereAndBack) {
+  for (const int64_t type : {17, 18, 19, 20, 23, 24}) {
+    const int64_t count = type == 23 ? 16 : 256;
+    OnnxModelBuilder model(21);
+    model.input("x", "u8[n]").mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(type));
+    model.node("Cast", {"x"}, {"y"}, {attribute("to", int64_t{1})});
+    model.node("Cast", {"y"}, {"z"}, {attribute("to", type), attribute("saturate", int64_t{0})});
+    model.output("y");
+    model.output("z");
+    std::vector<uint8_t> codes(static_cast<size_t>(count));
+    std::iota(codes.begin(), codes.end(), uint8_t{0});
+    const std::vector<Array> results = interpret(imported(model), {Array::from<uint8_t>({count}, codes)});
+    for (int64_t i = 0; i < count; ++i) {
+      if (!std::isnan(results[0].at(i))) {
+        EXPECT_EQ(results[1].at(i), static_cast<double>(i)) << "type " << type;
+      }
+    }
+  }
+}
+
+/// ONNX clamps the start of a walk backwards to the first element, where Python has nothing left.
+TEST(OnnxOperators, WalksBackwardsFromBeforeTheStart) {
+  for (const char* shape : {"f32[n]", "f32[3]"}) {
+    OnnxModelBuilder model(17);
+    model.input("x", shape);
+    model.constant("start", ints({-7}));
+    model.constant("end", ints({std::numeric_limits<int64_t>::min()}));
+    model.constant("axis", ints({0}));
+    model.constant("step", ints({-1}));
+    model.node("Slice", {"x", "start", "end", "axis", "step"}, {"y"});
+    model.output("y");
+    const Graph graph = imported(model);
+    EXPECT_TRUE(same(interpret(graph, {Array::from<float>({3}, {1, 2, 3})})[0], Array::from<float>({1}, {1}))) << shape;
+    if (shape[4] == 'n') {
+      const Array eight = Array::from<float>({8}, {1, 2, 3, 4, 5, 6, 7, 8});
+      EXPECT_TRUE(same(interpret(graph, {eight})[0], Array::from<float>({2}, {2, 1})));
+    }
+  }
 }
 
 }  // namespace

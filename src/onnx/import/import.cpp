@@ -2,11 +2,13 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <set>
 
 #include "base/fail.h"
 #include "base/read_file.h"
+#include "onnx/import/declared_shape.h"
 #include "onnx/import/importer.h"
 
 namespace tenon {
@@ -50,6 +52,20 @@ Bindings usual_sizes(const proto::ModelProto& model) {
   return {};
 }
 
+/// Of branches that sizes decide, when sizes are not told: how many ways are tried.
+constexpr int kMostAttempts = 16;
+
+/// The guesses to try when these failed: the last that was not made the other way; none when all were.
+std::vector<bool> next_guesses(std::vector<bool> guesses) {
+  while (!guesses.empty() && guesses.back()) {
+    guesses.pop_back();
+  }
+  if (!guesses.empty()) {
+    guesses.back() = true;
+  }
+  return guesses;
+}
+
 }  // namespace
 
 Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder, const OnnxOptions& options) {
@@ -58,12 +74,15 @@ Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& fol
     *options.usual = usual_sizes(model);
   }
   std::set<std::string> constants;  // weights whose value turned out to be needed now
-  while (true) {
+  std::vector<bool> guesses;
+  std::exception_ptr first_error;
+  for (int attempt = 1; true; ++attempt) {
     if (options.weights != nullptr) {
       options.weights->clear();
     }
+    importer::Importer importer(model, folder, options, constants, guesses);
     try {
-      return importer::Importer(model, folder, options, constants).run();
+      return importer.run();
     } catch (const OnnxValueNeeded& needed) {
       const bool is_weight =
           options.weights != nullptr &&
@@ -72,6 +91,12 @@ Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& fol
         throw;
       }
       constants.insert(needed.input());
+    } catch (const Error&) {
+      first_error = first_error ? first_error : std::current_exception();
+      guesses = next_guesses(importer.guesses());
+      if (guesses.empty() || attempt >= kMostAttempts) {
+        std::rethrow_exception(first_error);
+      }
     }
   }
 }

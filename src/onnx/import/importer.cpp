@@ -6,54 +6,19 @@
 
 #include "base/fail.h"
 #include "ir/data_axes.h"
+#include "onnx/import/declared_shape.h"
 #include "onnx/import/functions.h"
 #include "onnx/import/registry.h"
 #include "onnx/import/unsupported.h"
 #include "ops/keep_binders.h"
-#include "shape/extent_names.h"
 #include "tenon/ops.h"
 
 namespace tenon::importer {
 namespace {
 
 constexpr int kFirstIrWithOpsets = 3;
-constexpr int kMostAxes = 32;
 constexpr int kDeepestNesting = 64;
 constexpr int64_t kMostFunctionNodes = 100'000;  // functions that call functions multiply
-
-/// The text as an expression whose names follow from sizes: all are known but for one, in which it is linear. `a-b` of
-/// unknown names is more likely a name with a dash.
-std::optional<Extent> solvable_expression(const std::string& text, const std::set<std::string>& names) {
-  Extent extent;
-  try {
-    extent = Extent::parse(text);
-    std::map<std::string, Extent, std::less<>> known;
-    std::vector<std::string> unknown;
-    for (const std::string& name : extent.names()) {
-      if (names.contains(name)) {
-        known.emplace(name, 2);
-      } else {
-        unknown.push_back(name);
-      }
-    }
-    const bool solvable =
-        unknown.empty() ? !known.empty() : unknown.size() == 1 && extent.substitute(known).linear_in(unknown[0]);
-    return solvable ? std::optional(extent) : std::nullopt;
-  } catch (const Error&) {  // it is something else
-    return {};
-  }
-}
-
-Axis to_axis(const proto::TensorShapeProto::Dimension& dimension, const std::set<std::string>& names) {
-  if (dimension.has_dim_value() && dimension.dim_value() >= 0) {
-    return dimension.dim_value();
-  }
-  const std::string& text = dimension.dim_param();
-  if (text.empty()) {
-    return Axis::anonymous();
-  }
-  return Axis(solvable_expression(text, names).value_or(Extent::name(text)));
-}
 
 std::string describe(const proto::NodeProto& node) {
   return node.name().empty() && node.output_size() > 0
@@ -124,47 +89,32 @@ std::map<std::string, int, std::less<>> read_opsets(
 
 }  // namespace
 
-std::set<std::string> plain_names(const proto::GraphProto& graph) {
-  std::set<std::string> names;
-  for (const auto& input : graph.input()) {
-    for (const auto& dimension : input.type().tensor_type().shape().dim()) {
-      if (!dimension.dim_param().empty() && algebra::quoted_name(dimension.dim_param()) == dimension.dim_param()) {
-        names.insert(dimension.dim_param());
-      }
-    }
-  }
-  return names;
-}
-
-Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::string>& names) {
-  if (!input.type().has_tensor_type()) {
-    fail("input `{}` is not a tensor, which is not supported", input.name());
-  }
-  const auto& type = input.type().tensor_type();
-  const Dtype dtype = to_dtype(type.elem_type());
-  if (!type.has_shape()) {
-    fail("input `{}` has no shape in the file; give it one in OnnxOptions::shapes", input.name());
-  }
-  if (type.shape().dim_size() > kMostAxes) {
-    fail("input `{}` has {} axes, more than {}", input.name(), type.shape().dim_size(), kMostAxes);
-  }
-  std::vector<Axis> axes;
-  for (const auto& dimension : type.shape().dim()) {
-    axes.push_back(to_axis(dimension, names));
-  }
-  return {dtype, std::move(axes)};
-}
-
 Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options,
-                   const std::set<std::string>& constants)
+                   const std::set<std::string>& constants, std::vector<bool> guesses)
     : model_(model),
       options_(options),
       constants_(constants),
       files_(std::move(folder)),
-      opsets_(read_opsets(model.opset_import())) {
+      opsets_(read_opsets(model.opset_import())),
+      sizes_(options.at),
+      guesses_(std::move(guesses)) {
   if (model.ir_version() >= kFirstIrWithOpsets && model.opset_import_size() == 0) {
     fail("the model does not say which opset it is of");
   }
+}
+
+Importer::Mark Importer::mark() const {
+  return {scopes_.size(), visible_from_, relations_.size(), decided_.size(), guessed_, depth_, opsets_};
+}
+
+void Importer::rewind(const Mark& to) {
+  scopes_.resize(to.scopes);
+  visible_from_ = to.visible_from;
+  relations_.erase(relations_.begin() + static_cast<std::ptrdiff_t>(to.relations), relations_.end());
+  decided_.erase(decided_.begin() + static_cast<std::ptrdiff_t>(to.decided), decided_.end());
+  guessed_ = to.guessed;
+  depth_ = to.depth;
+  opsets_ = to.opsets;
 }
 
 void Importer::define(const std::string& name, Item item) {
@@ -200,7 +150,7 @@ void Importer::read_initializers(const proto::GraphProto& graph, bool is_main) {
       define(tensor.name(), weights_.back());
       continue;
     }
-    define(tensor.name(), Item(constant(value), is_half_byte(tensor.data_type())));
+    define(tensor.name(), Item(constant(value), format_of(tensor.data_type())));
   }
   if (graph.sparse_initializer_size() > 0) {
     fail("sparse initializers are not supported");
@@ -230,7 +180,7 @@ void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& i
     const Shape shape = other != options_.shapes.end() ? other->second : declared_shape(input, names);
     used.insert(input.name());
     inputs.push_back(tenon::input(input.name(), shape));
-    define(input.name(), Item(inputs.back(), is_half_byte(input.type().tensor_type().elem_type())));
+    define(input.name(), Item(inputs.back(), format_of(input.type().tensor_type().elem_type())));
     if (const auto sizes = options_.sizes.find(input.name()); sizes != options_.sizes.end()) {
       tell_sizes(inputs.back(), sizes->second);
     }
@@ -245,6 +195,41 @@ void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& i
   require_used(options_.values);
   require_used(options_.shapes);
   require_used(options_.sizes);
+}
+
+void Importer::read_sizes(const std::vector<Value>& inputs) {
+  std::vector<ConcreteInput> given;
+  for (const Value& input : inputs) {
+    const std::string& name = input.node().as<Input>()->name;
+    if (const auto dims = options_.dims.find(name); dims != options_.dims.end()) {
+      given.push_back({name, input.shape(), input.dtype(), dims->second});
+    }
+  }
+  for (const auto& [name, size] : extract(given)) {
+    sizes_.set(name, size);
+  }
+}
+
+bool Importer::decide(const SizeCondition& condition, const proto::NodeProto& node) {
+  SizeCondition plain = condition;
+  plain.negated = false;
+  const auto same = std::ranges::find(decided_, plain, &std::pair<SizeCondition, bool>::first);
+  if (same != decided_.end()) {
+    return same->second != condition.negated;
+  }
+  std::optional<bool> holds = evaluate(plain, sizes_);
+  if (!holds) {
+    if (guessed_ == guesses_.size()) {
+      guesses_.push_back(false);
+    }
+    holds = guesses_[guessed_++];
+  }
+  decided_.emplace_back(plain, *holds);
+  Constraint relation = required(plain, *holds, sizes_);
+  relation.needed_by = fmt::format("the branch of {} that was taken when the model was read", node.op_type());
+  relation.place = describe(node);
+  add_relation(std::move(relation));
+  return *holds != condition.negated;
 }
 
 void Importer::tell_sizes(const Value& input, const std::vector<std::string>& names) {
@@ -269,6 +254,7 @@ Graph Importer::run() {
   std::vector<Value> inputs;
   read_initializers(graph, true);
   read_inputs(graph, inputs);
+  read_sizes(inputs);
   for (const Value& input : inputs) {
     data_axes.taken.merge(needed_axes(input.node()));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -9,25 +10,20 @@
 
 #include "onnx/import/item.h"
 #include "onnx/import/known.h"
+#include "onnx/import/size_condition.h"
 #include "onnx/proto.h"
 #include "onnx/tensor_data.h"
 #include "tenon/onnx.h"
 
 namespace tenon::importer {
 
-/// The names of sizes (`dim_param`) of a graph's inputs that are single words.
-std::set<std::string> plain_names(const proto::GraphProto& graph);
-
-/// The shape of an input of a graph as the file declares it. A `dim_param` that is an expression is one where sizes of
-/// inputs decide all of its names; `names` are those that some size has alone.
-Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::string>& names);
-
 /// Walks a model node by node. One instance imports one model once. What operators need beyond their node is here.
 class Importer {
  public:
-  /// `constants` are initializers that stay constants though weights are asked for.
+  /// `constants` are initializers that stay constants though weights are asked for; `guesses` the first of those that
+  /// guesses() tells of.
   Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options,
-           const std::set<std::string>& constants = {});
+           const std::set<std::string>& constants = {}, std::vector<bool> guesses = {});
 
   Graph run();
 
@@ -36,6 +32,37 @@ class Importer {
 
   /// The outputs of a body (of If, Loop, Scan) for these inputs. Names of the graphs around it are visible in it.
   Items run_body(const proto::GraphProto& body, const Items& inputs);
+
+  /// How a comparison of sizes comes out, where the model has to be one for either: as it does at the sizes of the
+  /// options, else as guessed; runs at other sizes are then refused. `node` needs it.
+  bool decide(const SizeCondition& condition, const proto::NodeProto& node);
+  /// How many comparisons were decided so far.
+  size_t decision_count() const { return decided_.size(); }
+  /// What was guessed, in order: whether the plain comparison holds, which is no where nobody says otherwise.
+  const std::vector<bool>& guesses() const { return guesses_; }
+
+  /// `attempt()`, whose Error is forgotten, as is all that it asked of sizes; nothing then. Questions (OnnxValueNeeded)
+  /// are none.
+  template <class Attempt>
+  auto attempted(Attempt&& attempt) -> std::optional<decltype(attempt())> {
+    const Mark before = mark();
+    try {
+      return attempt();
+    } catch (const OnnxValueNeeded&) {
+      throw;
+    } catch (const Error&) {
+      rewind(before);
+      return {};
+    }
+  }
+  /// What `attempt()` gives, as if it had not been run.
+  template <class Attempt>
+  auto probed(Attempt&& attempt) -> decltype(attempt()) {
+    const Mark before = mark();
+    auto result = attempt();
+    rewind(before);
+    return result;
+  }
 
   KnownValues& known() { return known_; }
   ExternalFiles& files() { return files_; }
@@ -48,7 +75,17 @@ class Importer {
   using Scope = std::unordered_map<std::string, Item>;
   using Opsets = std::map<std::string, int, std::less<>>;
 
+  /// Where an import stands.
+  struct Mark {
+    size_t scopes, visible_from, relations, decided, guessed;
+    int depth;
+    Opsets opsets;
+  };
+  Mark mark() const;
+  void rewind(const Mark& to);
+
   void read_inputs(const proto::GraphProto& graph, std::vector<Value>& inputs);
+  void read_sizes(const std::vector<Value>& inputs);
   void tell_sizes(const Value& input, const std::vector<std::string>& names);
   void read_initializers(const proto::GraphProto& graph, bool is_main);
   void run_nodes(const google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes);
@@ -68,6 +105,10 @@ class Importer {
   size_t visible_from_ = 0;  // scopes below belong to callers of a function
   std::map<std::string, bool, std::less<>> graph_inputs_;
   std::vector<Constraint> relations_;
+  Bindings sizes_;  // that the model will be run at
+  std::vector<std::pair<SizeCondition, bool>> decided_;
+  std::vector<bool> guesses_;
+  size_t guessed_ = 0;
   std::vector<Value> weights_;  // the inputs that OnnxOptions::weights tells of
   int depth_ = 0;
   int64_t function_nodes_ = 0;

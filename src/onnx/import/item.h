@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "onnx/number_format.h"
 #include "tenon/graph.h"
 
 namespace tenon::importer {
@@ -12,14 +13,23 @@ namespace tenon::importer {
 struct Item;
 using Items = std::vector<Item>;
 
+/// What DequantizeLinear was given: (x - zero) * scale, one of each or one for each element of `axis`.
+struct QuantisedSource {
+  Value x;
+  Value scale;
+  Value zero;  // may be none
+  int axis = 0;
+};
+
 /// A tensor, or a sequence of items whose number is known, or nothing (an optional input that is left out).
 struct Item {
   Value value = {};
   std::shared_ptr<const Items> sequence = {};
-  bool half_byte = false;  // the model says INT4 or UINT4, which are held in eight bits
+  Format format = Format::plain;                          // of what is held in eight bits
+  std::shared_ptr<const QuantisedSource> quantised = {};  // where the tensor is integers that were dequantised
 
   Item() = default;
-  Item(Value tensor, bool is_half_byte = false) : value(std::move(tensor)), half_byte(is_half_byte) {}
+  Item(Value tensor, Format held = Format::plain) : value(std::move(tensor)), format(held) {}
   static Item list(Items items) {
     Item result;
     result.sequence = std::make_shared<const Items>(std::move(items));

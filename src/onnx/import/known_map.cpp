@@ -66,18 +66,23 @@ Known equal(const Element& a, const Element& b) {
 
 Element round_down(const Element& x) { return x.denominator == 1 ? x : whole(floordiv(x.numerator, x.denominator)); }
 
-/// Rounds toward zero, or to the remainder of that; signs must be known.
+/// Rounds toward zero, or to the remainder of that; the divisor must be known to be positive, or a number.
 Known integer_division(const Element& a, const Element& b, bool remainder) {
-  if (a.denominator != 1 || b.denominator != 1 || !proves_at_least(a.numerator, 0) || b.numerator == Extent(0) ||
-      !proves_at_least(b.numerator, 0)) {
-    const std::optional<int64_t> x = a.numerator.constant();
-    const std::optional<int64_t> y = b.numerator.constant();
-    if (a.denominator == 1 && b.denominator == 1 && x && y && *y != 0 && *y != -1) {
-      return whole(remainder ? *x % *y : *x / *y);
-    }
+  if (a.denominator != 1 || b.denominator != 1 || b.numerator == Extent(0)) {
     return {};
   }
-  return whole(remainder ? mod(a.numerator, b.numerator) : floordiv(a.numerator, b.numerator));
+  const Extent& x = a.numerator;
+  const Extent& y = b.numerator;
+  if (!proves_at_least(y, 0)) {
+    const std::optional<int64_t> number = x.constant();
+    const std::optional<int64_t> by = y.constant();
+    return number && by && *by != -1 ? Known(whole(remainder ? *number % *by : *number / *by)) : Known();
+  }
+  if (proves_at_least(x, 0)) {
+    return whole(remainder ? mod(x, y) : floordiv(x, y));
+  }
+  const Extent quotient = simplify(max(floordiv(x, y), 0) + min(ceildiv(x, y), 0));
+  return whole(remainder ? x - y * quotient : quotient);
 }
 
 Known divide(const Element& a, const Element& b, Dtype dtype) {
@@ -189,6 +194,65 @@ Known step(const ScalarInstruction& code, const Elements& x, const std::vector<K
   return operands == 1 ? unary(code.prim, code, *at(code.a)) : binary(code.prim, code, *at(code.a), *at(code.b));
 }
 
+/// A comparison of these two, where no rule decides it.
+std::optional<SizeCondition> undecided(const ScalarInstruction& code, const Element& a, const Element& b) {
+  const auto [x, y] = aligned(a, b);
+  switch (code.prim) {
+    case Prim::eq: return SizeCondition{SizeCondition::Kind::equal, x, y};
+    case Prim::lt: return SizeCondition{SizeCondition::Kind::less, x, y};
+    case Prim::le: return SizeCondition{SizeCondition::Kind::less, x, y + 1};
+    default: return {};
+  }
+}
+
+SizeCondition negated_if(SizeCondition condition, bool negate) {
+  condition.negated = condition.negated != negate;
+  return condition;
+}
+
+/// A flag that meets a known one.
+std::optional<SizeCondition> combined(Prim prim, const SizeCondition& condition, const Element& other) {
+  const bool set = other != flag(false);
+  switch (prim) {
+    case Prim::eq: return negated_if(condition, !set);
+    case Prim::bit_xor: return negated_if(condition, set);
+    case Prim::bit_and: return set ? std::optional(condition) : std::nullopt;
+    case Prim::bit_or: return set ? std::nullopt : std::optional(condition);
+    default: return {};
+  }
+}
+
+/// The comparison that an instruction gives whose result is not known.
+std::optional<SizeCondition> judge(const ScalarInstruction& code, const std::vector<Judged>& registers) {
+  const auto at = [&](int i) -> const Judged& { return registers[static_cast<size_t>(i)]; };
+  const Judged& a = at(code.a);
+  if (code.prim == Prim::cast) {
+    if (a.known && code.dtype == Dtype::boolean) {
+      return SizeCondition{SizeCondition::Kind::equal, a.known->numerator, 0, true};
+    }
+    return a.condition;
+  }
+  if (code.prim == Prim::select) {
+    const Judged& yes = at(code.b);
+    const Judged& no = at(code.c);
+    const bool is_flag = a.condition && yes.known && no.known &&
+                         (*yes.known == flag(true)) != (*no.known == flag(true)) &&
+                         (*yes.known == flag(false)) != (*no.known == flag(false));
+    return is_flag ? std::optional(negated_if(*a.condition, *yes.known == flag(false))) : std::nullopt;
+  }
+  if (arity(code.prim) != 2) {
+    return {};
+  }
+  const Judged& b = at(code.b);
+  if (a.known && b.known) {
+    return undecided(code, *a.known, *b.known);
+  }
+  if (a.condition && b.known) {
+    return combined(code.prim, *a.condition, *b.known);
+  }
+  return a.known && b.condition ? combined(code.prim, *b.condition, *a.known) : std::nullopt;
+}
+
 /// Beyond this, denominators come from chains of factors that nobody rounds.
 constexpr int64_t kLargestDenominator = int64_t{1} << 24;
 
@@ -211,6 +275,24 @@ std::optional<Element> map_elements(const Map& op, const std::vector<Dtype>& dty
     }
   }
   return registers[static_cast<size_t>(program.results[0])];
+}
+
+std::optional<SizeCondition> map_condition(const Map& op, const std::vector<Dtype>& dtypes,
+                                           const std::vector<Judged>& x) {
+  const ScalarProgram program = flatten({instantiate(*op.fn, dtypes, op.dtype)});
+  std::vector<Judged> registers;
+  std::vector<Known> known;
+  for (const ScalarInstruction& code : program.code) {
+    if (code.prim == Prim::argument) {
+      registers.push_back(x[static_cast<size_t>(code.a)]);
+    } else {
+      Judged result{.known = step(code, {}, known), .condition = {}};
+      result.condition = result.known || code.prim == Prim::constant ? std::nullopt : judge(code, registers);
+      registers.push_back(std::move(result));
+    }
+    known.push_back(registers.back().known);
+  }
+  return registers[static_cast<size_t>(program.results[0])].condition;
 }
 
 std::optional<Element> reduce_elements(ReduceOp op, const Element& a, const Element& b) {

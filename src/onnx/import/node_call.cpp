@@ -209,9 +209,9 @@ Array NodeCall::array_attribute(std::string_view name) const {
   return to_array(attribute->t(), importer_.files());
 }
 
-bool NodeCall::half_byte_attribute(std::string_view name) const {
+Format NodeCall::format_attribute(std::string_view name) const {
   const AttributeProto* attribute = find(name, AttributeProto::INT);
-  return attribute != nullptr && is_half_byte(attribute->i());
+  return attribute == nullptr ? Format::plain : format_of(attribute->i());
 }
 
 Dtype NodeCall::dtype_attribute(std::string_view name, Dtype otherwise) const {
@@ -233,6 +233,24 @@ const proto::GraphProto& NodeCall::graph_attribute(std::string_view name) const 
 
 bool NodeCall::wants(size_t result) const {
   return result < result_count() && !node_.output(static_cast<int>(result)).empty();
+}
+
+void require_rank(const Value& x, int least, int most, std::string_view what) {
+  if (x.rank() >= least && x.rank() <= most) {
+    return;
+  }
+  const std::string wanted = least == most       ? fmt::format("{}", least)
+                             : most >= kMostRank ? fmt::format("{} or more", least)
+                                                 : fmt::format("{} to {}", least, most);
+  fail("{} has {} axes, must have {}: {}", what, x.rank(), wanted, x.shape().to_string());
+}
+
+Axes all_axes(const Value& x) {
+  Axes axes;
+  for (int i = 0; i < x.rank(); ++i) {
+    axes.push_back(i);
+  }
+  return axes;
 }
 
 Axes to_axes(const std::vector<int64_t>& numbers) {

@@ -24,6 +24,7 @@ class NodeCall {
   /// The opset of the operator's domain.
   int version() const { return version_; }
   const std::string& type() const { return node_.op_type(); }
+  const proto::NodeProto& node() const { return node_; }
   Importer& importer() const { return importer_; }
 
   // --- Operands
@@ -72,8 +73,8 @@ class NodeCall {
   std::vector<std::string> texts_attribute(std::string_view name) const;
   Array array_attribute(std::string_view name) const;
   Dtype dtype_attribute(std::string_view name, Dtype otherwise) const;
-  /// Whether such an attribute says INT4 or UINT4.
-  bool half_byte_attribute(std::string_view name) const;
+  /// The format that such an attribute says, where its elements are held in eight bits.
+  Format format_attribute(std::string_view name) const;
   const proto::GraphProto& graph_attribute(std::string_view name) const;
   /// An int attribute as an axis number.
   int axis(std::string_view name, int otherwise) const;
@@ -97,6 +98,12 @@ class NodeCall {
   int version_;
 };
 
+/// Error that says which ranks are taken, unless `x`, which the user knows as `what`, has `least` to `most` axes.
+void require_rank(const Value& x, int least, int most, std::string_view what);
+inline constexpr int kMostRank = 32;
+
+/// 0, 1, ... for each axis of x.
+Axes all_axes(const Value& x);
 /// Whole numbers as axis numbers.
 Axes to_axes(const std::vector<int64_t>& numbers);
 std::vector<Axis> to_shape_axes(const std::vector<Extent>& extents);

@@ -24,13 +24,18 @@ Importing row_import(const ScalarFn& row) {
 Table make_table() {
   Table table;
   const auto add = [&](OperatorEntry entry) { table[{entry.domain, entry.name}].push_back(std::move(entry)); };
-  for (const auto family : {elementwise_operators, shape_operators,     leaf_operators,
-                            indexing_operators,    selection_operators, reduce_operators,
-                            product_operators,     pool_operators,      norm_operators,
-                            resize_operators,      recurrent_operators, control_operators,
-                            sequence_operators,    quant_operators,     loss_operators,
-                            signal_operators,      vision_operators,    training_operators,
-                            text_operators,        microsoft_operators, microsoft_attention_operators}) {
+  for (const auto family : {elementwise_operators, shape_operators,
+                            leaf_operators,        indexing_operators,
+                            selection_operators,   reduce_operators,
+                            product_operators,     pool_operators,
+                            norm_operators,        resize_operators,
+                            recurrent_operators,   control_operators,
+                            loop_operators,        sequence_operators,
+                            quant_operators,       loss_operators,
+                            signal_operators,      vision_operators,
+                            training_operators,    text_operators,
+                            microsoft_operators,   microsoft_attention_operators,
+                            attention_operators,   microsoft_quant_operators}) {
     for (OperatorEntry& entry : family()) {
       add(std::move(entry));
     }

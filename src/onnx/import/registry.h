@@ -27,7 +27,7 @@ const OperatorEntry* find_operator(std::string_view domain, std::string_view nam
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
 
 /// Newest opset of ONNX's own domain that is understood.
-constexpr int kNewestOpset = 22;
+constexpr int kNewestOpset = 28;
 
 // The families, each in ops_<family>.cpp. Elementwise operators that are rows of the scalar table are not among them:
 // the table itself says which.
@@ -43,12 +43,15 @@ std::vector<OperatorEntry> norm_operators();
 std::vector<OperatorEntry> resize_operators();
 std::vector<OperatorEntry> recurrent_operators();
 std::vector<OperatorEntry> control_operators();
+std::vector<OperatorEntry> loop_operators();
 std::vector<OperatorEntry> sequence_operators();
 std::vector<OperatorEntry> quant_operators();
 std::vector<OperatorEntry> loss_operators();
 std::vector<OperatorEntry> signal_operators();
 std::vector<OperatorEntry> vision_operators();
 std::vector<OperatorEntry> training_operators();
+std::vector<OperatorEntry> attention_operators();
+std::vector<OperatorEntry> microsoft_quant_operators();
 std::vector<OperatorEntry> text_operators();
 std::vector<OperatorEntry> microsoft_operators();
 std::vector<OperatorEntry> microsoft_attention_operators();

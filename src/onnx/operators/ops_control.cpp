@@ -1,147 +1,70 @@
-// Conditionals and loops.
-#include <limits>
-
+// Conditionals and scans.
 #include "base/fail.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/bodies.h"
 #include "tenon/control.h"
 #include "tenon/indexing.h"
 
 namespace tenon::importer {
 namespace {
 
-/// More trips than any loop that ends on its own makes.
-constexpr int64_t kMostTrips = int64_t{1} << 31;
-
-std::vector<Value> to_values(const Items& items, std::string_view what) {
-  std::vector<Value> values;
-  for (const Item& item : items) {
-    if (!item.value) {
-      fail("{} that is a sequence is not supported", what);
+/// Whether they differ in what an If cannot choose between when it runs.
+bool differ(const std::vector<Value>& a, const std::vector<Value>& b) {
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (a[i].rank() != b[i].rank() || a[i].dtype() != b[i].dtype()) {
+      return true;
     }
-    values.push_back(item.value);
+    for (int axis = 0; axis < a[i].rank(); ++axis) {
+      if (a[i].extent(axis) != b[i].extent(axis)) {
+        return true;
+      }
+    }
   }
-  return values;
+  return a.size() != b.size();
 }
 
-Value as_flag(const Value& x) { return x.rank() == 0 ? x : reshape(x, {}); }
-
-Items to_items(const std::vector<Value>& values) { return {values.begin(), values.end()}; }
+/// A branch that has to be chosen by sizes inside of one that a value chooses would ask for the sizes of both.
+void require_no_decisions(const NodeCall& call, size_t before) {
+  if (call.importer().decision_count() != before) {
+    call.fail_unknown(call.x(0), "which branch is taken");
+  }
+}
 
 Results if_else(const NodeCall& call) {
   const Value condition = as_flag(call.x(0));
-  if (const std::optional<std::vector<Extent>> known = call.known_extents(condition)) {
-    const bool holds = known->at(0) != Extent(0);
+  const auto run = [&call](bool holds) {
     return call.importer().run_body(call.graph_attribute(holds ? "then_branch" : "else_branch"), {});
-  }
-  const auto branch = [&](std::string_view name) {
-    return [&call, name](const std::vector<Value>&) {
-      return to_values(call.importer().run_body(call.graph_attribute(name), {}), "a result of If");
-    };
   };
-  return if_then_else(condition, branch("then_branch"), branch("else_branch"));
-}
-
-/// Shapes that a body changes are told here, in the model's words.
-void require_same_shapes(const std::vector<Value>& before, const std::vector<Value>& after) {
-  if (before.size() != after.size()) {
-    fail("the body gives {} carried values, must give {}", after.size(), before.size());
+  const auto results_of = [&run](bool holds) { return to_values(run(holds), "a result of If"); };
+  if (const std::optional<std::vector<Extent>> known = call.known_extents(condition)) {
+    return run(known->at(0) != Extent(0));
   }
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i].dtype() != after[i].dtype() || before[i].rank() != after[i].rank()) {
-      fail("carried value {} is {} before an iteration and {} behind it", i, before[i].shape().to_string(),
-           after[i].shape().to_string());
+  if (const std::optional<SizeCondition> by_sizes = size_condition(call.importer().known(), condition)) {
+    const auto outcome = [&](bool holds) { return call.importer().attempted([&] { return results_of(holds); }); };
+    const bool either = call.importer().probed([&] {
+      const std::optional<std::vector<Value>> yes = outcome(true);
+      const std::optional<std::vector<Value>> no = yes ? outcome(false) : std::nullopt;
+      return yes && no && !differ(*yes, *no);
+    });
+    if (!either) {
+      return run(call.importer().decide(*by_sizes, call.node()));
     }
   }
-}
-
-struct LoopParts {
-  Items carried;
-  std::vector<Value> stacked;
-  std::optional<Value> go_on;  // nothing: it always goes on, or never
-  bool ends = false;           // never
-};
-
-LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std::vector<Value>& carried) {
-  Items inputs = {iteration, scalar(Dtype::boolean, 1)};
-  inputs.insert(inputs.end(), carried.begin(), carried.end());
-  const Items results = call.importer().run_body(call.graph_attribute("body"), inputs);
-  if (results.size() < carried.size() + 1) {
-    fail("the body gives {} results for {} carried values", results.size(), carried.size());
-  }
-  const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
-  LoopParts parts{.carried = Items(results.begin() + 1, middle), .stacked = {}, .go_on = {}, .ends = false};
-  parts.stacked = to_values(Items(middle, results.end()), "a result of Loop");
-  const Value condition = as_flag(to_values({results[0]}, "a condition")[0]);
-  const std::optional<std::vector<Extent>> known = call.known_extents(condition);
-  if (known) {
-    parts.ends = known->at(0) == Extent(0);
-  } else {
-    parts.go_on = condition;
-  }
-  require_same_shapes(carried, to_values(parts.carried, "a carried value"));
-  return parts;
-}
-
-/// Whether a loop makes its first trip, where the import knows.
-std::optional<bool> begins(const NodeCall& call) {
-  if (!call.has(1)) {
-    return true;
-  }
-  const std::optional<std::vector<Extent>> first = call.known_extents(as_flag(call.x(1)));
-  return first ? std::optional(first->at(0) != Extent(0)) : std::nullopt;
-}
-
-/// A loop of a number of trips, with its stacks behind the carried values.
-std::vector<Value> counted_loop(const NodeCall& call, const Extent& trips, const std::vector<Value>& initial) {
-  ScanStep result =
-      scan(trips, initial, {},
-           [&](const Value& iteration, const std::vector<Value>& carried, const std::vector<Value>&) -> ScanStep {
-             LoopParts parts = run_loop_body(call, iteration, carried);
-             return {.carried = to_values(parts.carried, "a carried value"), .stacked = std::move(parts.stacked)};
-           });
-  std::vector<Value> results = std::move(result.carried);
-  results.insert(results.end(), result.stacked.begin(), result.stacked.end());
-  return results;
-}
-
-std::vector<Value> conditional_loop(const NodeCall& call, const Extent& trips, const std::vector<Value>& initial) {
-  return while_loop(trips, initial, [&](const Value& iteration, const std::vector<Value>& carried) -> WhileStep {
-    const LoopParts parts = run_loop_body(call, iteration, carried);
-    return {.go_on = parts.go_on.value_or(scalar(Dtype::boolean, 1)),
-            .carried = to_values(parts.carried, "a carried value")};
-  });
-}
-
-/// The first run of the body asks how it ends, and a second one builds the loop that this needs.
-Results loop_of(const NodeCall& call) {
-  const std::optional<bool> begun = begins(call);
-  const std::vector<Value> initial = call.tensors(2);
-  if (begun == false) {
-    return counted_loop(call, 0, initial);
-  }
-  std::vector<Value> stand_ins;
-  for (const Value& value : initial) {
-    stand_ins.push_back(input("carried", value.shape()));
-  }
-  const LoopParts probe = run_loop_body(call, input("iteration", Shape(Dtype::i64, {})), stand_ins);
-  if (!begun && !probe.stacked.empty()) {
-    call.fail_unknown(call.x(1), "whether the loop begins");
-  }
-  if (probe.go_on && !probe.stacked.empty()) {
-    fail(
-        "a loop that ends by a condition and stacks results has a size that depends on values, which is not supported");
-  }
-  const Extent most = call.has(0) ? call.extent(0) : Extent(kMostTrips);
-  const Extent trips = probe.ends ? min(most, 1) : most;
-  const auto loop_over = [&](const std::vector<Value>& carried) {
-    return probe.go_on ? conditional_loop(call, trips, carried) : counted_loop(call, trips, carried);
+  const size_t decisions = call.importer().decision_count();
+  const auto branch = [&](bool holds) {
+    return [&results_of, holds](const std::vector<Value>&) { return results_of(holds); };
   };
-  if (begun) {
-    return loop_over(initial);
+  try {
+    const std::vector<Value> results = if_then_else(condition, branch(true), branch(false));
+    require_no_decisions(call, decisions);
+    return results;
+  } catch (const OnnxValueNeeded&) {
+    throw;
+  } catch (const Error&) {  // perhaps for sizes that only the other branch is for
+    require_no_decisions(call, decisions);
+    throw;
   }
-  return if_then_else(
-      as_flag(call.x(1)), loop_over, [](const std::vector<Value>& carried) { return carried; }, initial);
 }
 
 struct ScanAxes {
@@ -186,7 +109,7 @@ std::vector<Value> scan_once(const NodeCall& call, const std::vector<Value>& sta
   const ScanStep result =
       scan(states, ordered,
            [&](const Value&, const std::vector<Value>& carried, const std::vector<Value>& elements) -> ScanStep {
-             Items inputs = to_items(carried);
+             Items inputs(carried.begin(), carried.end());
              inputs.insert(inputs.end(), elements.begin(), elements.end());
              std::vector<Value> results =
                  to_values(call.importer().run_body(call.graph_attribute("body"), inputs), "a result of Scan");
@@ -265,7 +188,6 @@ Results batched_scan(const NodeCall& call) {
 std::vector<OperatorEntry> control_operators() {
   return {
       {"", "If", 1, if_else},
-      {"", "Loop", 1, loop_of},
       {"", "Scan", 8, batched_scan},
       {"", "Scan", 9, scan_of},
   };

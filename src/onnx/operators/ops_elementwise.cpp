@@ -3,8 +3,10 @@
 #include <map>
 
 #include "base/fail.h"
+#include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
 #include "onnx/tensor_data.h"
+#include "ops/axes.h"
 
 namespace tenon::importer {
 namespace {
@@ -80,21 +82,31 @@ Dtype dtype_by_name(const std::string& name) {
 
 Results cast_by_name(const NodeCall& call) { return cast(call.x(0), dtype_by_name(call.text_attribute("to", ""))); }
 
-/// Of four bits, the lowest are kept.
-Item cast_item(const Value& x, Dtype dtype, bool half_byte) {
-  if (!half_byte) {
+/// Of integers of a few bits, the lowest are kept.
+Item cast_item(const Item& from, Dtype dtype, Format to, bool saturate) {
+  const Value x = is_narrow_float(from.format) ? decoded(from.value, from.format) : from.value;
+  if (to == Format::plain) {
     return cast(x, dtype);
   }
-  const Value low = bit_and(cast(x, Dtype::i32), 15);
-  return {cast(dtype == Dtype::i8 ? select(gt(low, 7), low - 16, low) : low, dtype), true};
+  if (is_narrow_float(to)) {
+    return {encoded(x, to, saturate), to};
+  }
+  const int range = 1 << bits_of(to);
+  const Value low = bit_and(cast(x, Dtype::i32), range - 1);
+  return {cast(dtype == Dtype::i8 ? select(ge(low, range / 2), low - range, low) : low, dtype), to};
 }
 
 Results cast_to(const NodeCall& call) {
   call.attribute("to");
-  return cast_item(call.x(0), call.dtype_attribute("to", Dtype::f32), call.half_byte_attribute("to"));
+  call.x(0);
+  return cast_item(call.item(0), call.dtype_attribute("to", Dtype::f32), call.format_attribute("to"),
+                   call.flag("saturate", true));
 }
 
-Results cast_like(const NodeCall& call) { return cast_item(call.x(0), call.x(1).dtype(), call.item(1).half_byte); }
+Results cast_like(const NodeCall& call) {
+  call.x(0);
+  return cast_item(call.item(0), call.x(1).dtype(), call.item(1).format, call.flag("saturate", true));
+}
 
 /// A row whose last operands are attributes.
 struct Parameter {
@@ -149,7 +161,36 @@ Results bit_shift(const NodeCall& call) {
   return map(direction == "LEFT" ? "shl" : "shr", {call.x(0), call.x(1)});
 }
 
-Results modulo(const NodeCall& call) { return map(call.flag("fmod") ? "rem" : "mod", {call.x(0), call.x(1)}); }
+/// Of one size by another, a size: the row asks for signs, which are seldom known.
+std::optional<Value> modulo_of_sizes(const NodeCall& call) {
+  const Value& x = call.x(0);
+  if (!is_integer(x.dtype()) || x.shape().element_count() != Extent(1)) {
+    return {};
+  }
+  const std::optional<std::vector<Extent>> size = call.known_extents(x);
+  const std::optional<std::vector<Extent>> by = call.known_extents(call.x(1));
+  if (!size || !by || by->size() != 1 || size->front().is_constant() || !proves_at_least(by->front(), 0) ||
+      by->front() == Extent(0)) {
+    return {};
+  }
+  const Value remainder = extent_value(mod(size->front(), by->front()), x.dtype());
+  return reshape(remainder, broadcast_lists({x.shape().axes(), call.x(1).shape().axes()}));
+}
+
+Results modulo(const NodeCall& call) {
+  if (call.flag("fmod")) {
+    return map("rem", {call.x(0), call.x(1)});
+  }
+  const std::optional<Value> of_sizes = modulo_of_sizes(call);
+  return of_sizes ? *of_sizes : map("mod", {call.x(0), call.x(1)});
+}
+
+Value swish_of(const NodeCall& call, const Value& x) {
+  const double alpha = call.number_attribute("alpha", 1);
+  return alpha == 1 ? silu(x) : x * sigmoid(x * alpha);
+}
+Results swish(const NodeCall& call) { return swish_of(call, call.x(0)); }
+Results swish_gate(const NodeCall& call) { return swish_of(call, call.x(0)) * call.x(1); }
 
 Results is_infinite(const NodeCall& call) {
   const Value& x = call.x(0);
@@ -218,6 +259,8 @@ std::vector<OperatorEntry> elementwise_operators() {
       {"", "Where", 9, where},
       {"", "BitShift", 11, bit_shift},
       {"", "Mod", 10, modulo},
+      {"", "Swish", 24, swish},
+      {"", "SwiGLU", 28, swish_gate},
       {"", "IsInf", 10, is_infinite},
       {"", "ScaledTanh", 1, scaled_tanh},
       {"", "ParametricSoftplus", 1, parametric_softplus},

@@ -62,6 +62,10 @@ Results cumulative(const NodeCall& call) {
   return cumulative_sum(call.x(0), static_cast<int>(call.integer(1)), call.flag("exclusive"), call.flag("reverse"));
 }
 
+Results cumulative_of_products(const NodeCall& call) {
+  return cumulative_product(call.x(0), static_cast<int>(call.integer(1)), call.flag("exclusive"), call.flag("reverse"));
+}
+
 /// Position i of a sequence of length n becomes n - 1 - i; behind its end nothing moves.
 Results reverse_sequence(const NodeCall& call) {
   const Value& x = call.x(0);
@@ -92,6 +96,7 @@ std::vector<OperatorEntry> indexing_operators() {
       {"", "TopK", 1, top_k_attribute},
       {"", "TopK", 10, top_k_operand},
       {"", "CumSum", 11, cumulative},
+      {"", "CumProd", 26, cumulative_of_products},
       {"", "ReverseSequence", 10, reverse_sequence},
   };
 }

@@ -1,10 +1,15 @@
-// Operators that make tensors from numbers and sizes.
+// Operators that make tensors from numbers and sizes, and of random numbers.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/fail.h"
+#include "base/hash.h"
+#include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
 #include "tenon/indexing.h"
+#include "tenon/nn.h"
+#include "tenon/random.h"
 
 namespace tenon::importer {
 namespace {
@@ -47,7 +52,41 @@ Results constant_of_shape(const NodeCall& call) {
   return broadcast_to(constant(value.reshaped({})), to_shape_axes(call.extents(0)));
 }
 
+/// The operand as a fraction of a size; an Error when it is not known.
+Element element(const NodeCall& call, size_t i) {
+  const std::optional<Elements>& known = call.importer().known().elements(call.x(i));
+  if (!known) {
+    call.fail_unknown(call.x(i), fmt::format("input {}", i));
+  }
+  if (known->size() != 1) {
+    fail("input {} has {} elements, must have one", i, known->size());
+  }
+  return known->front();
+}
+
+/// Bounds may be sizes that were cast.
+Value symbolic_float_range(const NodeCall& call) {
+  const Element start = element(call, 0);
+  const Element limit = element(call, 1);
+  const Element delta = element(call, 2);
+  const std::optional<int64_t> step = delta.numerator.constant();
+  if (!step || *step == 0) {
+    fail("the step is {}, must be a number other than 0", delta.numerator.to_string());
+  }
+  const Extent length = limit.numerator * start.denominator - start.numerator * limit.denominator;
+  const int64_t unit = start.denominator * limit.denominator;
+  const Extent toward = *step > 0 ? length : -length;
+  const Extent count = simplify(max(ceildiv(toward * delta.denominator, unit * std::abs(*step)), 0));
+  const Value steps = iota(shape(call.x(0).dtype(), count), 0);
+  return steps * reshape(call.x(2), {}) + reshape(call.x(0), {});
+}
+
 Results float_range(const NodeCall& call) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (!call.known_array(call.x(i))) {
+      return symbolic_float_range(call);
+    }
+  }
   const double start = call.number(0);
   const double limit = call.number(1);
   const double delta = call.number(2);
@@ -84,6 +123,86 @@ Results triangle(const NodeCall& call) {
   return call.flag("upper", true) ? triu(call.x(0), k) : tril(call.x(0), k);
 }
 
+/// What a random operator draws from: its seed, and a stream of its own. The same in every run of a model.
+struct Draw {
+  Value key;
+  Value counter;
+};
+Draw draw_of(const NodeCall& call) {
+  const auto seed = static_cast<float>(call.number_attribute("seed", 0));
+  const uint64_t bits = std::bit_cast<uint32_t>(seed);
+  const uint64_t stream = call.has_attribute("seed") ? 0 : hash_bytes(call.node().output(0));
+  return {constant(Array::from<uint64_t>({}, {bits})), constant(Array::from<uint64_t>({}, {stream}))};
+}
+
+Shape random_shape(const NodeCall& call, bool like) {
+  if (like) {
+    const Value& x = call.x(0);
+    return x.shape().with_dtype(call.dtype_attribute("dtype", is_float(x.dtype()) ? x.dtype() : Dtype::f32));
+  }
+  const std::vector<int64_t> dims = call.list_attribute("shape");
+  return {call.dtype_attribute("dtype", Dtype::f32), {dims.begin(), dims.end()}};
+}
+
+Importing random_normal(bool like) {
+  return [like](const NodeCall& call) -> Results {
+    const Draw draw = draw_of(call);
+    return normal(draw.key, draw.counter, random_shape(call, like), call.number_attribute("mean", 0),
+                  call.number_attribute("scale", 1));
+  };
+}
+
+Importing random_uniform(bool like) {
+  return [like](const NodeCall& call) -> Results {
+    const Draw draw = draw_of(call);
+    return uniform(draw.key, draw.counter, random_shape(call, like), call.number_attribute("low", 0),
+                   call.number_attribute("high", 1));
+  };
+}
+
+Results bernoulli_of(const NodeCall& call) {
+  const Draw draw = draw_of(call);
+  const Value& x = call.x(0);
+  const Value is_set = bernoulli(draw.key, draw.counter, x.shape().axes(), cast(x, Dtype::f32));
+  return cast(is_set, call.dtype_attribute("dtype", x.dtype()));
+}
+
+/// A class for each sample, from logits [batch, class]: how many classes lie below a number between 0 and 1.
+Results multinomial(const NodeCall& call) {
+  const Draw draw = draw_of(call);
+  const Value& x = call.x(0);
+  require_rank(x, 2, 2, "the logits");
+  const int64_t samples = call.attribute("sample_size", 1);
+  const Value below = cumulative_sum(softmax(cast(x, Dtype::f32), 1), 1);
+  const Value at = uniform(draw.key, draw.counter, Shape(Dtype::f32, {x.shape().axis(0), Axis(samples)}));
+  const Value passed = cast(ge(expand_dims(at, {2}), expand_dims(below, {1})), Dtype::i64);
+  const Value index = min(reduce_sum(passed, {2}), extent_value(x.extent(1) - 1));
+  return cast(index, call.dtype_attribute("dtype", Dtype::i32));
+}
+
+/// In training some elements are 0, and the others larger for it.
+Results dropout_of(const NodeCall& call) {
+  const Value& x = call.x(0);
+  const Dtype mask_dtype = call.version() < 10 ? x.dtype() : Dtype::boolean;
+  double ratio = call.number_attribute("ratio", 0.5);
+  bool trains = call.version() < 7 && call.has_attribute("is_test") && !call.flag("is_test");
+  if (call.version() >= 12) {
+    const std::optional<Array> training = call.has(2) ? call.known_array(call.x(2)) : std::nullopt;
+    if (call.has(2) && !training) {
+      call.fail_unknown(call.x(2), "training_mode");
+    }
+    trains = training && training->at(0) != 0;
+    ratio = trains && call.has(1) ? call.number(1) : 0.5;
+  }
+  if (!trains || ratio == 0) {
+    return std::vector<Value>{x, full(x.shape().with_dtype(mask_dtype), 1)};
+  }
+  const Draw draw = draw_of(call);
+  const Value kept = bernoulli(draw.key, draw.counter, x.shape().axes(), 1 - ratio);
+  const Value scaled = ratio >= 1 ? full(x.shape(), 0) : x / (1 - ratio);
+  return std::vector<Value>{select(kept, scaled, scalar(x.dtype(), 0)), cast(kept, mask_dtype)};
+}
+
 }  // namespace
 
 std::vector<OperatorEntry> leaf_operators() {
@@ -93,6 +212,13 @@ std::vector<OperatorEntry> leaf_operators() {
       {"", "Range", 11, range},
       {"", "EyeLike", 9, eye_like},
       {"", "Trilu", 14, triangle},
+      {"", "RandomNormal", 1, random_normal(false)},
+      {"", "RandomNormalLike", 1, random_normal(true)},
+      {"", "RandomUniform", 1, random_uniform(false)},
+      {"", "RandomUniformLike", 1, random_uniform(true)},
+      {"", "Bernoulli", 15, bernoulli_of},
+      {"", "Multinomial", 7, multinomial},
+      {"", "Dropout", 1, dropout_of},
   };
 }
 

@@ -2,22 +2,12 @@
 // come.
 #include "base/fail.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/heads.h"
 #include "tenon/indexing.h"
 #include "tenon/nn.h"
 
 namespace tenon::importer {
 namespace {
-
-/// x[batch, seq, heads * depth] as [batch, heads, seq, depth].
-Value to_heads(const Value& x, int64_t heads) {
-  const Extent depth = floordiv(x.extent(2), heads);
-  return transpose(reshape(x, {x.shape().axis(0), x.shape().axis(1), heads, depth}), {0, 2, 1, 3});
-}
-
-Value from_heads(const Value& x) {
-  const Value moved = transpose(x, {0, 2, 1, 3});
-  return reshape(moved, {moved.shape().axis(0), moved.shape().axis(1), moved.extent(2) * moved.extent(3)});
-}
 
 std::optional<double> scale_of(const NodeCall& call) {
   const double scale = call.number_attribute("scale", 0);
@@ -117,21 +107,6 @@ Results multi_head(const NodeCall& call) {
   return std::vector<Value>{from_heads(y), k, v};
 }
 
-/// Pairs of x[batch, heads, seq, depth] turned by tables[position, depth / 2] at positions[batch, seq].
-Value turned(const Value& x, const Value& positions, const Value& cosines, const Value& sines, bool interleaved) {
-  const Extent& half = cosines.extent(1);
-  const Value c = cast(expand_dims(take(cosines, positions), {1}), x.dtype());
-  const Value s = cast(expand_dims(take(sines, positions), {1}), x.dtype());
-  const Value part = slice_axis(x, 3, 0, half * 2);
-  const Value a = interleaved ? slice_axis(part, 3, 0, {}, 2) : slice_axis(part, 3, 0, half);
-  const Value b = interleaved ? slice_axis(part, 3, 1, {}, 2) : slice_axis(part, 3, half, half * 2);
-  const Value first = a * c - b * s;
-  const Value second = b * c + a * s;
-  const Value both =
-      interleaved ? reshape(stack({first, second}, -1), part.shape().axes()) : concat({first, second}, 3);
-  return part.extent(3) == x.extent(3) ? both : concat({both, slice_axis(x, 3, half * 2)}, 3);
-}
-
 Results rotary_embedding(const NodeCall& call) {
   const Value& x = call.x(0);
   const Value& positions = call.x(1);
@@ -151,7 +126,7 @@ Results rotary_embedding(const NodeCall& call) {
   const Shape grid = shape(Dtype::i64, heads.extent(0), seq);
   const Value at = positions.rank() == 1 ? iota(grid, 1) + cast(positions, Dtype::i64)
                                          : broadcast_to(cast(positions, Dtype::i64), grid.axes());
-  const Value y = turned(heads, at, cosines, call.x(3), call.flag("interleaved"));
+  const Value y = turned_by_tables(heads, take(cosines, at), take(call.x(3), at), call.flag("interleaved"));
   return x.rank() == 3 ? from_heads(y) : y;
 }
 
@@ -197,8 +172,10 @@ Results group_query(const NodeCall& call) {
   const Value positions = expand_dims(begin, {1}) + iota(shape(Dtype::i64, batch, seq), 1);
   if (call.flag("do_rotary")) {
     const bool interleaved = call.flag("rotary_interleaved");
-    q = turned(q, positions, call.x(7), call.x(8), interleaved);
-    k = turned(k, positions, call.x(7), call.x(8), interleaved);
+    const Value cosines = take(call.x(7), positions);
+    const Value sines = take(call.x(8), positions);
+    q = turned_by_tables(q, cosines, sines, interleaved);
+    k = turned_by_tables(k, cosines, sines, interleaved);
   }
   if (call.has(3) && call.has(4)) {
     const Cache cache{begin};

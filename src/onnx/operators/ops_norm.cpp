@@ -69,6 +69,21 @@ Results layer_normalization(const NodeCall& call) {
   return results;
 }
 
+/// Over the axes from `axis` on; the scale broadcasts to x.
+Results rms_normalization(const NodeCall& call) {
+  const Value& x = call.x(0);
+  Axes axes;
+  for (int i = x.shape().normalize_axis(call.axis("axis", -1)); i < x.rank(); ++i) {
+    axes.push_back(i);
+  }
+  const double epsilon = call.number_attribute("epsilon", 1e-5);
+  const Value& scale = call.x(1);
+  if (scale.rank() == static_cast<int>(axes.size()) && axes.size() == 1) {
+    return rms_norm(x, scale, axes, epsilon);
+  }
+  return rms_norm(x, {}, axes, epsilon) * cast(scale, x.dtype());
+}
+
 Results group_normalization(const NodeCall& call) {
   const Value& x = call.x(0);
   const int64_t groups = call.count_attribute("num_groups");
@@ -151,31 +166,13 @@ Results local_response(const NodeCall& call) {
   return x / pow(sum * alpha + call.number_attribute("bias", 1), call.number_attribute("beta", 0.75));
 }
 
-/// Training drops at random, which a model from a file cannot repeat; everything else is the identity.
-Results dropout_of(const NodeCall& call) {
-  const Value& x = call.x(0);
-  if (call.version() >= 12 && call.has(2)) {
-    const std::optional<Array> training = call.known_array(call.x(2));
-    if (!training) {
-      call.fail_unknown(call.x(2), "training_mode");
-    }
-    const double ratio = call.has(1) ? call.number(1) : 0.5;
-    if (training->at(0) != 0 && ratio != 0) {
-      fail("dropout in training mode is random, which is not supported");
-    }
-  } else if (call.version() < 7 && call.version() >= 1 && call.has_attribute("is_test") && !call.flag("is_test")) {
-    fail("dropout in training mode is random, which is not supported");
-  }
-  const Dtype mask = call.version() < 10 ? x.dtype() : Dtype::boolean;
-  return std::vector<Value>{x, full(x.shape().with_dtype(mask), 1)};
-}
-
 }  // namespace
 
 std::vector<OperatorEntry> norm_operators() {
   return {
       {"", "BatchNormalization", 1, batch_normalization},
       {"", "InstanceNormalization", 1, instance_normalization},
+      {"", "RMSNormalization", 23, rms_normalization},
       {"", "LayerNormalization", 17, layer_normalization},
       {"", "LayerNormalization", 1, layer_normalization},  // written by exporters before it was standard
       {"", "GroupNormalization", 18, group_normalization},
@@ -185,7 +182,6 @@ std::vector<OperatorEntry> norm_operators() {
       {"", "LogSoftmax", 1, log_softmax_of},
       {"", "Hardmax", 1, hardmax},
       {"", "LRN", 1, local_response},
-      {"", "Dropout", 1, dropout_of},
   };
 }
 

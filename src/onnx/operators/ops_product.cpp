@@ -1,6 +1,7 @@
 // Products: matrices, index notation, convolutions.
 #include "base/fail.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/quantised_product.h"
 #include "onnx/operators/sliding_attributes.h"
 #include "tenon/convolution.h"
 #include "tenon/einsum.h"
@@ -9,7 +10,10 @@
 namespace tenon::importer {
 namespace {
 
-Results matmul_of(const NodeCall& call) { return matmul(call.x(0), call.x(1)); }
+Results matmul_of(const NodeCall& call) {
+  const std::optional<Value> of_integers = dequantised_product(call, call.item(0), call.item(1), false);
+  return of_integers ? *of_integers : matmul(call.x(0), call.x(1));
+}
 
 /// Multiplied by a number, unless it is one.
 Value scaled(const Value& x, double factor) {
@@ -22,7 +26,9 @@ Value scaled(const Value& x, double factor) {
 Results gemm(const NodeCall& call) {
   const Value a = call.flag("transA") ? transpose(call.x(0)) : call.x(0);
   const Value b = call.flag("transB") ? transpose(call.x(1)) : call.x(1);
-  const Value product = scaled(matmul(a, b), call.number_attribute("alpha", 1));
+  const std::optional<Value> of_integers =
+      call.flag("transA") ? std::nullopt : dequantised_product(call, call.item(0), call.item(1), call.flag("transB"));
+  const Value product = scaled(of_integers ? *of_integers : matmul(a, b), call.number_attribute("alpha", 1));
   const double beta = call.number_attribute("beta", 1);
   return call.has(2) && beta != 0 ? product + scaled(call.x(2), beta) : product;
 }
@@ -34,7 +40,8 @@ Results einsum_of(const NodeCall& call) {
 }
 
 Results convolution(const NodeCall& call) {
-  const Value y = conv(call.x(0), with_kernel_shape(call, call.x(1)), conv_options(call));
+  const std::optional<Value> of_integers = dequantised_conv(call, call.item(0), call.item(1));
+  const Value y = of_integers ? *of_integers : conv(call.x(0), with_kernel_shape(call, call.x(1)), conv_options(call));
   return call.has(2) ? y + along_channels(call.x(2), y.rank()) : y;
 }
 

@@ -1,10 +1,10 @@
 // Quantised operators: integers, scales and zero points.
-#include <limits>
-
 #include "base/fail.h"
+#include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/quantised.h"
+#include "onnx/operators/quantised_product.h"
 #include "onnx/operators/sliding_attributes.h"
-#include "tenon/convolution.h"
 #include "tenon/indexing.h"
 
 namespace tenon::importer {
@@ -29,28 +29,6 @@ Value along_axis(const Value& parameter, const Value& x, int axis, int64_t block
   return reshape(parameter, axes);
 }
 
-std::pair<double, double> range_of(Dtype dtype, bool half_byte) {
-  switch (dtype) {
-    case Dtype::i8: return half_byte ? std::pair(-8.0, 7.0) : std::pair(-128.0, 127.0);
-    case Dtype::u8: return half_byte ? std::pair(0.0, 15.0) : std::pair(0.0, 255.0);
-    case Dtype::i16: return {-32768, 32767};
-    case Dtype::u16: return {0, 65535};
-    default: fail("quantisation to {} is not supported", name(dtype));
-  }
-}
-
-/// `x` are numbers in units of the scale.
-Value saturated(const Value& x, const Value& zero, Dtype dtype, bool half_byte = false) {
-  const auto [low, high] = range_of(dtype, half_byte);
-  const Value rounded = round(x);
-  return cast(clamp(zero ? rounded + cast(zero, x.dtype()) : rounded, low, high), dtype);
-}
-
-Value offset(const Value& x, const Value& zero) {
-  const Value wide = cast(x, Dtype::i32);
-  return zero ? wide - cast(zero, Dtype::i32) : wide;
-}
-
 struct Parameters {
   Value scale;
   Value zero;
@@ -72,41 +50,35 @@ Results quantize(const NodeCall& call) {
   const Value& x = call.x(0);
   const Dtype wide = is_float(x.dtype()) ? compute_dtype(x.dtype()) : Dtype::f32;
   const Dtype dtype = by.zero ? by.zero.dtype() : call.dtype_attribute("output_dtype", Dtype::u8);
-  const bool half_byte = by.zero ? call.item(2).half_byte : call.half_byte_attribute("output_dtype");
-  return Item(saturated(cast(x, wide) / cast(by.scale, wide), by.zero, dtype, half_byte), half_byte);
+  const Format format = by.zero ? call.item(2).format : call.format_attribute("output_dtype");
+  const Value steps = cast(x, wide) / cast(by.scale, wide);
+  if (is_narrow_float(format)) {
+    const Value beside_zero = by.zero ? select(eq(steps, 0), scalar(wide, 0), steps) : steps;  // -0 + 0 is 0
+    return Item(encoded(beside_zero, format, call.flag("saturate", true)), format);
+  }
+  return Item(saturated(steps, by.zero, dtype, format), format);
 }
 
 Results dequantize(const NodeCall& call) {
   const Parameters by = parameters(call);
-  return cast(offset(call.x(0), by.zero), by.scale.dtype()) * by.scale;
+  if (const Format format = call.item(0).format; is_narrow_float(format)) {
+    return cast(decoded(call.x(0), format), by.scale.dtype()) * by.scale;
+  }
+  Item result(cast(offset(call.x(0), by.zero), by.scale.dtype()) * by.scale);
+  if (call.attribute("block_size", 0) == 0) {
+    result.quantised = std::make_shared<const QuantisedSource>(
+        QuantisedSource{call.x(0), call.x(1), call.x_or_none(2), call.axis("axis", 1)});
+  }
+  return result;
 }
 
 Results dynamic_quantize(const NodeCall& call) {
-  const Value& x = call.x(0);
-  const Value low = min(reduce_min(x), 0);
-  const Value scale = (max(reduce_max(x), 0) - low) / 255;
-  const Value step = select(eq(scale, 0), 1, scale);
-  const Value zero = saturated(-low / step, {}, Dtype::u8);
-  return std::vector<Value>{saturated(x / step, zero, Dtype::u8), scale, zero};
-}
-
-/// One zero point for each row of a (or each column of b) stands beside the last axis but one (or the last).
-Value beside_rows(const Value& zero) { return zero && zero.rank() == 1 ? expand_dims(zero, {1}) : zero; }
-
-Value integer_product(const Value& a, const Value& a_zero, const Value& b, const Value& b_zero) {
-  return matmul(offset(a, beside_rows(a_zero)), offset(b, b_zero));
+  const DynamicQuantised result = quantised_by_range(call.x(0));
+  return std::vector<Value>{result.x, result.scale, result.zero};
 }
 
 Results matmul_integer(const NodeCall& call) {
-  return integer_product(call.x(0), call.x_or_none(2), call.x(1), call.x_or_none(3));
-}
-
-Value integer_conv(const NodeCall& call, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero) {
-  const Value weights = with_kernel_shape(call, w);
-  const Value zero = w_zero && w_zero.rank() == 1 && w_zero.extent(0) != Extent(1)
-                         ? reshape(w_zero, {w_zero.shape().axis(0), 1, 1, 1})
-                         : w_zero;
-  return conv(offset(x, x_zero), offset(weights, zero), conv_options(call));
+  return integer_product(call, call.x(0), call.x_or_none(2), call.x(1), call.x_or_none(3));
 }
 
 Results conv_integer(const NodeCall& call) {
@@ -114,7 +86,7 @@ Results conv_integer(const NodeCall& call) {
 }
 
 Results quantized_matmul(const NodeCall& call) {
-  const Value product = integer_product(call.x(0), call.x(2), call.x(3), call.x(5));
+  const Value product = integer_product(call, call.x(0), call.x(2), call.x(3), call.x(5));
   const Value a_scale = beside_rows(call.x(1));
   const Value factor = a_scale * call.x(4) / call.x(6);
   return saturated(cast(product, Dtype::f32) * cast(factor, Dtype::f32), call.x(7), call.x(7).dtype());

@@ -1,6 +1,7 @@
 // RNN, LSTM and GRU: layers of tenon/recurrent.h where those are all that is asked for, else scans of a cell.
 #include "base/fail.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/quantised.h"
 #include "onnx/operators/recurrent_cell.h"
 #include "tenon/control.h"
 #include "tenon/indexing.h"
@@ -74,7 +75,7 @@ RecurrentResult run_cells(const Layer& layer, const Direction& direction) {
 
 RecurrentResult run_direction(const Layer& layer, const Direction& direction) {
   const bool is_plain = !layer.lengths && !direction.peepholes && layer.cell.clip == 0 && !layer.cell.input_forget &&
-                        direction.activations.are_default(layer.kind);
+                        !layer.cell.quantise_state && direction.activations.are_default(layer.kind);
   if (!is_plain) {
     return run_cells(layer, direction);
   }
@@ -90,7 +91,7 @@ RecurrentResult run_direction(const Layer& layer, const Direction& direction) {
 }
 
 /// Element `i` along the first axis, or none.
-Value at(const Value& x, int64_t i) { return x ? squeeze(slice_axis(x, 0, i, i + 1), {0}) : x; }
+Value row_of(const Value& x, int64_t i) { return x ? squeeze(slice_axis(x, 0, i, i + 1), {0}) : x; }
 
 /// States come as [directions, batch, hidden]; with layout 1 the batch comes first.
 Value directions_first(const Value& x, bool batch_first) { return x && batch_first ? transpose(x, {1, 0, 2}) : x; }
@@ -111,18 +112,34 @@ Value lengths_of(const NodeCall& call, const Value& x) {
   return {};
 }
 
-Results recurrent(const NodeCall& call, CellKind kind) {
+/// Weights [direction, in, gates] of integers, with a scale and a zero point for each direction, or for each gate of
+/// it, as numbers [direction, gates, in].
+Value dequantised_weights(const Value& integers, const Value& scale, const Value& zero) {
+  const auto beside = [&](const Value& x) { return x.rank() == 1 ? expand_dims(x, {1, 2}) : expand_dims(x, {1}); };
+  const Value centered =
+      zero ? cast(integers, Dtype::f32) - cast(beside(zero), Dtype::f32) : cast(integers, Dtype::f32);
+  return transpose(centered * beside(scale), {0, 2, 1});
+}
+
+/// The operands that a layer of integers has elsewhere.
+struct LayerOperands {
+  Value x, w, r;
+  bool quantised = false;
+};
+
+Results recurrent(const NodeCall& call, CellKind kind, const LayerOperands& operands) {
   const bool batch_first = call.version() >= 14 && call.flag("layout");
   const std::string direction = call.text_attribute("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
     fail("direction is `{}`, must be forward, reverse or bidirectional", direction);
   }
   Layer layer{.kind = kind,
-              .x = batch_first ? transpose(call.x(0), {1, 0, 2}) : call.x(0),
+              .x = batch_first ? transpose(operands.x, {1, 0, 2}) : operands.x,
               .lengths = {},
               .cell = {.clip = call.number_attribute("clip", 0),
                        .linear_before_reset = call.flag("linear_before_reset"),
-                       .input_forget = call.flag("input_forget")}};
+                       .input_forget = call.flag("input_forget"),
+                       .quantise_state = operands.quantised}};
   layer.lengths = lengths_of(call, layer.x);
   const Value h = directions_first(call.x_or_none(5), batch_first);
   const Value c = kind == CellKind::lstm ? directions_first(call.x_or_none(6), batch_first) : Value();
@@ -132,11 +149,12 @@ Results recurrent(const NodeCall& call, CellKind kind) {
   std::vector<Value> last_c;
   for (int64_t i = 0; i < count; ++i) {
     const RecurrentResult result = run_direction(
-        layer, {.weights = {.w = at(call.x(1), i), .r = at(call.x(2), i), .bias = at(call.x_or_none(3), i)},
-                .peepholes = kind == CellKind::lstm ? at(call.x_or_none(7), i) : Value(),
-                .initial = {at(h, i), at(c, i)},
-                .activations = read_activations(call, kind, static_cast<size_t>(i)),
-                .reverse = direction == "reverse" || i == 1});
+        layer,
+        {.weights = {.w = row_of(operands.w, i), .r = row_of(operands.r, i), .bias = row_of(call.x_or_none(3), i)},
+         .peepholes = kind == CellKind::lstm ? row_of(call.x_or_none(7), i) : Value(),
+         .initial = {row_of(h, i), row_of(c, i)},
+         .activations = read_activations(call, kind, static_cast<size_t>(i)),
+         .reverse = direction == "reverse" || i == 1});
     outputs.push_back(result.outputs);
     last_h.push_back(result.last.h);
     last_c.push_back(result.last.c);
@@ -151,6 +169,22 @@ Results recurrent(const NodeCall& call, CellKind kind) {
   return results;
 }
 
+Results recurrent(const NodeCall& call, CellKind kind) {
+  require_rank(call.x(0), 3, 3, "the input");
+  require_rank(call.x(1), 3, 3, "the weights");
+  require_rank(call.x(2), 3, 3, "the weights of the state");
+  return recurrent(call, kind, {call.x(0), call.x(1), call.x(2)});
+}
+
+/// Both products are of integers: weights as they come, the input and the state by their range.
+Results dynamic_lstm(const NodeCall& call) {
+  return recurrent(call, CellKind::lstm,
+                   {.x = rounded_to_range(call.x(0)),
+                    .w = dequantised_weights(call.x(1), call.x(8), call.x_or_none(9)),
+                    .r = dequantised_weights(call.x(2), call.x(10), call.x_or_none(11)),
+                    .quantised = true});
+}
+
 }  // namespace
 
 std::vector<OperatorEntry> recurrent_operators() {
@@ -158,6 +192,7 @@ std::vector<OperatorEntry> recurrent_operators() {
       {"", "RNN", 1, [](const NodeCall& call) { return recurrent(call, CellKind::rnn); }},
       {"", "GRU", 1, [](const NodeCall& call) { return recurrent(call, CellKind::gru); }},
       {"", "LSTM", 1, [](const NodeCall& call) { return recurrent(call, CellKind::lstm); }},
+      {kMicrosoft, "DynamicQuantizeLSTM", 1, dynamic_lstm},
   };
 }
 

@@ -68,14 +68,6 @@ Value resized(const Value& x, Wanted wanted, const ResizeOptions& options) {
   return resize_by(x, wanted.axes, scales, options);
 }
 
-Axes all_axes(const Value& x) {
-  Axes axes;
-  for (int i = 0; i < x.rank(); ++i) {
-    axes.push_back(i);
-  }
-  return axes;
-}
-
 void require_count(const Wanted& wanted) {
   const size_t given = wanted.sizes.empty() ? wanted.scales.size() : wanted.sizes.size();
   if (given != wanted.axes.size()) {

@@ -165,7 +165,8 @@ Results split_axis(const NodeCall& call) {
                                       : split_evenly(x, axis, parts);
 }
 
-/// Ends beyond any size mean "to the end".
+/// Ends beyond any size mean "to the end". Unlike in Python, a walk backwards that starts before the first element
+/// starts at it.
 Value slice_one(const Value& x, int axis, Extent begin, const Extent& end, int64_t step) {
   std::optional<Extent> stop = end;
   if (const std::optional<int64_t> number = end.constant()) {
@@ -176,6 +177,8 @@ Value slice_one(const Value& x, int axis, Extent begin, const Extent& end, int64
     begin = -1;
   } else if (number && step > 0 && *number <= -kFarAway) {
     begin = 0;
+  } else if (number && step < 0 && *number < -1 && !proves_at_least(x.extent(axis), -*number)) {
+    begin = *number <= -kFarAway ? Extent(0) : simplify(max(x.extent(axis) + *number, 0));
   }
   return slice_axis(x, axis, begin, stop, step);
 }
@@ -262,14 +265,6 @@ Value pad_by(const Value& x, const std::vector<Extent>& pads, const Axes& axes, 
   return select(pad(inside, low, high), pad(kept, low, high), *fill.value());
 }
 
-Axes all_axes(const Value& x) {
-  Axes axes;
-  for (int i = 0; i < x.rank(); ++i) {
-    axes.push_back(i);
-  }
-  return axes;
-}
-
 Results pad_attributes(const NodeCall& call) {
   const std::vector<int64_t> pads = call.list_attribute(call.has_attribute("paddings") ? "paddings" : "pads");
   return pad_by(call.x(0), {pads.begin(), pads.end()}, all_axes(call.x(0)), call.text_attribute("mode", "constant"),
@@ -313,7 +308,9 @@ Results space_to_depth(const NodeCall& call) {
   const Axis& n = x.shape().axis(0);
   const Extent h = floordiv(x.extent(2), block);
   const Extent w = floordiv(x.extent(3), block);
-  const Value parts = transpose(reshape(x, {n, x.extent(1), h, block, w, block}), {0, 3, 5, 1, 2, 4});
+  const Value blocks = reshape(x, {n, x.extent(1), h, block, w, block});
+  const bool by_column = call.text_attribute("mode", "DCR") == "CRD";
+  const Value parts = transpose(blocks, by_column ? Axes{0, 1, 3, 5, 2, 4} : Axes{0, 3, 5, 1, 2, 4});
   return reshape(parts, {n, x.extent(1) * (block * block), h, w});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "onnx/operators/quantised.h"
 
 namespace tenon::importer {
 namespace {
@@ -142,7 +143,8 @@ RecurrentState Cell::step(const Value& x, const RecurrentState& state) const {
   if (kind_ == CellKind::gru) {
     return step_gru(x, state);
   }
-  Value sums = product(x, weights_.w) + product(state.h, weights_.r);
+  const Value past = options_.quantise_state ? rounded_to_range(state.h) : state.h;
+  Value sums = product(x, weights_.w) + product(past, weights_.r);
   if (weights_.bias) {
     const Extent half = weights_.r.extent(1) * gate_count(kind_);
     sums = sums + slice_axis(weights_.bias, 0, 0, half) + slice_axis(weights_.bias, 0, half, half * 2);

@@ -27,6 +27,7 @@ struct CellOptions {
   double clip = 0;  // 0: none
   bool linear_before_reset = false;
   bool input_forget = false;
+  bool quantise_state = false;  // h meets its weights rounded to 256 steps of its range
 };
 
 /// One step from an element [batch, in] and states [batch, hidden] to states.

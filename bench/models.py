@@ -1,0 +1,316 @@
+"""Every ONNX file under a folder against ONNX Runtime, on made-up inputs at two bindings each.
+
+    ./dev models [--json] [--rounds N] [--threads N] --patterns | FOLDER...
+
+A file is right, wrong, refused (by an error of one message), crashed (a signal, or no answer in time), or not run by ONNX
+Runtime itself at any sizes that were tried, which says nothing. Sizes are guessed from names, types and positions until
+ONNX Runtime takes them. Outputs agree when no element is off by more than a thousandth of the output's largest and a last bit of 1,
+integers exactly; where a file holds quantised values, whose rounding a last bit decides, by a twentieth and one step.
+"""
+
+import argparse
+import collections
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+
+COMMAND = os.environ["TENON_COMMAND"]
+TIMEOUT = 600
+LAST_BIT = 5e-7  # what a sigmoid near 0 is off by where it is computed as 1 less something
+TOLERANCE, QUANTISED_TOLERANCE = 1e-3, 5e-2
+RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"}
+DTYPES = {"float": np.float32, "double": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32,
+          "int16": np.int16, "int8": np.int8, "uint64": np.uint64, "uint32": np.uint32, "uint16": np.uint16,
+          "uint8": np.uint8, "bool": np.bool_}
+# (of images, of anything else): two bindings for each guess, in the order in which they are tried.
+GUESSES = [((64, 96), (24, 37)), ((320, 256), (160, 224)), ((48, 96), (512, 576)), ((640, 512), (2048, 3072)),
+           ((224, 288), (16000, 24001)), ((32, 64), (7, 9)), ((1, 2), (1, 2))]
+LIMITS = [100, 2]  # of integers: a word of some vocabulary, a place in any table
+
+
+def size_of(name, owner, rank, position, guess, binding):
+    """What an axis of this name, of an input of this name and rank, could be."""
+    images, others = (values[binding] for values in GUESSES[guess])
+    word = str(name).lower()
+    is_state = rank == 3 and position == 1 and "state" in owner.lower()  # [layers, batch, units]
+    if position == 0 or word.startswith("batch") or is_state:
+        return 1 + binding
+    if rank == 4 and position == 1 and "seq" not in word and "head" not in word:
+        return 3
+    if rank == 4:
+        return images if position == 2 else images + 32 * binding
+    return others
+
+
+def value_of(name, dtype, dims, sizes, limit, random):
+    """Numbers that such an input could hold: rates and lengths by their names, else small ones."""
+    word = name.lower()
+    if np.issubdtype(dtype, np.floating):
+        if "scale" in word and len(dims) <= 1:
+            return np.full(dims, 0.7, dtype)
+        return random.uniform(-1, 1, dims).astype(dtype)
+    if dtype == np.bool_:
+        return np.ones(dims, dtype)
+    if word in ("sr", "sample_rate", "sampling_rate"):
+        return np.full(dims, 16000, dtype)
+    if "len" in word and len(dims) <= 1:
+        return np.full(dims, max((size for size in sizes if size > 1), default=1), dtype)
+    if "mask" in word:
+        return np.ones(dims, dtype)
+    return random.integers(0, limit, dims).astype(dtype)
+
+
+def make_inputs(session, guess, binding, limit=2):
+    """Arrays by name, with integers below `limit`, and whether any size was free."""
+    random = np.random.default_rng(1 + binding)
+    bound, free, inputs = {}, False, {}
+    shapes = {}
+    for each in session.get_inputs():
+        dims = []
+        for position, dim in enumerate(each.shape):
+            if isinstance(dim, int) and dim >= 0:
+                dims.append(dim)
+                continue
+            free = True
+            name = dim if isinstance(dim, str) else (each.name, position)
+            bound.setdefault(name, size_of(name, each.name, len(each.shape), position, guess, binding))
+            dims.append(bound[name])
+        shapes[each.name] = dims
+    longest = [size for dims in shapes.values() for size in dims[1:]]
+    for each in session.get_inputs():
+        kind = each.type.removeprefix("tensor(").removesuffix(")")
+        if kind not in DTYPES:
+            raise ValueError(f"input {each.name} is {each.type}")
+        inputs[each.name] = value_of(each.name, DTYPES[kind], shapes[each.name], longest, limit, random)
+    return inputs, free
+
+
+def opened(path, threads):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def answer(session, inputs):
+    """What ONNX Runtime gives; None for what it refuses."""
+    try:
+        return session.run(None, inputs)
+    except Exception:  # pylint: disable=broad-except
+        return None
+
+
+def operators(graph):
+    found = set()
+    for node in graph.node:
+        found.add(node.op_type)
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                found |= operators(attribute.g)
+    return found
+
+
+def traits(path):
+    model = onnx.load(path, load_external_data=False)
+    found = operators(model.graph).union(*(operators(function) for function in model.functions))
+    return {"random": bool(found & RANDOM), "quantised": any("Quantize" in each or "QLinear" in each or "Integer" in each
+                                                             or "NBits" in each for each in found)}
+
+
+def difference(wanted, got):
+    """The largest, relative to the output's largest element, but for a last bit of 1; infinite where shapes or non-finite elements differ."""
+    if wanted.shape != got.shape:
+        return math.inf
+    if wanted.size == 0:
+        return 0.0
+    a, b = wanted.astype(np.float64), got.astype(np.float64)
+    finite = np.isfinite(a)
+    if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return math.inf
+    if not finite.any():
+        return 0.0
+    largest = max(0.0, float(np.max(np.abs(a[finite] - b[finite]))) - LAST_BIT)
+    return largest / (float(np.max(np.abs(a[finite]))) or 1.0)
+
+
+def run_tenon(path, inputs, folder, threads, repeat=1):
+    words = [COMMAND, "run", path, "--threads", threads, "--repeat", repeat, "--json", "--output", folder / "out"]
+    for number, (name, value) in enumerate(inputs.items()):
+        file = folder / f"{number}.npy"
+        np.save(file, value)
+        words += ["--input", f"{name}={file}"]
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+
+
+def compare(names, wanted, folder, trait):
+    """(right, what is wrong)."""
+    for name, value in zip(names, wanted):
+        if not isinstance(value, np.ndarray):
+            continue
+        file = folder / "out" / f"{name.replace('/', '_')}.npy"
+        got = np.load(file if file.exists() else folder / "out" / f"{name}.npy")
+        if trait["random"]:
+            if got.shape != value.shape:
+                return f"{name} is {list(got.shape)}, must be {list(value.shape)}"
+            continue
+        off = difference(value, got)
+        exact = not np.issubdtype(value.dtype, np.floating) and not trait["quantised"]
+        most = 0 if exact else QUANTISED_TOLERANCE if trait["quantised"] else TOLERANCE
+        if trait["quantised"] and not np.issubdtype(value.dtype, np.floating) and value.shape == got.shape:
+            off = 0.0 if np.max(np.abs(value.astype(np.int64) - got.astype(np.int64)), initial=0) <= 1 else off
+        if off > most:
+            return f"{name} is off by {off:.1e}"
+    return ""
+
+
+def median_of(session, inputs, times):
+    results = []
+    for _ in range(times):
+        begin = time.perf_counter()
+        session.run(None, inputs)
+        results.append((time.perf_counter() - begin) * 1e6)
+    return sorted(results)[len(results) // 2]
+
+
+def times_of(path, session, inputs, folder, arguments):
+    """Medians of both, in turns."""
+    times = max(1, min(50, int(0.3e6 / max(1.0, median_of(session, inputs, 2)))))
+    ours, theirs = [], []
+    for _ in range(arguments.rounds):
+        run = run_tenon(path, inputs, folder, arguments.threads, times)
+        ours.append(json.loads(run.stdout)["microseconds"]["median"])
+        theirs.append(median_of(session, inputs, times))
+    return min(ours), min(theirs)
+
+
+def reason_of(text):
+    lines = [line.strip() for line in text.strip().splitlines()]
+    first = lines[0].removeprefix("tenon: ") if lines else "no message"
+    where = next((line for line in lines[1:] if line.startswith("at node")), "")
+    return f"{first} {where}".strip()
+
+
+def try_binding(path, session, binding, first_guess, folder, arguments, trait):
+    """One binding: a record, and the guess that ONNX Runtime took."""
+    wanted = None
+    for guess, limit in ((guess, limit) for guess in range(first_guess, len(GUESSES)) for limit in LIMITS):
+        inputs, free = make_inputs(session, guess, binding, limit)
+        if binding > 0 and not free:
+            return None, guess
+        wanted = answer(session, inputs)
+        if wanted is not None:
+            break
+    if wanted is None:
+        return {"result": "unrun", "reason": "ONNX Runtime takes none of the sizes tried"}, first_guess
+    record = {"sizes": {name: list(value.shape) for name, value in inputs.items()}}
+    try:
+        run = run_tenon(path, inputs, folder, arguments.threads)
+    except subprocess.TimeoutExpired:
+        return record | {"result": "crashed", "reason": f"no answer in {TIMEOUT} seconds"}, guess
+    if run.returncode == 1:
+        return record | {"result": "refused", "reason": reason_of(run.stderr)}, guess
+    if run.returncode != 0:
+        return record | {"result": "crashed", "reason": f"status {run.returncode}: {reason_of(run.stderr)}"}, guess
+    wrong = compare([each.name for each in session.get_outputs()], wanted, folder, trait)
+    if wrong:
+        return record | {"result": "wrong", "reason": wrong}, guess
+    if arguments.rounds > 0:
+        ours, theirs = times_of(path, session, inputs, folder, arguments)
+        record |= {"ours": ours, "theirs": theirs, "ratio": theirs / ours}
+    return record | {"result": "right"}, guess
+
+
+def try_file(path, first_guess, arguments):
+    """Records of its bindings, from this guess of sizes on."""
+    try:
+        session, trait = opened(path, arguments.threads), traits(path)
+        make_inputs(session, 0, 0)
+    except Exception as error:  # pylint: disable=broad-except
+        return [{"result": "unrun", "reason": str(error).splitlines()[0][:160]}]
+    records, guess = [], first_guess
+    with tempfile.TemporaryDirectory() as folder:
+        for binding in range(2):
+            record, guess = try_binding(path, session, binding, guess, Path(folder), arguments, trait)
+            if record:
+                records.append(record)
+    return records
+
+
+def try_in_child(path, arguments):
+    """The same in a process of its own, since ONNX Runtime dies of some sizes."""
+    for guess in range(len(GUESSES)):
+        words = [sys.executable, "-I", __file__, "--rounds", str(arguments.rounds), "--threads", str(arguments.threads),
+                 "--guess", str(guess), str(path)]
+        run = subprocess.run(words, capture_output=True, text=True, check=False)
+        if run.returncode == 0:
+            return json.loads(run.stdout)
+    return [{"result": "unrun", "reason": f"ONNX Runtime fails: {reason_of(run.stderr)}"}]
+
+
+def worst_of(records):
+    order = ["right", "unrun", "refused", "wrong", "crashed"]
+    return max((record["result"] for record in records), key=order.index)
+
+
+def show(path, records):
+    worst = worst_of(records)
+    ratios = " ".join(f"{record['ratio']:.2f}" for record in records if "ratio" in record)
+    reason = next((record["reason"] for record in records if record["result"] == worst and "reason" in record), "")
+    print(f"{worst:8} {path}{'  ' + ratios if ratios else ''}{'  ' + reason if reason else ''}", flush=True)
+
+
+def write_patterns():
+    folder = Path(os.environ["TENON_BENCH_FOLDER"]) / "patterns"
+    subprocess.run([sys.executable, "-I", Path(__file__).with_name("model_patterns.py"), folder], check=True,
+                   stdout=subprocess.DEVNULL)
+    return str(folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev models", description="Files against ONNX Runtime.")
+    parser.add_argument("--json", action="store_true", help="one object a line for each file, and one of counts")
+    parser.add_argument("--rounds", type=int, default=1, help="how often the two take turns; 0: no times (default 1)")
+    parser.add_argument("--threads", type=int, default=2, help="of both (default 2)")
+    parser.add_argument("--guess", type=int, help=argparse.SUPPRESS)  # the child of one file
+    parser.add_argument("--patterns", action="store_true", help="write small files of all patterns, and run those")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="folders, or files")
+    arguments = parser.parse_args()
+    if arguments.guess is not None:
+        print(json.dumps(try_file(arguments.folders[0], arguments.guess, arguments)))
+        return
+    if arguments.patterns:
+        arguments.folders.append(write_patterns())
+    paths = [path for folder in map(Path, arguments.folders)
+             for path in (sorted(folder.rglob("*.onnx")) if folder.is_dir() else [folder])]
+    if not paths:
+        sys.exit("dev: models: there are no .onnx files there")
+    counts, reasons = collections.Counter(), collections.Counter()
+    for path in paths:
+        records = try_in_child(path, arguments)
+        counts[worst_of(records)] += 1
+        reasons.update({record["reason"] for record in records if record["result"] == "refused"})
+        if arguments.json:
+            print(json.dumps({"file": str(path), "result": worst_of(records), "bindings": records}), flush=True)
+        else:
+            show(path, records)
+    if arguments.json:
+        print(json.dumps({"files": len(paths), **counts}), flush=True)
+    else:
+        print(f"\n{len(paths)} files: " + ", ".join(f"{count} {word}" for word, count in counts.most_common()))
+        for reason, count in reasons.most_common():
+            print(f"  refused {count}: {reason}")
+    sys.exit(1 if counts["wrong"] or counts["crashed"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+#include "onnx/operators/quantised.h"
+
+#include "base/fail.h"
+
+namespace tenon::importer {
+namespace {
+
+std::pair<double, double> range_of(Dtype dtype, Format format) {
+  switch (format) {
+    case Format::int2: return {-2, 1};
+    case Format::uint2: return {0, 3};
+    case Format::int4: return {-8, 7};
+    case Format::uint4: return {0, 15};
+    default: break;
+  }
+  switch (dtype) {
+    case Dtype::i8: return {-128, 127};
+    case Dtype::u8: return {0, 255};
+    case Dtype::i16: return {-32768, 32767};
+    case Dtype::u16: return {0, 65535};
+    default: fail("quantisation to {} is not supported", name(dtype));
+  }
+}
+
+}  // namespace
+
+Value saturated(const Value& x, const Value& zero, Dtype dtype, Format format) {
+  const auto [low, high] = range_of(dtype, format);
+  const Value rounded = round(x);
+  return cast(clamp(zero ? rounded + cast(zero, x.dtype()) : rounded, low, high), dtype);
+}
+
+DynamicQuantised quantised_by_range(const Value& x) {
+  const Value low = min(reduce_min(x), 0);
+  const Value scale = (max(reduce_max(x), 0) - low) / 255;
+  const Value step = select(eq(scale, 0), 1, scale);
+  const Value zero = saturated(-low / step, {}, Dtype::u8);
+  return {saturated(x / step, zero, Dtype::u8), scale, zero};
+}
+
+Value rounded_to_range(const Value& x) {
+  const DynamicQuantised by = quantised_by_range(x);
+  return (cast(by.x, x.dtype()) - cast(by.zero, x.dtype())) * by.scale;
+}
+
+}  // namespace tenon::importer

@@ -1,0 +1,21 @@
+// Scales and zero points, as all quantised operators have them.
+#pragma once
+
+#include "onnx/number_format.h"
+#include "tenon/ops.h"
+
+namespace tenon::importer {
+
+/// `x`, numbers in units of the scale, rounded, beside the zero point (or none) and within the range of the dtype, or
+/// of the integers of a few bits that it holds.
+Value saturated(const Value& x, const Value& zero, Dtype dtype, Format format = Format::plain);
+
+/// What DynamicQuantizeLinear gives: integers u8, and scale and zero point of the range of x.
+struct DynamicQuantised {
+  Value x, scale, zero;
+};
+DynamicQuantised quantised_by_range(const Value& x);
+/// x as these integers mean it.
+Value rounded_to_range(const Value& x);
+
+}  // namespace tenon::importer
