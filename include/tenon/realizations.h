@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/cancel.h"
 #include "tenon/graph.h"
 #include "tenon/tensor.h"
 
@@ -45,6 +46,26 @@ Graph recorded_graph(const std::vector<Tensor>& tensors);
 /// of its kernels too (operators, bytes, GB/s, GFLOP/s, time, why it ends there), 3 also what each program is when it
 /// is compiled. TENON_LOG=1..3 in the environment does the same for programs that one cannot change.
 void log_kernels(int level);
+
+/// How lazy tensors are used on a thread, for front ends whose users do not write C++.
+struct LazySettings {
+  /// Where the user's program is: said of realizations, and what sizes are remembered by, instead of the C++ source.
+  std::string file = {};
+  uint32_t line = 0;
+  int threads = 0;                      ///< of their programs; 0: as many as the machine has
+  const CancelToken* cancel = nullptr;  ///< ends their programs
+};
+/// While it lives, these hold on its thread. Inner ones hide outer ones.
+class WithLazySettings {
+ public:
+  explicit WithLazySettings(LazySettings settings);
+  ~WithLazySettings();
+  WithLazySettings(const WithLazySettings&) = delete;
+  WithLazySettings& operator=(const WithLazySettings&) = delete;
+
+ private:
+  LazySettings previous_;
+};
 
 /// What lazy tensors keep for programs of structures that they have met, in programs; those used last stay.
 void set_program_limit(int programs);

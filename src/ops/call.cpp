@@ -1,9 +1,22 @@
 // Call: composites that carry their meaning as a body; and Barrier.
+#include <algorithm>
+
 #include "base/fail.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
 
 namespace tenon {
+
+namespace {
+
+/// The same dtype and extents, whatever their axes are called.
+bool same_sizes(const Shape& a, const Shape& b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.axes(), b.axes(), [](const Axis& x, const Axis& y) {
+           return x.is_anonymous() == y.is_anonymous() && (x.is_anonymous() || x.extent() == y.extent());
+         });
+}
+
+}  // namespace
 
 Inferred infer(const Call& op, Operands in) {
   const auto& parameters = op.body.inputs();
@@ -12,7 +25,7 @@ Inferred infer(const Call& op, Operands in) {
   }
   for (size_t i = 0; i < in.size(); ++i) {
     // A body is made for the operands' symbolic shapes; names inside it are the caller's names.
-    if (in[i].shape() != parameters[i].shape()) {
+    if (!same_sizes(in[i].shape(), parameters[i].shape())) {
       fail("`{}` takes {} as operand {}, not {}", op.body.name(), parameters[i].shape().to_string(), i,
            in[i].shape().to_string());
     }

@@ -61,6 +61,11 @@ INSTANTIATE_TEST_SUITE_P(
              2,
              false},
         Case{{"of_what_is_stored", kMatrices, "y = matmul(a, c); y1 = reduce_sum(y, axes=[0])"}, 2, false},
+        // Sums of rows that the product's operand needs are needed again behind it.
+        Case{{"behind_sums_of_rows", "a: f32[10, 16], c: f32[16, 16]",
+              "n = mul(a, reduce_sum(a, axes=[1], keep=true)); y = reduce_sum(add(n, matmul(n, c)), axes=[0])"},
+             2,
+             false},
         // What is reduced does not come from the product.
         Case{{"of_its_operand", kMatrices, "y = matmul(a, c); y1 = reduce_sum(a, axes=[1])"}, 2, false}),
     [](const auto& each) { return each.param.graph.name; });

@@ -53,10 +53,11 @@ std::vector<bool> behind_products(const Draft& draft, const std::vector<ProductM
 EpilogueReductions find_epilogue_reductions(const Draft& draft, const std::vector<ProductMatch>& products,
                                             const std::vector<size_t>& stores) {
   const std::vector<bool> behind = behind_products(draft, products);
+  const auto is_product = [&](int value) {
+    return std::ranges::find(products, value, &ProductMatch::result) != products.end();
+  };
   const auto reads_product = [&](const std::vector<int>& ingredients) {
-    return std::ranges::any_of(ingredients, [&](int value) {
-      return std::ranges::find(products, value, &ProductMatch::result) != products.end();
-    });
+    return std::ranges::any_of(ingredients, is_product);
   };
   const auto is_epilogue = [&](int value) {
     const DraftReduction* reduction = draft.reduction_of(value);
@@ -101,7 +102,14 @@ EpilogueReductions find_epilogue_reductions(const Draft& draft, const std::vecto
   }
   for (const int value : ingredients_before(draft, values, behind)) {
     const DraftReduction* reduction = draft.reduction_of(value);
-    found.common &= reduction && !is_epilogue(value) ? reduction->level : ~AxisSet{0};
+    if (reduction == nullptr || is_epilogue(value)) {
+      continue;
+    }
+    if (!is_product(value) && (reduction->level & first.axes) != 0) {
+      // The loop over rows that it needs around it is one that the tiles' sums run over.
+      throw Refusal{"a reduction of each row is needed again behind the product", {}};
+    }
+    found.common &= reduction->level;
   }
   return found;
 }

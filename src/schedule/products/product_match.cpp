@@ -13,9 +13,13 @@ std::pair<int, Dtype> narrow(const Draft& draft, int value, Dtype wide) {
   const auto* compute = std::get_if<loops::Compute>(&draft.value(value).what);
   const bool is_widened = compute && compute->prim == Prim::cast && draft.value(value).dtype == wide;
   const int source = is_widened ? compute->operands[0] : value;
-  const loops::Load* load = plain_load(draft, source);
-  return load ? std::pair(source, draft.kernel.buffers[static_cast<size_t>(load->buffer)].dtype)
-              : std::pair(value, draft.value(value).dtype);
+  if (const loops::Load* load = plain_load(draft, source)) {
+    return {source, draft.kernel.buffers[static_cast<size_t>(load->buffer)].dtype};
+  }
+  // What is computed in eight bits is stored so for the product.
+  const Dtype computed = draft.value(source).dtype;
+  const bool is_byte = computed == Dtype::i8 || computed == Dtype::u8;
+  return is_widened && is_byte ? std::pair(source, computed) : std::pair(value, draft.value(value).dtype);
 }
 
 std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction& reduction) {

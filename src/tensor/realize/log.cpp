@@ -10,6 +10,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "tensor/record/symbols.h"
+
 namespace tenon::tensors {
 namespace {
 
@@ -66,11 +68,11 @@ std::string summary(const Realization& one) {
 }  // namespace
 
 std::string place_of(const std::source_location& where) {
-  const std::string_view file = where.file_name();
-  if (file.empty() || where.line() == 0) {
+  const UserLine at = user_line(where);
+  if (at.file.empty() || at.line == 0) {
     return {};
   }
-  return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), where.line());
+  return fmt::format("{}:{}", std::string_view(at.file).substr(at.file.find_last_of('/') + 1), at.line);
 }
 
 void log_realization(Realization realization) {

@@ -177,7 +177,11 @@ std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realizati
     inputs.push_back(elements_of(pending.leaf(i)));
   }
   RunLog log(*found.program, found.compiled);
-  return donation.run(found.program->executable, std::move(inputs), {.bindings = found.bindings, .trace = log.trace()});
+  return donation.run(found.program->executable, std::move(inputs),
+                      {.threads = lazy_settings().threads,
+                       .bindings = found.bindings,
+                       .cancel = lazy_settings().cancel,
+                       .trace = log.trace()});
 }
 
 /// The cell has the elements again that it had before its pending writes.

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/fail.h"
 
@@ -15,13 +16,23 @@ namespace {
 
 constexpr std::string_view kUnnamed = "n";
 
+/// What is known of a number that came from one place.
+struct GivenNumber {
+  int64_t size = 0;
+  int64_t below = 0;  // the size of an axis, when it first came
+  bool size_changed = false;
+  bool below_changed = false;
+};
+
 /// Never destroyed: tensors in static variables may die after main.
 struct SymbolTable {
   std::mutex mutex;
   std::map<std::pair<std::string, int64_t>, Extent, std::less<>> symbols;
   std::unordered_map<std::string, SymbolInfo> infos;
   /// Sizes that arrays had where they came from: -1 for those that changed.
-  std::map<std::tuple<std::string, uint32_t, uint32_t, Dtype, int>, std::vector<int64_t>> places;
+  std::map<std::tuple<UserLine, Dtype, int>, std::vector<int64_t>> places;
+  /// ... and sizes that were given as numbers, by place and position.
+  std::map<std::pair<UserLine, int>, GivenNumber> numbers;
 };
 SymbolTable& symbol_table() {
   static auto& instance = *new SymbolTable;
@@ -29,6 +40,19 @@ SymbolTable& symbol_table() {
 }
 
 }  // namespace
+
+LazySettings& lazy_settings() {
+  thread_local LazySettings settings;
+  return settings;
+}
+
+UserLine user_line(const std::source_location& where) {
+  const LazySettings& settings = lazy_settings();
+  if (!settings.file.empty()) {
+    return {settings.file, settings.line};
+  }
+  return {where.file_name(), where.line(), where.column()};
+}
 
 Extent symbol(std::string_view base, int64_t size) {
   SymbolTable& all = symbol_table();
@@ -115,8 +139,7 @@ Shape shape_from(const Array& array, const std::source_location& where) {
   {
     SymbolTable& all = symbol_table();
     const std::lock_guard lock(all.mutex);
-    const auto [at, fresh] = all.places.try_emplace(
-        {where.file_name(), where.line(), where.column(), array.dtype(), array.rank()}, array.dims());
+    const auto [at, fresh] = all.places.try_emplace({user_line(where), array.dtype(), array.rank()}, array.dims());
     for (size_t i = 0; i < axes.size(); ++i) {
       if (at->second[i] != array.dims()[i]) {
         at->second[i] = -1;
@@ -132,6 +155,24 @@ Shape shape_from(const Array& array, const std::source_location& where) {
   return {array.dtype(), std::move(axes)};
 }
 
+Extent size_from(int64_t size, int position, const std::source_location& where, const std::optional<Extent>& whole) {
+  const auto whole_size = whole ? size_of(*whole) : std::nullopt;
+  const int64_t below = whole_size.value_or(size) - size;
+  GivenNumber seen;
+  {
+    SymbolTable& all = symbol_table();
+    const std::lock_guard lock(all.mutex);
+    GivenNumber& known = all.numbers.try_emplace({user_line(where), position}, GivenNumber{size, below}).first->second;
+    known.size_changed |= known.size != size;
+    known.below_changed |= known.below != below || !whole_size;
+    seen = known;
+  }
+  if (!seen.size_changed) {
+    return size;
+  }
+  return seen.below_changed ? symbol(kUnnamed, size) : *whole - below;
+}
+
 Shape shape_of_result(const Array& array, const Shape& shape) {
   std::vector<Axis> axes;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -144,3 +185,11 @@ Shape shape_of_result(const Array& array, const Shape& shape) {
 }
 
 }  // namespace tenon::tensors
+
+namespace tenon {
+
+WithLazySettings::WithLazySettings(LazySettings settings)
+    : previous_(std::exchange(tensors::lazy_settings(), std::move(settings))) {}
+WithLazySettings::~WithLazySettings() { tensors::lazy_settings() = std::move(previous_); }
+
+}  // namespace tenon

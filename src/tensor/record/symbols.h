@@ -10,9 +10,22 @@
 
 #include "tenon/array.h"
 #include "tenon/constraint.h"
+#include "tenon/realizations.h"
 #include "tenon/shape.h"
 
 namespace tenon::tensors {
+
+/// A line of the user's program: that of the settings of this thread where they have one, else `where`.
+struct UserLine {
+  std::string file;
+  uint32_t line = 0;
+  uint32_t column = 0;
+
+  auto operator<=>(const UserLine&) const = default;
+};
+UserLine user_line(const std::source_location& where);
+/// The settings of this thread.
+LazySettings& lazy_settings();
 
 /// The symbol of an axis that is called `base` where it has `size` elements: `batch` for the first size that is asked
 /// for, `batch~17` for another. So two batches of different sizes may meet in one graph, and what holds of a graph's
@@ -36,6 +49,11 @@ bool holds(const Constraint& constraint);
 Shape named_shape(const Array& array, const std::vector<Axis>& axes);
 /// ... and where the user gave none: sizes are constants until arrays of another size have come from the same place.
 Shape shape_from(const Array& array, const std::source_location& where);
+/// A size that a front end was given as a number: a constant until another one has come from the same place, of which
+/// this is number `position`. From then on, where `whole` is given and the number has always been as much below its
+/// size, that difference: `x[:, :n - 1]`; else a symbol.
+Extent size_from(int64_t size, int position, const std::source_location& where,
+                 const std::optional<Extent>& whole = {});
 /// The shape of elements that were computed for a value of `shape`: names and constants stay, an expression becomes a
 /// symbol.
 Shape shape_of_result(const Array& array, const Shape& shape);
