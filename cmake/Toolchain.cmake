@@ -9,6 +9,13 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
 endif()
 
+# The layers also end up in a shared object, the Python module: code that may lie anywhere, and calls among the layers
+# that nothing outside can replace.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)  # of programs, too: precompiled headers are made with one of the two
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
 # Results must be the same bits on every machine: a multiply and an add fuse only where Tenon's own rule says so.
 add_compile_options(-ffp-contract=off)
 

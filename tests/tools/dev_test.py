@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-VERBS = "run test build bench counts accuracy soak conformance fuzz fmt lint clean help".split()
+VERBS = "run test build wheel bench counts accuracy soak conformance torch-conformance models fuzz fmt lint clean help".split()
 
 
 def dev(*arguments):
@@ -39,6 +39,7 @@ class Dev(unittest.TestCase):
             (["build", "--compiler", "no-such-compiler"], "dev: there is no compiler no-such-compiler\n"),
             (["fmt", "src"], "dev: fmt takes no arguments\n"),
             (["accuracy", "exp", "log"], "dev: accuracy takes one function at most\n"),
+            (["models"], "dev: models takes a folder with .onnx files; see ./dev models --help\n"),
             (["fuzz", "long"], "dev: fuzz takes a number of seconds\n"),
         ]:
             self.assertEqual(dev(*arguments), (1, "", message))

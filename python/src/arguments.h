@@ -1,0 +1,33 @@
+// From Python's arguments to a row of the scalar table or a builder, over lazy tensors or over values of a graph.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bind.h"
+#include "ops/catalog/catalog.h"
+#include "ops/scalar/scalar_table.h"
+
+namespace tenon::python {
+
+inline bool is_tensor_argument(ArgumentType type) {
+  return type == ArgumentType::value || type == ArgumentType::values || type == ArgumentType::operand;
+}
+
+/// Whether builders without operands (full, iota) give values of a graph on this thread, not lazy tensors.
+bool& building_graph();
+
+/// A tensor, a value of a graph, or a number.
+bool is_operand(nb::handle object);
+/// That of a tensor or a value; nothing for a number.
+std::optional<Dtype> dtype_of_operand(nb::handle object);
+
+/// The row over its operands, the last argument of `cast` being a dtype. Lazy tensors give a tensor, values a value;
+/// both at once are a TypeError.
+nb::object call_row(const ScalarFn& row, const std::vector<nb::object>& arguments);
+
+/// The builder with an argument, or no object, for each parameter. One result, or a list where it gives one.
+/// Sizes that are numbers where a lazy tensor has a symbol of that size are that symbol.
+nb::object call_builder(const CatalogEntry& entry, const std::vector<nb::object>& arguments);
+
+}  // namespace tenon::python

@@ -1,0 +1,117 @@
+// Value and Graph: building graphs from Python.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arguments.h"
+#include "bind.h"
+#include "tenon/autodiff.h"
+#include "tenon/interpreter.h"
+#include "tenon/onnx.h"
+#include "tenon/onnx_export.h"
+#include "tenon/ops.h"
+#include "tenon/text.h"
+
+namespace tenon::python {
+namespace {
+
+nb::tuple sizes_of(const Shape& shape) {
+  nb::list sizes;
+  for (const Axis& axis : shape.axes()) {
+    sizes.append(axis.is_anonymous() ? nb::none() : size_to_python(axis.extent()));
+  }
+  return nb::tuple(sizes);
+}
+
+Graph make_graph(const std::string& name, const std::vector<Value>& inputs, nb::handle outputs,
+                 const std::vector<std::string>& relations) {
+  std::vector<Output> list;
+  const nb::object pairs =
+      nb::isinstance<nb::dict>(outputs) ? nb::object(nb::borrow<nb::dict>(outputs).items()) : nb::borrow(outputs);
+  for (nb::handle each : nb::borrow<nb::sequence>(pairs)) {
+    const auto part = nb::cast<nb::tuple>(each);
+    list.push_back({.name = nb::cast<std::string>(part[0]),
+                    .value = nb::cast<Value>(part[1]),
+                    .aliases = part.size() > 2 ? nb::cast<int>(part[2]) : -1});
+  }
+  std::vector<Constraint> constraints;
+  for (const std::string& text : relations) {
+    constraints.push_back(parse_constraint(text));
+  }
+  return {name, inputs, list, constraints};
+}
+
+}  // namespace
+
+void bind_graphs(nb::module_& m) {
+  nb::class_<Value> value(m, "Value", "A value of a graph: the result of an operation. Nothing is computed.");
+  value.def_prop_ro("dtype", &Value::dtype).def_prop_ro("ndim", &Value::rank);
+  value.def_prop_ro(
+      "shape", [](const Value& self) { return sizes_of(self.shape()); },
+      nb::sig("def shape(self) -> tuple[int | Extent, ...]"));
+  value.def_prop_ro(
+      "sizes", [](const Value& self) { return sizes_of(self.shape()); },
+      nb::sig("def sizes(self) -> tuple[int | Extent, ...]"));
+  value.def_prop_ro("type", &Value::shape, "Dtype and axes, with their names.");
+  value.def("to", [](const Value& self, nb::handle dtype) { return cast(self, dtype_from(dtype)); }, nb::arg("dtype"));
+  value.def("__repr__", [](const Value& self) { return "Value(" + self.shape().to_string() + ")"; });
+  value.def("__hash__", [](const Value& self) { return static_cast<Py_ssize_t>(std::hash<Value>()(self) >> 2); });
+
+  m.def(
+      "input", [](const std::string& name, nb::handle shape) { return input(name, shape_from_python(shape)); },
+      nb::arg("name"), nb::arg("shape"), nb::sig("def input(name: str, shape: Shape | str) -> Value"),
+      "A parameter of a graph: `tenon.input(\"x\", \"f32[batch, 4]\")`.");
+  m.def(
+      "constant", [](nb::handle array) { return constant(array_from(array)); }, nb::arg("array"),
+      nb::sig("def constant(array: object) -> Value"), "The elements of an array, which are shared, as a value.");
+  m.def(
+      "set_building", [](bool building) { return std::exchange(building_graph(), building); }, nb::arg("building"),
+      "Whether operations without operands give values, not tensors; gives what it was.");
+
+  nb::class_<Graph> graph(m, "Graph", "A function from inputs to outputs.");
+  graph.def(
+      "__init__",
+      [](Graph* self, const std::string& name, const std::vector<Value>& inputs, nb::handle outputs,
+         const std::vector<std::string>& relations) { new (self) Graph(make_graph(name, inputs, outputs, relations)); },
+      nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("relations") = std::vector<std::string>(),
+      nb::sig("def __init__(self, name: str, inputs: Sequence[Value], outputs: dict[str, Value] | Sequence[tuple], "
+              "relations: Sequence[str] = ()) -> None"));
+  graph.def_prop_ro("name", &Graph::name).def_prop_ro("inputs", &Graph::inputs);
+  graph.def_prop_ro(
+      "outputs",
+      [](const Graph& self) {
+        nb::list list;
+        for (const Output& output : self.outputs()) {
+          list.append(nb::make_tuple(output.name, output.value));
+        }
+        return list;
+      },
+      nb::sig("def outputs(self) -> list[tuple[str, Value]]"));
+  graph.def_prop_ro("operation_count", [](const Graph& self) { return self.nodes().size() - self.inputs().size(); });
+  graph.def(
+      "to_text", [](const Graph& self, int64_t most) { return to_text(self, {.max_constant_elements = most}); },
+      nb::arg("max_constant_elements") = 16, "The graph as text, which parse_graph() reads.");
+  graph.def("__repr__", [](const Graph& self) { return to_text(self, {.max_constant_elements = 16}); });
+  graph.def("__eq__", [](const Graph& a, nb::handle b) { return nb::isinstance<Graph>(b) && a == nb::cast<Graph>(b); });
+  graph.def("__hash__", [](const Graph& self) { return static_cast<Py_ssize_t>(self.hash() >> 2); });
+  graph.def(
+      "interpret",
+      [](const Graph& self, nb::handle inputs, nb::handle sizes) {
+        std::vector<Array> arrays;
+        for (nb::handle each : nb::borrow<nb::sequence>(inputs)) {
+          arrays.push_back(array_from(each));
+        }
+        return interpret(self, arrays, {.bindings = bindings_from(sizes)});
+      },
+      nb::arg("inputs"), nb::arg("sizes") = nb::none(), "Run it slowly, by the definition of each operation.");
+  graph.def(
+      "export_onnx", [](const Graph& self, const std::string& path) { export_onnx(self, path); }, nb::arg("path"));
+  m.def(
+      "parse_graph", [](const std::string& text) { return parse_graph(text); }, nb::arg("text"),
+      "The last graph of a text.");
+  m.def(
+      "import_onnx", [](const std::string& path) { return import_onnx(path); }, nb::arg("path"),
+      "The graph of an ONNX model, without compiling it.");
+}
+
+}  // namespace tenon::python

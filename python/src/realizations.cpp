@@ -1,0 +1,39 @@
+// Why did it run: what lazy tensors computed.
+#include "tenon/realizations.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind.h"
+
+namespace tenon::python {
+
+void bind_realizations(nb::module_& m) {
+  nb::class_<Realization> one(m, "Realization", "One program that was run for lazy tensors.");
+  one.def_ro("reason", &Realization::reason).def_ro("place", &Realization::place);
+  one.def_ro("tensors", &Realization::tensors).def_ro("writes", &Realization::writes);
+  one.def_ro("operations", &Realization::operations).def_ro("kernels", &Realization::kernels);
+  one.def_ro("compiled", &Realization::compiled).def_ro("compile_ms", &Realization::compile_ms);
+  one.def_ro("milliseconds", &Realization::milliseconds);
+  m.def("realizations", &realizations, "The last programs that ran for lazy tensors, oldest first.");
+  m.def("realizations_text", &realizations_text, "The same as a table.");
+  m.def(
+      "realization_counts",
+      [] {
+        const RealizationCounts counts = realization_counts();
+        nb::dict result;
+        result["runs"] = counts.runs;
+        result["compiles"] = counts.compiles;
+        result["kernels"] = counts.kernels;
+        return result;
+      },
+      "Runs, compiles and kernels since the start or clear_realizations().");
+  m.def("clear_realizations", &clear_realizations);
+  m.def("recorded_graph", &recorded_graph, nb::arg("tensors"), "The program that realize(tensors) would run.");
+  m.def("log_kernels", &log_kernels, nb::arg("level"),
+        "What is written to standard error as tensors run: 0 nothing, 1 programs, 2 kernels, 3 graphs.");
+  m.def("clear_programs", &clear_programs);
+  m.def("set_program_limit", &set_program_limit, nb::arg("programs"));
+}
+
+}  // namespace tenon::python

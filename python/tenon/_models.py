@@ -1,0 +1,97 @@
+"""Compiling graphs and running models from files."""
+
+import os
+
+from tenon import _tenon
+from tenon._display import Explanation
+
+
+class Model:
+    """A model from a file, compiled once; it runs at every size of its named axes.
+
+    Call it with arrays by position or by name: NumPy arrays, PyTorch tensors on the CPU, anything with `__dlpack__`.
+    They are not copied where they are row-major. Results are NumPy arrays: one, or a dict by name where the model has
+    several outputs.
+    """
+
+    def __init__(self, path, *, fuse=True, disk_cache=True):
+        self._model = _tenon.load_onnx(os.fspath(path), fuse, disk_cache)
+        self.path = path
+
+    @property
+    def inputs(self):
+        """Names and shapes, as the file declares them."""
+        return self._model.inputs
+
+    @property
+    def outputs(self):
+        """The names of what it gives."""
+        return self._model.output_names
+
+    @property
+    def compile_count(self):
+        """How often it was compiled so far."""
+        return self._model.compile_count
+
+    @property
+    def executable(self):
+        """The compiled program."""
+        return self._model.executable
+
+    def run(self, inputs, *, threads=None, sizes=None, trace=None):
+        """The outputs by name, as arrays, for inputs by name."""
+        return self._model.run_named(dict(inputs), threads, sizes, trace)
+
+    def __call__(self, *args, threads=None, sizes=None, trace=None, **kwargs):
+        names = [name for name, _ in self.inputs]
+        if len(args) > len(names):
+            raise _tenon.Error(f"the model takes {len(names)} inputs ({', '.join(names)}), got {len(args)}")
+        given = dict(zip(names, args))
+        twice = set(given) & set(kwargs)
+        if twice:
+            raise _tenon.Error(f"input `{sorted(twice)[0]}` was given twice")
+        results = self.run({**given, **kwargs}, threads=threads, sizes=sizes, trace=trace)
+        seen = {name: array.numpy() if array.dtype != _tenon.bf16 else array for name, array in results.items()}
+        return next(iter(seen.values())) if len(seen) == 1 else {name: seen[name] for name in self.outputs}
+
+    def specialize(self, **sizes):
+        """Prepare these sizes, so that the first run at them takes what later ones take."""
+        self.executable.specialize(sizes)
+
+    def explain(self):
+        """The steps that a run takes: operators, bytes, and why each ends where it does."""
+        return explain(self)
+
+    def __repr__(self):
+        takes = ", ".join(f"{name}: {shape}" for name, shape in self.inputs)
+        return f"Model({takes}) -> {', '.join(self.outputs)}"
+
+
+def load(path, **options):
+    """Read an ONNX model and compile it for all sizes of its named axes."""
+    return Model(path, **options)
+
+
+def compile(graph, **options):
+    """Compile a graph once; the result runs at every size of its named axes.
+
+    >>> import numpy as np, tenon
+    >>> x = tenon.input("x", "f32[n, 3]")
+    >>> exe = tenon.compile(tenon.Graph("double", [x], {"y": x * 2}))
+    >>> exe.run([np.ones((2, 3), np.float32)])[0].numpy().tolist()
+    [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+    """
+    return _tenon.compile_graph(graph, **options)
+
+
+def explain(what):
+    """What runs when `what` does: an Executable, a Model, a Graph, or lazy tensors that are not computed yet."""
+    if isinstance(what, Model):
+        what = what.executable
+    if isinstance(what, _tenon.Tensor):
+        what = [what]
+    if isinstance(what, (list, tuple)):
+        what = _tenon.recorded_graph(list(what))
+    if isinstance(what, _tenon.Graph):
+        what = _tenon.compile_graph(what)
+    return Explanation(what)

@@ -1,0 +1,91 @@
+"""Operators that stay whole on the device and are differentiated by Tenon, where PyTorch would take them apart:
+recurrent layers, which become one loop for every length, and attention, which is streamed."""
+
+from __future__ import annotations
+
+import tenon
+import torch
+
+from .dtypes import Unsupported
+from .handles import is_ours, unwrap, wrap
+from .table import Row, call_row, rows
+
+NAMES = ("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input", "scaled_dot_product_attention")
+
+
+class _Whole(torch.autograd.Function):
+    """A row over tensors of PyTorch's. `run` takes lazy tensors in their order and gives a tuple of them."""
+
+    @staticmethod
+    def forward(ctx, run, *tensors):
+        wanted = ctx.needs_input_grad[1:]
+        lazy = [unwrap(t).detach() for t in tensors]
+        lazy = [x.clone().requires_grad_() if w else x for x, w in zip(lazy, wanted)]
+        with tenon.enable_grad() if any(wanted) else tenon.no_grad():
+            results = run(lazy)
+        ctx.results, ctx.wanted = results, wanted
+        ctx.operands = [x for x, w in zip(lazy, wanted) if w]
+        ctx.set_materialize_grads(False)
+        return tuple(wrap(r.detach().clone()) for r in results)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        sums = None
+        for result, grad in zip(ctx.results, grads):
+            if grad is None or not result.requires_grad:
+                continue
+            parts = tenon.grad(result, ctx.operands, unwrap(grad))
+            sums = parts if sums is None else [a + b for a, b in zip(sums, parts)]
+        found = iter(sums or [])
+        return (None, *[wrap(next(found)) if w and sums is not None else None for w in ctx.wanted])
+
+
+def kernel(overload, row: Row):
+    """What PyTorch calls for an operator with this row."""
+
+    def call(*args, **kwargs):
+        tensors = []
+
+        def marked(value):
+            if is_ours(value):
+                tensors.append(value)
+                return _Place(len(tensors) - 1)
+            return [marked(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+        places = [marked(a) for a in args]
+        named = {k: marked(v) for k, v in kwargs.items()}
+        single = []
+
+        def run(lazy):
+            def filled(value):
+                if isinstance(value, _Place):
+                    return lazy[value.index]
+                return [filled(v) for v in value] if isinstance(value, list) else value
+
+            result = call_row(row, [filled(p) for p in places], {k: filled(v) for k, v in named.items()})
+            single.append(not isinstance(result, tuple))
+            return result if isinstance(result, tuple) else (result,)
+
+        try:
+            results = _Whole.apply(run, *tensors)
+        except Unsupported:
+            return overload.decompose(*args, **kwargs)
+        return results[0] if single[0] else results
+
+    return call
+
+
+class _Place:
+    def __init__(self, index):
+        self.index = index
+
+
+def register(library: torch.library.Library) -> None:
+    for name in NAMES:
+        full = f"aten.{name}" if "." in name else f"aten.{name}.default"
+        row = rows().get(full)
+        packet, _, variant = name.partition(".")
+        overload = getattr(getattr(torch.ops.aten, packet), variant or "default")
+        if row is not None:
+            for key in ("AutogradPrivateUse1", "PrivateUse1"):
+                library.impl(name, kernel(overload, row), key)

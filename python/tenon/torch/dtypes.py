@@ -1,0 +1,120 @@
+"""dtypes of PyTorch and of Tenon, and PyTorch's rules of type promotion."""
+
+from __future__ import annotations
+
+import tenon
+import torch
+
+
+class Unsupported(Exception):
+    """No row applies: the text says why. Doors run the operator elsewhere and report the reason."""
+
+
+class Weak:
+    """A number that is known when a program runs: `value`, of rank 0, promotes as a Python number of its kind does."""
+
+    def __init__(self, value, kind: type):
+        self.value = value
+        self.kind = kind
+
+
+_PAIRS = [
+    (torch.float32, tenon.f32),
+    (torch.float64, tenon.f64),
+    (torch.float16, tenon.f16),
+    (torch.bfloat16, tenon.bf16),
+    (torch.int8, tenon.i8),
+    (torch.int16, tenon.i16),
+    (torch.int32, tenon.i32),
+    (torch.int64, tenon.i64),
+    (torch.uint8, tenon.u8),
+    (torch.uint16, tenon.u16),
+    (torch.uint32, tenon.u32),
+    (torch.uint64, tenon.u64),
+    (torch.bool, tenon.boolean),
+]
+_TO_TENON = dict(_PAIRS)
+_TO_TORCH = {str(ours): theirs for theirs, ours in _PAIRS}
+
+
+def tenon_dtype(dtype: torch.dtype) -> tenon.Dtype:
+    """The Tenon dtype; `Unsupported` for complex, quantised and 8-bit float dtypes."""
+    found = _TO_TENON.get(dtype)
+    if found is None:
+        raise Unsupported(f"dtype {str(dtype).removeprefix('torch.')} has no Tenon dtype")
+    return found
+
+
+def torch_dtype(dtype: tenon.Dtype) -> torch.dtype:
+    return _TO_TORCH[str(dtype)]
+
+
+def is_supported(dtype: torch.dtype) -> bool:
+    return dtype in _TO_TENON
+
+
+def is_value(x) -> bool:
+    return isinstance(x, (tenon.Value, tenon.Tensor))
+
+
+def dtype_of(x) -> torch.dtype:
+    return torch_dtype(x.dtype)
+
+
+def is_float(x) -> bool:
+    return dtype_of(x).is_floating_point
+
+
+def is_bool(x) -> bool:
+    return dtype_of(x) == torch.bool
+
+
+def category(dtype: torch.dtype) -> int:
+    """bool < integers < floats, as `Dtype::numbers`' weak rules order them."""
+    return 0 if dtype == torch.bool else 2 if dtype.is_floating_point else 1
+
+
+def _number_dtype(x) -> torch.dtype:
+    kind = x.kind if isinstance(x, Weak) else type(x)
+    if kind is bool:
+        return torch.bool
+    if kind is complex:
+        raise Unsupported("a complex number")
+    return torch.get_default_dtype() if kind is float else torch.int64
+
+
+def result_type(*operands) -> torch.dtype:
+    """The common dtype of tensors, tensors of rank 0 and numbers, the later ones being weaker."""
+    found: list[torch.dtype | None] = [None, None, None]
+    for x in operands:
+        if x is None:
+            continue
+        if is_value(x):
+            rank, dtype = (0 if x.ndim else 1), dtype_of(x)
+        else:
+            rank, dtype = 2, _number_dtype(x)
+        found[rank] = dtype if found[rank] is None else torch.promote_types(found[rank], dtype)
+    common: torch.dtype | None = None
+    for dtype in found:
+        if dtype is None:
+            continue
+        if common is None or category(dtype) > category(common):
+            common = dtype
+    assert common is not None, "there is no operand"
+    return common
+
+
+def float_type(*operands) -> torch.dtype:
+    """The same, where integers become the default float."""
+    common = result_type(*operands)
+    return common if common.is_floating_point else torch.get_default_dtype()
+
+
+def opmath_type(dtype: torch.dtype) -> torch.dtype:
+    """What PyTorch computes `dtype` in."""
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+
+
+def sum_type(dtype: torch.dtype) -> torch.dtype:
+    """What sums and products of `dtype` give where nothing else is asked for."""
+    return dtype if dtype.is_floating_point else torch.int64

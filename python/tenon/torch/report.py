@@ -1,0 +1,71 @@
+"""What the doors to PyTorch did: compiles, kernels, and what ran in PyTorch instead, with reasons."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Door:
+    """One way from PyTorch to Tenon."""
+
+    compiles: int = 0
+    kernels: int = 0
+    fallbacks: collections.Counter = field(default_factory=collections.Counter)  # (operator, reason)
+
+
+class Report:
+    """A snapshot; prints as a table."""
+
+    def __init__(self, doors: dict[str, Door], realizations: list):
+        self.doors = doors
+        self.realizations = realizations
+
+    def __str__(self) -> str:
+        lines = [f"{'door':<10}{'compiles':>10}{'kernels':>10}{'fallbacks':>11}"]
+        for name, door in self.doors.items():
+            lines.append(f"{name:<10}{door.compiles:>10}{door.kernels:>10}{sum(door.fallbacks.values()):>11}")
+        for name, door in self.doors.items():
+            if door.fallbacks:
+                lines += ["", f"{name}: ran in PyTorch"]
+                width = max(len(operator) for operator, _ in door.fallbacks)
+                for (operator, reason), count in door.fallbacks.most_common():
+                    lines.append(f"  {count:>5}  {operator:<{width}}  {reason}")
+        if self.realizations:
+            lines += ["", "realisations"]
+            lines += [f"  {realization}" for realization in self.realizations]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+_lock = threading.Lock()
+_doors: dict[str, Door] = {name: Door() for name in ("export", "compile", "device")}
+
+
+def record_compile(door: str, kernels: int) -> None:
+    with _lock:
+        _doors[door].compiles += 1
+        _doors[door].kernels += kernels
+
+
+def record_fallback(door: str, operator: str, reason: str) -> None:
+    with _lock:
+        _doors[door].fallbacks[operator, reason] += 1
+
+
+def report() -> Report:
+    """All since the start, or since `reset_report()`."""
+    import tenon
+
+    with _lock:
+        copies = {name: Door(d.compiles, d.kernels, collections.Counter(d.fallbacks)) for name, d in _doors.items()}
+    return Report(copies, list(tenon.realizations()))
+
+
+def reset_report() -> None:
+    with _lock:
+        for name in _doors:
+            _doors[name] = Door()

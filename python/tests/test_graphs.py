@@ -1,0 +1,126 @@
+"""Graphs, compiled programs, models from files, and functions that are compiled."""
+
+import numpy as np
+import pytest
+
+import tenon
+
+
+@pytest.fixture(scope="module")
+def onnx_file(tmp_path_factory):
+    x = tenon.input("x", "f32[batch, 4]")
+    w = tenon.constant(np.arange(12, dtype=np.float32).reshape(4, 3))
+    path = tmp_path_factory.mktemp("models") / "model.onnx"
+    tenon.Graph("net", [x], {"y": (x @ w).relu()}).export_onnx(str(path))
+    return path
+
+
+def test_three_lines_run_a_model_at_any_size(onnx_file):
+    model = tenon.load(onnx_file)
+    w = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for rows in (1, 5, 0, 33):
+        a = np.random.default_rng(rows).standard_normal((rows, 4)).astype(np.float32)
+        np.testing.assert_allclose(model(a), np.maximum(a @ w, 0), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(model(x=a), np.maximum(a @ w, 0), rtol=1e-4, atol=1e-5)
+    assert model.compile_count == 1
+    assert model.outputs == ["y"]
+    assert "batch" in repr(model)
+    model.specialize(batch=7)
+    assert "kernel" in model.explain()._repr_html_()
+    assert model.explain().svg().startswith("<svg")
+
+
+def test_a_model_refuses_what_does_not_fit(onnx_file):
+    model = tenon.load(onnx_file)
+    with pytest.raises(tenon.Error, match="takes 1 inputs"):
+        model(np.ones((1, 4), np.float32), np.ones(3, np.float32))
+    with pytest.raises(tenon.Error, match="x"):
+        model(np.ones((1, 5), np.float32))
+    with pytest.raises(tenon.Error):
+        model(np.ones((1, 4), np.float64))
+    with pytest.raises(tenon.Error, match="missing.onnx"):
+        tenon.load("missing.onnx")
+
+
+def test_graph_building_and_text():
+    x = tenon.input("x", "f32[n, 3]")
+    with tenon.building_graph():
+        bias = tenon.ops.full(tenon.Shape(tenon.f32, [x.sizes[0], 1]), 2.0)
+    graph = tenon.Graph("g", [x], [("y", x + bias)], ["n >= 1"])
+    assert tenon.parse_graph(graph.to_text()) == graph
+    exe = tenon.compile(graph)
+    assert exe.kernel_count == 1
+    a = np.ones((2, 3), np.float32)
+    np.testing.assert_array_equal(exe.run([a])[0].numpy(), a + 2)
+    np.testing.assert_array_equal(graph.interpret([a])[0].numpy(), a + 2)
+    with pytest.raises(tenon.Error, match="n"):
+        exe.run([np.ones((0, 3), np.float32)])
+    trace = tenon.Trace()
+    exe.run([a], trace=trace, threads=1)
+    assert len(trace) == 1 and "traceEvents" in trace.to_json()
+
+
+def test_extents():
+    n = tenon.Extent("n")
+    assert (2 * n + 1).at({"n": 4}) == 9
+    assert n - n == 0 and isinstance(n - n, int)
+    assert str((n + 3) // 4) == "(n+3) floordiv 4"
+    assert tenon.ceildiv(n, 2).at({"n": 5}) == 3
+    with pytest.raises(TypeError):
+        n + 1.5
+
+
+def test_jit():
+    @tenon.jit(dynamic={"x": ["batch", None]})
+    def scaled(x, factor=2.0):
+        return x * factor, x.sum(axis=0)
+
+    for rows in (2, 9):
+        a = np.random.default_rng(rows).standard_normal((rows, 3)).astype(np.float32)
+        twice, total = scaled(a)
+        np.testing.assert_allclose(twice, a * 2, rtol=1e-6)
+        np.testing.assert_allclose(total, a.sum(0), rtol=1e-5, atol=1e-6)
+    assert scaled.compile_count == 1
+    with pytest.raises(tenon.Error, match="declared with 2 axes"):
+        scaled(np.ones(3, np.float32))
+    with pytest.raises(tenon.Error, match="no parameter `z`"):
+        tenon.jit(lambda x: x, dynamic={"z": []})
+
+
+def test_builtin_models_are_there():
+    assert "resnet18" in tenon.model_names()
+    with pytest.raises(tenon.Error, match="resnet18"):
+        tenon.builtin_model("no_such_model")
+
+
+def test_every_operation_of_the_tables_is_a_function():
+    for name in tenon._tenon.operation_names():
+        function = getattr(tenon.ops, name)
+        assert function.__doc__, name
+
+
+def test_results_never_lie_in_the_inputs():
+    x = tenon.input("x", "f32[n]")
+    exe = tenon.compile(tenon.Graph("same", [x], {"y": x, "z": x.reshape(1, -1)}))
+    a = np.ones(3, np.float32)
+    y, z = (r.numpy() for r in exe.run([a]))
+    y[0] = 5
+    z[0, 1] = 7
+    assert a.tolist() == [1, 1, 1] and y.tolist() == [5, 1, 1] and z.tolist() == [[1, 7, 1]]
+
+
+def test_what_a_tensor_holds_cannot_be_written_through_numpy():
+    t = tenon.tensor([1.0, 2.0]) + 1
+    seen = t.numpy()
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0] = 9
+    assert t.tolist() == [2, 3]
+
+
+def test_values_have_no_truth():
+    @tenon.jit
+    def f(x):
+        return x if x.sum() > 0 else -x
+
+    with pytest.raises(tenon.Error, match="no truth"):
+        f(np.ones(3, np.float32))

@@ -1,0 +1,263 @@
+"""Lazy tensors from Python, held against NumPy."""
+
+import copy
+import gc
+import os
+import pickle
+import resource
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import tenon
+
+
+def test_elementwise_and_reductions_as_numpy():
+    a = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32)
+    x = tenon.tensor(a)
+    np.testing.assert_allclose((x * 2 + 1).numpy(), a * 2 + 1, rtol=1e-6)
+    np.testing.assert_allclose((1 / (x.abs() + 1)).numpy(), 1 / (np.abs(a) + 1), rtol=1e-6)
+    np.testing.assert_allclose(x.mean(axis=0).numpy(), a.mean(0), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(x.sum(axis=(0, 1)).item(), a.sum(), rtol=1e-5)
+    np.testing.assert_array_equal((x > 0).numpy(), a > 0)
+    np.testing.assert_allclose(x.max(axis=1).numpy(), a.max(1))
+    np.testing.assert_allclose((x @ x.T).numpy(), a @ a.T, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        0,
+        -1,
+        (1, 2),
+        slice(1, 4),
+        slice(None, None, 2),
+        slice(None, None, -1),
+        slice(4, 1, -2),
+        (slice(None), slice(-3, None)),
+        (Ellipsis, 0),
+        (None, 1),
+        slice(3, 1),
+        slice(0, 100),
+    ],
+    ids=str,
+)
+def test_basic_indexing_as_numpy(key):
+    a = np.arange(35, dtype=np.float32).reshape(5, 7)
+    np.testing.assert_array_equal(tenon.tensor(a)[key].numpy(), a[key])
+
+
+def test_indexing_by_tensors():
+    a = np.arange(12, dtype=np.float32).reshape(4, 3)
+    x = tenon.tensor(a)
+    np.testing.assert_array_equal(x[tenon.tensor([2, 0])].numpy(), a[[2, 0]])
+    mask = np.array([True, False, True, True])
+    np.testing.assert_array_equal(x[tenon.tensor(mask)].numpy(), a[mask])
+
+
+def test_writes_stay_lazy_and_go_through_views():
+    tenon.clear_realizations()
+    x = tenon.zeros(4, 4)
+    x[1:3, 1:3] = 1
+    x[0] += 2
+    x.T[3].relu_()
+    x[tenon.tensor([3])] = 5
+    assert tenon.realization_counts()["runs"] == 0
+    expected = np.zeros((4, 4), np.float32)
+    expected[1:3, 1:3] = 1
+    expected[0] += 2
+    expected[3] = 5
+    np.testing.assert_array_equal(x.numpy(), expected)
+    assert tenon.realization_counts()["runs"] == 1
+
+
+def test_errors_are_tenons_with_the_same_text():
+    with pytest.raises(tenon.Error, match="axis 1 .* is 3, axis 0 .* is 4"):
+        tenon.ones(2, 3) @ tenon.ones(4, 5)
+    with pytest.raises(IndexError, match="position 9"):
+        tenon.ones(3)[9]
+    with pytest.raises(TypeError, match="no argument `axs`"):
+        tenon.softmax(tenon.ones(3), axs=0)
+    with pytest.raises(TypeError, match="needs `x`"):
+        tenon.ops.softmax()
+    with pytest.raises(TypeError, match="is no dtype"):
+        tenon.ones(3).to("complex64")
+    with pytest.raises(TypeError, match="a tenon.Tensor"):
+        tenon.ops.softmax("text")
+
+
+def test_gradients():
+    x = tenon.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0, 6.0]
+    with tenon.no_grad():
+        assert not (x * 2).requires_grad
+    y = (x**3).sum()
+    (first,) = tenon.grad(y, [x], create_graph=True)
+    (second,) = tenon.grad(first.sum(), [x])
+    np.testing.assert_allclose(second.numpy(), [6, 12, 18], rtol=1e-6)
+
+
+def test_training_loop_compiles_once_per_structure():
+    net = tenon.nn.Sequential(tenon.nn.Linear(3, 16), tenon.nn.Tanh(), tenon.nn.Linear(16, 1))
+    step = tenon.optim.Adam(net.parameters(), lr=1e-2)
+    rng = np.random.default_rng(1)
+    losses = []
+    tenon.clear_realizations()
+    for i in range(60):
+        a = rng.standard_normal((int(rng.integers(2, 50)), 3)).astype(np.float32)
+        x = tenon.tensor(a, ["batch", 3])
+        target = tenon.tensor(a.sum(1, keepdims=True), ["batch", 1])
+        loss = ((net(x) - target) ** 2).mean()
+        step.zero_grad()
+        loss.backward()
+        step.step()
+        losses.append(loss.item())
+    assert np.mean(losses[-10:]) < 0.3 * np.mean(losses[:5])
+    assert tenon.realization_counts()["compiles"] <= 3
+
+
+def test_state_goes_to_a_file_and_back(tmp_path):
+    net = tenon.nn.Linear(3, 2)
+    net.save(str(tmp_path / "w.safetensors"))
+    other = tenon.nn.Linear(3, 2)
+    other.load(str(tmp_path / "w.safetensors"))
+    np.testing.assert_array_equal(net.weight.numpy(), other.weight.numpy())
+    assert set(tenon.load_safetensors(str(tmp_path / "w.safetensors"))) == {"weight", "bias"}
+
+
+def test_arrays_are_shared_without_copies():
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    array = tenon.Array(a)
+    assert array.numpy().ctypes.data == a.ctypes.data
+    np.testing.assert_array_equal(np.from_dlpack(array), a)
+    np.testing.assert_array_equal(tenon.Array(a.T).numpy(), a.T)
+    np.testing.assert_array_equal(tenon.Array(a[::-1]).numpy(), a[::-1])
+    assert tenon.Array(np.zeros((0, 3), np.int64)).shape == (0, 3)
+    with pytest.raises(TypeError):
+        tenon.Array(np.zeros(3, np.complex64))
+
+
+def test_tensor_copies_what_it_is_made_of():
+    a = np.ones(3, np.float32)
+    x = tenon.tensor(a)
+    x += 1
+    assert x.tolist() == [2, 2, 2]
+    assert a.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"])
+def test_every_dtype_goes_in_and_out(dtype):
+    numpy_name = {"f": "float", "i": "int", "u": "uint"}.get(dtype[0], "") + dtype[1:] if dtype != "bool" else "bool"
+    a = np.array([0, 1, 1], numpy_name)
+    x = tenon.tensor(a)
+    assert str(x.dtype) == dtype
+    np.testing.assert_array_equal(x.numpy(), a)
+    assert x.numpy().dtype == a.dtype
+
+
+def test_the_lock_is_released_while_computing():
+    x = tenon.tensor(np.random.default_rng(0).standard_normal((1500, 1500)).astype(np.float32))
+    seen = []
+    stop = threading.Event()
+
+    def count():
+        while not stop.is_set():
+            seen.append(time.perf_counter())
+            time.sleep(0.001)
+
+    other = threading.Thread(target=count)
+    y = x
+    for _ in range(6):
+        y = (y @ x).tanh()
+    other.start()
+    begin = time.perf_counter()
+    y.to_array()
+    end = time.perf_counter()
+    stop.set()
+    other.join()
+    inside = [t for t in seen if begin < t < end]
+    assert len(inside) > 5, f"another thread ran {len(inside)} times in {end - begin:.2f} s"
+
+
+def test_an_interrupt_ends_a_computation():
+    x = tenon.tensor(np.random.default_rng(0).standard_normal((1200, 1200)).astype(np.float32))
+    y = x
+    for _ in range(300):
+        y = (y @ x).tanh()
+    threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        y.to_array()
+        time.sleep(5)
+    assert tenon.ones(3).sum().item() == 3
+
+
+def test_nothing_leaks():
+    def once():
+        x = tenon.tensor(np.ones((64, 1024), np.float32), ["rows", 1024])
+        x.requires_grad_()
+        (x * 3).relu().sum().backward()
+        x.grad.to_array()
+        y = tenon.from_numpy(np.ones(1 << 16, np.float32))
+        (y + 1).numpy()
+
+    for _ in range(50):
+        once()
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(400):
+        once()
+    gc.collect()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 20_000, f"{grown} KiB more after 400 rounds of 0.5 MiB each"
+
+
+def test_random_numbers_by_seed():
+    tenon.manual_seed(3)
+    first = tenon.randn([1000]).numpy()
+    tenon.manual_seed(3)
+    np.testing.assert_array_equal(first, tenon.randn([1000]).numpy())
+    assert abs(first.mean()) < 0.2 and abs(first.std() - 1) < 0.1
+
+
+def test_names_and_places():
+    tenon.clear_realizations()
+    x = tenon.tensor(np.ones((2, 3), np.float32), ["batch", 3])
+    assert str(x.type) == "f32[batch, 3]"
+    (x + 1).sum().item()
+    assert tenon.realizations()[-1].reason == "item()"
+    assert tenon.realizations()[-1].place.startswith("test_tensors.py:")
+
+
+def test_arrays_beside_tensors():
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = tenon.tensor(a)
+    np.testing.assert_array_equal((a + x).numpy(), a + a)
+    np.testing.assert_array_equal((x * a).numpy(), a * a)
+    np.testing.assert_array_equal((np.float32(2) * x).numpy(), 2 * a)
+    with pytest.raises(TypeError):
+        x + None
+    with pytest.raises(TypeError):
+        x + "text"
+
+
+def test_indexing_by_lists_arrays_and_whole_masks():
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = tenon.tensor(a)
+    np.testing.assert_array_equal(x[[1, 0]].numpy(), a[[1, 0]])
+    np.testing.assert_array_equal(x[:, np.array([2, 0])].numpy(), a[:, [2, 0]])
+    np.testing.assert_array_equal(x[x > 2].numpy(), a[a > 2])
+    x[x > 2] = 0
+    np.testing.assert_array_equal(x.numpy(), np.where(a > 2, 0, a))
+
+
+def test_copies_and_pickles():
+    x = tenon.tensor([1.0, 2.0])
+    twin = copy.deepcopy(x)
+    x += 1
+    assert twin.tolist() == [1, 2]
+    assert pickle.loads(pickle.dumps(x)).tolist() == [2, 3]
+    assert f"{x[0]:.2f}" == "2.00"

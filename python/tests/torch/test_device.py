@@ -1,0 +1,317 @@
+"""The device tenon: PyTorch's tensors over lazy ones, held against the CPU."""
+
+import copy
+import gc
+import io
+import resource
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import tenon
+import tenon.torch
+
+DEVICE = "tenon"
+
+
+def close(got, expected, rtol=1e-4, atol=1e-5):
+    torch.testing.assert_close(got.detach().cpu(), expected.detach().cpu(), rtol=rtol, atol=atol)
+
+
+def counted(function):
+    """Runs, compiles and kernels of lazy tensors while the function runs, and what it gives."""
+    tenon.clear_realizations()
+    result = function()
+    return tenon.realization_counts(), result
+
+
+def train_twins(make, batches, loss_of, steps=3, lr=0.05, optimizer=torch.optim.SGD, **tolerance):
+    """The same training on the CPU and on the device, losses and weights compared."""
+    torch.manual_seed(0)
+    on_cpu = make()
+    on_tenon = copy.deepcopy(on_cpu).to(DEVICE)
+    steps_cpu = optimizer(on_cpu.parameters(), lr=lr)
+    steps_tenon = optimizer(on_tenon.parameters(), lr=lr)
+    for batch in batches[:steps]:
+        losses = []
+        for model, stepper, device in ((on_cpu, steps_cpu, "cpu"), (on_tenon, steps_tenon, DEVICE)):
+            stepper.zero_grad()
+            loss = loss_of(model, *[b.to(device) for b in batch])
+            loss.backward()
+            stepper.step()
+            losses.append(loss)
+        close(losses[1], losses[0], **tolerance)
+    for (name, a), b in zip(on_cpu.state_dict().items(), on_tenon.state_dict().values()):
+        close(b, a, rtol=tolerance.get("rtol", 1e-3), atol=tolerance.get("atol", 1e-3))
+    return on_tenon
+
+
+def test_nothing_runs_before_somebody_looks():
+    x = torch.randn(4, 8, device=DEVICE, requires_grad=True)
+    w = torch.randn(8, 8, device=DEVICE, requires_grad=True)
+
+    def work():
+        y = (x @ w).relu() + 1
+        y[0] = 5
+        y.mul_(2).sum().backward()
+        return y
+
+    counts, y = counted(work)
+    assert counts["runs"] == 0
+    close(y[0], torch.full((8,), 10.0))
+    close(x.grad, ((x.cpu() @ w.cpu() > 0).float() * torch.tensor([0.0, 2, 2, 2])[:, None]) @ w.cpu().T)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.t(),
+        lambda x: x[1:, ::2],
+        lambda x: x.diagonal(),
+        lambda x: x.view(-1)[3:9],
+        lambda x: x.unsqueeze(0).squeeze(),
+        lambda x: x.unfold(1, 2, 2)[:, 0],
+        lambda x: x.as_strided((2, 2), (6, 1), 1),
+        lambda x: x.permute(1, 0).chunk(2)[1],
+        lambda x: x.select(0, 2),
+        lambda x: x.detach(),
+    ],
+)
+def test_views_see_and_write_what_they_are_views_of(view):
+    a = torch.arange(24.0).reshape(4, 6)
+    x = a.to(DEVICE)
+    on_cpu, on_tenon = view(a), view(x)
+    assert on_tenon.stride() == on_cpu.stride() and on_tenon.storage_offset() == on_cpu.storage_offset()
+    close(on_tenon, on_cpu)
+    for t in (on_cpu, on_tenon):
+        t.mul_(2)
+    close(x, a)
+    for t in (a, x):
+        t += 1
+    close(on_tenon, on_cpu)
+
+
+def test_gradients_flow_through_writes_to_views():
+    def work(device):
+        x = torch.arange(6.0).reshape(2, 3).to(device).requires_grad_()
+        y = x * 2
+        y[0].mul_(3)
+        y[:, 1] = x[:, 0] ** 2
+        (y.t()[2:] * 5).sum().backward()
+        return x.grad, y
+
+    for got, expected in zip(work(DEVICE), work("cpu")):
+        close(got, expected)
+
+
+def test_out_forms_and_inplace_errors():
+    x = torch.ones(3, device=DEVICE)
+    out = torch.empty(0, device=DEVICE)
+    torch.add(x, 1, out=out)
+    assert out.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.ones(3, dtype=torch.int64, device=DEVICE).mul_(0.5)
+    with pytest.raises(RuntimeError, match="shape"):
+        torch.ones(3, device=DEVICE).add_(torch.ones(2, 3, device=DEVICE))
+    with pytest.raises(RuntimeError, match="same device"):
+        x + torch.ones(3)
+
+
+def test_printing_item_and_saving(tmp_path):
+    x = torch.arange(4.0, device=DEVICE)
+    assert "device='tenon:0'" in repr(x) and "3." in repr(x)
+    assert x.sum().item() == 6 and x[1].item() == 1
+    net = nn.Linear(3, 2).to(DEVICE)
+    file = io.BytesIO()
+    torch.save(net.state_dict(), file)
+    for location, device in ((None, "tenon"), ("cpu", "cpu")):
+        file.seek(0)
+        state = torch.load(file, map_location=location)
+        assert state["weight"].device.type == device
+        close(state["weight"], net.weight)
+    twin = copy.deepcopy(net)
+    with torch.no_grad():
+        twin.weight.zero_()
+    assert net.weight.abs().sum().item() > 0
+
+
+def test_random_numbers():
+    torch.manual_seed(7)
+    a = torch.randn(2000, device=DEVICE)
+    torch.manual_seed(7)
+    close(a, torch.randn(2000, device=DEVICE))
+    assert abs(a.mean().item()) < 0.1 and abs(a.std().item() - 1) < 0.1
+    u = torch.rand(2000, device=DEVICE)
+    assert 0 <= u.min().item() and u.max().item() < 1 and abs(u.mean().item() - 0.5) < 0.05
+    dropped = nn.functional.dropout(torch.ones(4000, device=DEVICE), 0.25)
+    assert abs((dropped == 0).float().mean().item() - 0.25) < 0.05
+
+
+def test_autocast_to_bf16():
+    net = nn.Linear(16, 8).to(DEVICE)
+    x = torch.randn(4, 16, device=DEVICE)
+    with torch.autocast(DEVICE, dtype=torch.bfloat16):
+        y = net(x)
+    assert y.dtype == torch.bfloat16
+    close(y.float(), net(x), rtol=5e-2, atol=5e-2)
+
+
+def test_operators_without_a_row_run_on_the_cpu_and_say_so():
+    tenon.torch.reset_report()
+    x = torch.randn(3, 3, device=DEVICE)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        close(torch.linalg.inv(x) @ x, torch.eye(3), rtol=1e-3, atol=1e-3)
+        torch.linalg.inv(x)
+    assert sum("linalg_inv" in str(w.message) for w in seen) <= 1
+    assert any("linalg_inv" in operator for operator, _ in tenon.torch.report().doors["device"].fallbacks)
+    assert "linalg_inv" in str(tenon.torch.report())
+
+
+def test_conv_bn_relu_in_evaluation_is_one_kernel():
+    block = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True)).eval()
+    block[1].running_mean.uniform_(-1, 1)
+    block[1].running_var.uniform_(0.5, 2)
+    x = torch.randn(2, 3, 12, 12)
+    expected = block(x)
+    block.to(DEVICE)
+    moved = x.to(DEVICE)
+    with torch.no_grad():
+        counts, y = counted(lambda: block(moved).cpu())
+    close(y, expected)
+    assert counts["kernels"] == 1 and counts["runs"] == 1
+
+
+def test_residual_add_and_relu_are_inside_the_convolution_before_them():
+    conv = nn.Conv2d(8, 8, 3, padding=1, bias=False).to(DEVICE)
+    norm = nn.BatchNorm2d(8).to(DEVICE).eval()
+    x = torch.randn(2, 8, 10, 10).to(DEVICE)
+
+    def block():
+        out = norm(conv(x))
+        out += x
+        return nn.functional.relu(out).cpu()
+
+    with torch.no_grad():
+        counts, _ = counted(block)
+    assert counts["kernels"] == 1
+
+
+def test_a_convolution_of_itself_with_gradients_is_one_realisation():
+    torch.manual_seed(0)
+    w = torch.randn(4, 4, 3, 3)
+    b = torch.randn(4)
+    x = torch.randn(2, 4, 10, 10)
+
+    def work(device):
+        wd, bd, xd = (t.to(device).requires_grad_() for t in (w, b, x))
+        conv = nn.functional.conv2d
+        conv(conv(xd, wd, bd).relu(), wd, bd).sum().backward()
+        return [wd.grad, bd.grad, xd.grad]
+
+    grads = work(DEVICE)
+    counts, moved = counted(lambda: [g.cpu() for g in _together(grads)])
+    assert counts["runs"] == 1
+    for got, expected in zip(moved, work("cpu")):
+        close(got, expected, rtol=1e-3, atol=1e-3)
+
+
+def _together(tensors):
+    from tenon.torch.handles import unwrap
+
+    tenon.realize([unwrap(t) for t in tensors])
+    return tensors
+
+
+def test_training_conv_bn_relu_block():
+    make = lambda: nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.Flatten(), nn.Linear(6 * 64, 5))
+    batches = [(torch.randn(4, 3, 8, 8), torch.randint(0, 5, (4,))) for _ in range(3)]
+    train_twins(make, batches, lambda m, x, y: nn.functional.cross_entropy(m(x), y))
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop])
+def test_optimisers(optimizer):
+    make = lambda: nn.Sequential(nn.Linear(6, 12), nn.GELU(), nn.LayerNorm(12), nn.Linear(12, 3))
+    batches = [(torch.randn(5, 6), torch.randn(5, 3)) for _ in range(3)]
+    train_twins(make, batches, lambda m, x, y: ((m(x) - y) ** 2).mean(), optimizer=optimizer, lr=1e-2)
+
+
+def test_transformer_layer_and_lstm_train():
+    batches = [(torch.randn(2, 7, 16), torch.randn(2, 7, 16)) for _ in range(2)]
+    loss = lambda m, x, y: ((m(x) - y) ** 2).mean()
+    train_twins(lambda: nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True), batches, loss, steps=2)
+
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(16, 16, num_layers=2, batch_first=True)
+
+        def forward(self, x):
+            return self.lstm(x)[0]
+
+    train_twins(Recurrent, batches, loss, steps=2)
+
+
+def test_fifty_batch_sizes_are_two_compiles_and_flat_memory():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4)).to(DEVICE)
+    steps = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def step(n):
+        x = torch.randn(n, 8).to(DEVICE)
+        y = torch.randint(0, 4, (n,)).to(DEVICE)
+        loss = nn.functional.cross_entropy(net(x), y)
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+        return loss.item()
+
+    sizes = torch.randint(2, 100, (50,)).tolist()
+    counts, _ = counted(lambda: [step(n) for n in sizes[:10]])
+    first = counts["compiles"]
+    counts, _ = counted(lambda: [step(n) for n in sizes[10:]])
+    assert first <= 4 and counts["compiles"] == 0
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for n in sizes * 4:
+        step(n)
+    gc.collect()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000
+
+
+def test_tied_weights_stay_tied_and_optimisers_keep_theirs():
+    embedding, head = nn.Embedding(10, 6), nn.Linear(6, 10, bias=False)
+    head.weight = embedding.weight
+    both = nn.ModuleList([embedding, head])
+    optimizer = torch.optim.SGD(both.parameters(), lr=0.5)
+    both.to(DEVICE)
+    assert head.weight is embedding.weight and len(list(both.parameters())) == 1
+    before = head.weight.detach().cpu().clone()
+    head(embedding(torch.tensor([1, 2]).to(DEVICE))).sum().backward()
+    optimizer.step()
+    assert not torch.equal(head.weight.detach().cpu(), before)
+
+
+def test_numbers_that_change_are_no_new_programs():
+    net = nn.Linear(8, 4).to(DEVICE)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+    x = torch.ones(5, 8).to(DEVICE)
+
+    def steps():
+        for _ in range(20):
+            loss = net(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            loss.item()
+
+    counts, _ = counted(steps)
+    assert counts["compiles"] <= 5
+
+
+def test_autocast_leaves_other_operators_alone():
+    x = torch.ones(2, 2).to(DEVICE)
+    with torch.autocast(DEVICE, dtype=torch.bfloat16):
+        assert (x + 1).dtype == torch.float32
