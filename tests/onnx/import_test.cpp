@@ -37,6 +37,15 @@ TEST(OnnxImport, NamesOfSizesAreAxes) {
   EXPECT_EQ(operations(graph), Names{"relu"});
 }
 
+TEST(OnnxImport, ANodeWithoutOutputsIsRefused) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.node("Bernoulli", {"x"}, {});
+  model.output("x");
+  EXPECT_NE(error_text([&] { imported(model); }).find("it has no outputs, so that nothing can use what it computes"),
+            std::string::npos);
+}
+
 TEST(OnnxImport, ExpressionsOfNamesAreSizes) {
   const auto shapes = [](const std::vector<std::string>& params) {
     OnnxModelBuilder model;

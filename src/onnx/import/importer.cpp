@@ -291,6 +291,9 @@ void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodePro
 }
 
 void Importer::run_node(const proto::NodeProto& node) {
+  if (node.output_size() == 0) {
+    fail("it has no outputs, so that nothing can use what it computes");
+  }
   const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
   const Items operands = find_all(node.input());
   Items results;
