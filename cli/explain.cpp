@@ -38,6 +38,8 @@ constexpr Option kOptions[] = {
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
+    {"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"},
+    {"--pipeline-rows", "N", "tiles of N rows wherever steps can run tile by tile, instead of where it pays"},
     {"--skip", "PASS,...", "leave these passes out"},
 };
 
@@ -223,6 +225,7 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
     if (!bound.empty()) {
       const MemoryReport memory = executable.memory(bindings);
       json.set("bindings", bindings.to_string());
+      json.set("pipelines", pipelines_json(executable.pipelines(bindings)));
       json.set("memory", Json::object()
                              .set("arena_bytes", memory.arena_bytes)
                              .set("intermediate_bytes", memory.intermediate_bytes)
@@ -243,7 +246,10 @@ int run(const Arguments& arguments) {
                                : load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
                                                     arguments.find("--optimizer").value_or("adam"));
   CompileReport report;
-  CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
+  CompileOptions options{.fuse = !arguments.has("--no-fuse"),
+                         .pipelines = !arguments.has("--no-pipelines"),
+                         .pipeline_rows = arguments.find_number("--pipeline-rows", 1).value_or(0),
+                         .skip = arguments.list("--skip")};
   options.machine = machine_of(arguments);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);

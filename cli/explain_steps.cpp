@@ -51,6 +51,25 @@ std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& 
   return steps;
 }
 
+namespace {
+
+/// What runs tile by tile, and why the rest of what could does not.
+std::string pipeline_lines(const std::vector<PipelineReport>& reports) {
+  std::string text;
+  for (const PipelineReport& report : reports) {
+    if (report.tiled) {
+      text +=
+          fmt::format("steps {} to {} run tile by tile: {} tiles of {} rows in {} strips; {}\n", report.first_step + 1,
+                      report.first_step + report.steps, report.tiles, report.rows, report.strips, report.reason);
+    } else {
+      text += fmt::format("step {} runs whole: {}\n", report.first_step + 1, report.reason);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings) {
   const bool timed = !steps.empty() && steps[0].microseconds >= 0;
   std::string text = fmt::format("at {}:\n", bindings.to_string());
@@ -77,7 +96,7 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Executable& e
   const MemoryReport memory = executable.memory(bindings);
   text += fmt::format("intermediates of {} share {}; outputs take {}\n", bytes_text(memory.intermediate_bytes),
                       bytes_text(memory.arena_bytes), bytes_text(memory.output_bytes));
-  return text;
+  return text + pipeline_lines(executable.pipelines(bindings));
 }
 
 Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound) {
@@ -86,6 +105,9 @@ Json steps_json(const Executable& executable, const std::vector<BoundStep>& boun
     const StepReport& report = executable.steps()[i];
     Json step = Json::object();
     step.set("step", i + 1).set("kind", name(report.kind)).set("operators", report.label);
+    if (report.region_steps > 1) {
+      step.set("region_first", report.region_first + 1).set("region_steps", report.region_steps);
+    }
     step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
     step.set("bytes_read", report.bytes_read.to_string()).set("bytes_written", report.bytes_written.to_string());
     step.set("flops", report.flops.to_string());
@@ -101,6 +123,17 @@ Json steps_json(const Executable& executable, const std::vector<BoundStep>& boun
     steps.push(step);
   }
   return steps;
+}
+
+Json pipelines_json(const std::vector<PipelineReport>& reports) {
+  Json all = Json::array();
+  for (const PipelineReport& report : reports) {
+    Json json = Json::object();
+    json.set("first_step", report.first_step + 1).set("steps", report.steps).set("tiled", report.tiled);
+    json.set("reason", report.reason).set("tiles", report.tiles).set("rows", report.rows).set("strips", report.strips);
+    all.push(json.set("window_bytes", report.window_bytes).set("kept_bytes", report.kept_bytes));
+  }
+  return all;
 }
 
 }  // namespace tenon::cli

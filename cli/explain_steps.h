@@ -31,6 +31,9 @@ std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& 
 /// A line for each step, and their sum.
 std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings);
 
+/// What runs tile by tile, and why the rest of what could does not.
+Json pipelines_json(const std::vector<PipelineReport>& reports);
+
 /// Everything about every step as data; `bound` may be empty.
 Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound);
 

@@ -48,7 +48,17 @@ class DotWriter {
       }
     }
     for (size_t i = 0; i < executable.steps().size(); ++i) {
-      hull(i, executable.steps()[i]);
+      const StepReport& step = executable.steps()[i];
+      if (step.region_steps > 1 && static_cast<size_t>(step.region_first) == i) {
+        text_ += fmt::format(
+            "  subgraph cluster_region_{} {{\n    label=\"steps {} to {}: tile by tile, where that pays\"; "
+            "style=\"rounded,dashed\"; color=\"#1a73e8\"; fontcolor=\"#1a73e8\"; tooltip=\"\";\n",
+            i + 1, i + 1, step.region_first + step.region_steps);
+      }
+      hull(i, step);
+      if (step.region_steps > 1 && static_cast<int>(i) + 1 == step.region_first + step.region_steps) {
+        text_ += "  }\n";
+      }
     }
     for (const Node* node : nodes_) {
       edges(*node);

@@ -29,6 +29,7 @@ constexpr Option kOptions[] = {
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    {"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"},
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
 };
 
@@ -167,7 +168,8 @@ int run(const Arguments& arguments) {
   progress.show("compiling");
   CompileReport report;
   std::optional<Executable> executable;
-  times.compile = microseconds([&] { executable = compile(model.graph, {.report = &report}); });
+  times.compile = microseconds(
+      [&] { executable = compile(model.graph, {.pipelines = !arguments.has("--no-pipelines"), .report = &report}); });
   times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");
   const std::vector<Array> inputs = prepared.arrays();

@@ -55,6 +55,11 @@ struct CompileOptions {
   /// much smaller results lose their digits. Next to an infinity or a NaN, and to pixels or weights of more than a
   /// quarter of the largest number, results of the same square may be NaN where the convolution itself has none.
   bool winograd = true;
+  /// Chains of kernels run tile by tile, so that what is between them stays in cache, where that pays at the sizes of a
+  /// run. Results are the same bits.
+  bool pipelines = true;
+  /// Rows of a tile of the last kernel of a chain; 0: a cost model decides that, and whether to run it so at all.
+  int64_t pipeline_rows = 0;
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which
   /// are integers. `{{"shape", {"rows", "cols"}}}` binds both names from the input `shape: i64[2]` of each run.

@@ -84,6 +84,8 @@ class Executable {
   void pre_specialize(std::span<const Bindings> list) const;
   /// What a run at these sizes takes.
   MemoryReport memory(const Bindings& bindings) const;
+  /// Which steps run tile by tile at these sizes, and why others that could do not.
+  std::vector<PipelineReport> pipelines(const Bindings& bindings) const;
 
   /// The most bytes that this executable keeps for later: specializations, results and memory between runs. What was
   /// used last is kept longest. The default is kDefaultMemoryBudget.

@@ -36,6 +36,10 @@ struct StepReport {
   StepKind kind = StepKind::kernel;
   std::string label;     ///< the operators in it
   std::string boundary;  ///< why the next step is not part of it
+  /// Steps that may run tile by tile with it, it included: the first of them, counted from 0, and how many; 1: none.
+  int region_first = 0;
+  int region_steps = 1;
+  std::string region_end;  ///< why those end with it, where they do
   Extent bytes_read;
   Extent bytes_written;
   Extent flops = 0;                       ///< of products and convolutions; of a conditional, the larger branch's
@@ -68,6 +72,8 @@ struct RunCounters {
   int64_t specializations = 0;  ///< Level 2: bindings that were prepared
   int64_t hits = 0;
   int64_t evictions = 0;
+  int64_t tiles = 0;           ///< of steps that ran tile by tile
+  int64_t kept_bytes = 0;      ///< of intermediates that never were whole in memory, because of that
   int64_t reused_results = 0;  ///< runs that computed nothing (RunOptions::reuse_results)
   int64_t cached_bytes = 0;    ///< of the specializations and results that are kept
   int64_t idle_bytes = 0;      ///< of memory that is kept for the next run
@@ -84,6 +90,19 @@ struct MemoryReport {
   int64_t live_bytes = 0;          ///< the most that live at once: no arena can be smaller
   int64_t intermediate_bytes = 0;  ///< the sum of their sizes
   int64_t output_bytes = 0;
+};
+
+/// How steps run at one binding: tile by tile, so that what is between them stays in cache, or one after the other.
+struct PipelineReport {
+  int first_step = 0;  ///< of Executable::steps(), counted from 0
+  int steps = 1;
+  bool tiled = false;
+  std::string reason;  ///< why so, in numbers
+  int64_t tiles = 0;
+  int64_t rows = 0;          ///< of the last kernel, in a tile
+  int64_t strips = 0;        ///< stretches of tiles that threads take
+  int64_t window_bytes = 0;  ///< of all that is between the steps, for all threads
+  int64_t kept_bytes = 0;    ///< what it would take whole
 };
 
 /// What the code of an executable can do.

@@ -16,6 +16,7 @@ struct TraceEvent {
   std::string label;     ///< the operators in it
   int phase = 0;         ///< counted from 0
   int thread = 0;        ///< a number of the thread, the same for all its events
+  int64_t tile = -1;     ///< counted from 0, where the step runs tile by tile
   int64_t begin_ns = 0;  ///< since the trace was made
   int64_t end_ns = 0;
   double bytes = 0;                  ///< that it read and wrote: its share of the step's
@@ -35,7 +36,8 @@ class Trace {
   std::vector<TraceEvent> events() const;
   int64_t now_ns() const;
 
-  /// In the format of Chrome's and Perfetto's viewers: one row for each thread; bytes, GB/s and GFLOP/s of each event.
+  /// In the format of Chrome's and Perfetto's viewers: one row for each thread, and one for
+  /// each step that runs tile by tile; bytes, GB/s and GFLOP/s of each event.
   std::string to_json() const;
 
  private:

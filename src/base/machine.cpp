@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <thread>
 
 #include "base/fail.h"
+#include "base/host_caches.h"
 
 namespace tenon {
 namespace {
@@ -27,29 +27,12 @@ constexpr std::array kMachines = {
     NamedMachine{InstructionSet::armv8_2, "armv8.2", 16, 64 * kKiB, kMiB},
 };
 
-int64_t read_size(const std::string& path) {
-  std::ifstream file(path);
-  int64_t size = 0;
-  char unit = 0;
-  file >> size >> unit;
-  return unit == 'K' ? size * kKiB : unit == 'M' ? size * kMiB : size;
-}
-
-// Caches from /sys: sysconf() knows nothing of them on some ARM machines.
 Machine find_this_machine() {
   Machine machine;
   machine.cores = std::max(1u, std::thread::hardware_concurrency());
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    std::ifstream file(folder + "type");
-    std::string type;
-    file >> type;
-    if (type != "Data" && type != "Unified") continue;
-    const int64_t level = read_size(folder + "level");
-    const int64_t size = read_size(folder + "size");
-    if (level == 1 && size > 0) machine.first_cache = size;
-    if (level == 2 && size > 0) machine.second_cache = size;
-  }
+  const HostCaches& caches = host_caches();
+  machine.first_cache = caches.first > 0 ? caches.first : machine.first_cache;
+  machine.second_cache = caches.second > 0 ? caches.second : machine.second_cache;
   return machine;
 }
 

@@ -12,7 +12,8 @@ schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
           .cores = options.machine.cores,
           .winograd = options.winograd,
           .most_row_bytes = options.most_row_bytes,
-          .least_shared_work = options.least_shared_work};
+          .least_shared_work = options.least_shared_work,
+          .pipelines = {.on = options.pipelines, .rows = options.pipeline_rows}};
 }
 
 }  // namespace tenon::compiler

@@ -60,6 +60,9 @@ void Executable::specialize(const Bindings& bindings) const { program().pre_spec
 void Executable::pre_specialize(std::span<const Bindings> list) const { program().pre_specialize(list); }
 
 MemoryReport Executable::memory(const Bindings& bindings) const { return program().memory(bindings); }
+std::vector<PipelineReport> Executable::pipelines(const Bindings& bindings) const {
+  return program().pipelines(bindings);
+}
 
 void Executable::set_memory_budget(int64_t bytes) const { program().set_memory_budget(bytes); }
 

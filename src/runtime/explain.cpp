@@ -43,6 +43,21 @@ std::string step_lines(size_t number, const StepReport& step, const std::string&
   return text;
 }
 
+/// The lines of a step of a region, which a bracket holds together.
+std::string bracketed(const std::string& lines, const StepReport& step, int at) {
+  std::string text;
+  for (size_t begin = 0; begin < lines.size();) {
+    const size_t end = lines.find('\n', begin) + 1;
+    const bool is_first = begin == 0 && at == step.region_first;
+    text += (is_first ? "\u250c" : "\u2502") + lines.substr(begin + 1, end - begin - 1);
+    begin = end;
+  }
+  if (at + 1 == step.region_first + step.region_steps) {
+    text += fmt::format("\u2514 {} steps that may run tile by tile: {}\n", step.region_steps, step.region_end);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view name(StepKind kind) {
@@ -67,7 +82,9 @@ std::string Executable::explain() const {
   text += '\n' + port_lines("in ", inputs()) + port_lines("out", outputs());
   for (const SegmentReport& segment : segments()) {
     for (int i = segment.first_step; i < segment.first_step + segment.steps; ++i) {
-      text += step_lines(static_cast<size_t>(i) + 1, steps()[static_cast<size_t>(i)]);
+      const StepReport& step = steps()[static_cast<size_t>(i)];
+      const std::string lines = step_lines(static_cast<size_t>(i) + 1, step);
+      text += step.region_steps > 1 ? bracketed(lines, step, i) : lines;
     }
     for (const auto& [name, most] : segment.binds) {
       text += fmt::format("  binds `{}` <= {}\n", name, most.to_string());

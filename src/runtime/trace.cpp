@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "base/json.h"
 #include "runtime/run/watch.h"
 
 namespace tenon {
@@ -24,33 +25,47 @@ int thread_number() {
   return number;
 }
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<int>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
 double per_nanosecond(double amount, const TraceEvent& event) {
   return amount / static_cast<double>(std::max<int64_t>(1, event.end_ns - event.begin_ns));
 }
 
-std::string event_json(const TraceEvent& event) {
+constexpr int kThreads = 1;  // processes of the viewers, which have lanes: of threads,
+constexpr int kSteps = 2;    // of steps that run tile by tile
+
+struct Lane {
+  int process = kThreads;
+  int number = 0;
+};
+
+std::string event_json(const TraceEvent& event, const Lane& lane) {
   const auto flops = event.gigaflops_per_second();
-  return fmt::format(R"({{"ph": "X", "pid": 1, "tid": {}, "ts": {:.3f}, "dur": {:.3f}, "name": {}, "cat": {}, "args": )"
-                     R"({{"step": {}, "phase": {}, "bytes": {:.0f}, "GB/s": {:.3f}{}}}}})",
-                     event.thread, static_cast<double>(event.begin_ns) / 1e3,
-                     static_cast<double>(event.end_ns - event.begin_ns) / 1e3, quoted(event.label),
-                     quoted(event.program), event.step, event.phase, event.bytes, event.gigabytes_per_second(),
-                     flops ? fmt::format(R"(, "GFLOP/s": {:.3f})", *flops) : "");
+  return fmt::format(
+      R"({{"ph": "X", "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}, "name": {}, "cat": {}, "args": )"
+      R"({{"step": {}, "phase": {}, "bytes": {:.0f}, "GB/s": {:.3f}{}{}}}}})",
+      lane.process, lane.number, static_cast<double>(event.begin_ns) / 1e3,
+      static_cast<double>(event.end_ns - event.begin_ns) / 1e3, json_quoted(event.label), json_quoted(event.program),
+      event.step, event.phase, event.bytes, event.gigabytes_per_second(),
+      flops ? fmt::format(R"(, "GFLOP/s": {:.3f})", *flops) : "",
+      event.tile < 0 ? "" : fmt::format(R"(, "tile": {})", event.tile));
+}
+
+std::string name_json(std::string_view what, const Lane& lane, const std::string& name) {
+  return fmt::format(R"(,{}{{"ph": "M", "pid": {}, "tid": {}, "name": "{}", "args": {{"name": {}}}}})", '\n',
+                     lane.process, lane.number, what, json_quoted(name));
+}
+
+/// Each number once.
+template <class Number>
+std::vector<int> lanes(const std::vector<TraceEvent>& events, const Number& number) {
+  std::vector<int> all;
+  for (const TraceEvent& event : events) {
+    if (const int lane = number(event); lane >= 0) {
+      all.push_back(lane);
+    }
+  }
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
 }
 
 }  // namespace
@@ -79,20 +94,19 @@ std::string Trace::to_json() const {
   const std::vector<TraceEvent> all = events();
   std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
   text += R"({"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "tenon"}})";
-  std::vector<int> threads;
-  for (const TraceEvent& event : all) {
-    threads.push_back(event.thread);
+  for (const int thread : lanes(all, [](const TraceEvent& event) { return event.thread; })) {
+    text += name_json("thread_name", {kThreads, thread}, fmt::format("thread {}", thread));
   }
-  std::ranges::sort(threads);
-  threads.erase(std::ranges::unique(threads).begin(), threads.end());
-  for (const int thread : threads) {
-    text += fmt::format(
-        ",\n{{\"ph\": \"M\", \"pid\": 1, \"tid\": {0}, \"name\": \"thread_name\", \"args\": "
-        "{{\"name\": \"thread {0}\"}}}}",
-        thread);
+  const std::vector<int> tiled = lanes(all, [](const TraceEvent& event) { return event.tile < 0 ? -1 : event.step; });
+  if (!tiled.empty()) {
+    text += name_json("process_name", {kSteps, 0}, "tenon: tile by tile");
+  }
+  for (const int step : tiled) {
+    text += name_json("thread_name", {kSteps, step}, fmt::format("step {}", step));
   }
   for (const TraceEvent& event : all) {
-    text += ",\n" + event_json(event);
+    text += ",\n" + event_json(event, {kThreads, event.thread});
+    text += event.tile < 0 ? "" : ",\n" + event_json(event, {kSteps, event.step});
   }
   return text + "\n]}\n";
 }

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "ops/macs.h"
 #include "schedule/alone.h"
+#include "schedule/regions/regions.h"
 
 namespace tenon::schedule {
 namespace {
@@ -214,6 +215,8 @@ Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, con
   result.program = assembler.finish();
   result.program.most_row_bytes = options.most_row_bytes;
   result.program.least_shared_work = options.least_shared_work;
+  result.program.pipelines = options.pipelines;
+  find_regions(result.program);
   return result;
 }
 

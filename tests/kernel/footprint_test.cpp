@@ -19,11 +19,11 @@ struct Read {
   Extent last;
 };
 Read read_by(const Kernel& kernel) {
-  const std::vector<BufferUse> uses = footprints(kernel, kernel.phases.at(0), kernel.phases.at(0).grid.at(0));
+  const std::vector<BufferUse> uses = footprints(kernel, kernel.phases.at(0), {.axis = kernel.phases.at(0).grid.at(0)});
   EXPECT_EQ(uses.at(0).reads.ranges.size(), 1u);
   EXPECT_TRUE(uses.at(0).writes.empty());
   const Touched& read = uses.at(0).reads.ranges.at(0);
-  return {first_touched(read, kBegin, kEnd), last_touched(read, kBegin, kEnd)};
+  return {first_touched(read, 0, kBegin, kEnd), last_touched(read, 0, kBegin, kEnd)};
 }
 
 int64_t at(const Extent& extent, int64_t begin, int64_t end) {
@@ -95,7 +95,7 @@ TEST(Footprint, OfWhatDataDecidesIsAllThereIs) {
     const int position = k.load(from, affine({{i, 1}}));
     k.store(y, affine({{i, 1}}), k.load(x, {}, {}, {{.value = position, .stride = 1, .size = kH, .site = site}}));
   });
-  const std::vector<BufferUse> uses = footprints(k.kernel(), k.kernel().phases[0], i);
+  const std::vector<BufferUse> uses = footprints(k.kernel(), k.kernel().phases[0], {.axis = i});
   EXPECT_TRUE(uses[static_cast<size_t>(x)].reads.whole);
   EXPECT_FALSE(uses[static_cast<size_t>(from)].reads.whole);
   EXPECT_FALSE(uses[static_cast<size_t>(y)].writes.whole);

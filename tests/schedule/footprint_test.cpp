@@ -22,7 +22,9 @@ Program program_of(const SmallGraph& graph) {
   return make_program(compiler::optimize(make(graph), {}, runs));
 }
 
+/// Rows of an item.
 struct Range {
+  int64_t item = 0;
   int64_t begin = 0;
   int64_t end = 0;
 };
@@ -32,8 +34,8 @@ std::vector<bool> elements_of(const loops::Footprint& footprint, const Range& ra
                               const Bindings& bindings) {
   std::vector<bool> result(elements, footprint.whole);
   for (const loops::Touched& each : footprint.ranges) {
-    const int64_t first = evaluate(loops::first_touched(each, range.begin, range.end), bindings);
-    const int64_t last = evaluate(loops::last_touched(each, range.begin, range.end), bindings);
+    const int64_t first = evaluate(loops::first_touched(each, range.item, range.begin, range.end), bindings);
+    const int64_t last = evaluate(loops::last_touched(each, range.item, range.begin, range.end), bindings);
     for (int64_t i = first; i <= last; ++i) {
       result.at(static_cast<size_t>(i)) = true;
     }
@@ -57,12 +59,15 @@ void expect_named(const loops::Footprint& footprint, const Range& range, const s
   EXPECT_EQ(last, std::find(touched.rbegin(), touched.rend(), true) - touched.rbegin()) << "the last";
 }
 
-/// Ranges of the first axis: all, one, the last, two in the middle.
-std::vector<Range> ranges_of(int64_t outer) {
-  std::vector<Range> ranges = {{0, outer}};
-  for (const Range& each : {Range{0, 1}, Range{outer - 1, outer}, Range{outer / 2, outer / 2 + 2}}) {
-    if (each.begin >= 0 && each.end <= outer) {
-      ranges.push_back(each);
+/// Of the first and the last item: all rows, one, the last, two in the middle.
+std::vector<Range> ranges_of(int64_t items, int64_t rows) {
+  std::vector<Range> ranges;
+  for (int64_t item = 0; item < items; item += std::max<int64_t>(items - 1, 1)) {
+    ranges.push_back({item, 0, rows});
+    for (const Range& each : {Range{item, 0, 1}, Range{item, rows - 1, rows}, Range{item, rows / 2, rows / 2 + 2}}) {
+      if (each.begin >= 0 && each.end <= rows) {
+        ranges.push_back(each);
+      }
     }
   }
   return ranges;
@@ -75,10 +80,12 @@ struct Running {
 
   int64_t value(const Extent& extent) const { return evaluate(extent, bindings); }
 
-  /// Grid iterations for each of the first axis.
-  int64_t inner(size_t phase) const {
-    const int64_t outer = value(facts.phases[phase].outer);
-    return outer == 0 ? 0 : value(facts.phases[phase].grid) / outer;
+  /// Grid iterations before a row of an item.
+  int64_t before(size_t phase, int64_t item, int64_t row) const {
+    const loops::PhaseFacts& of = facts.phases[phase];
+    const int64_t rows = value(of.rows);
+    const int64_t all = value(of.items) * rows;
+    return all == 0 ? 0 : (item * rows + row) * (value(of.grid) / all);
   }
 
   void run(size_t phase, const Range& range, std::vector<Array>& buffers) const {
@@ -94,8 +101,8 @@ struct Running {
     std::vector<Line> scratch(static_cast<size_t>(value(facts.scratch_bytes)) / 64 + 1);
     KernelStatus status;
     const KernelArgs args{.buffers = pointers.data(), .sizes = sizes.data(), .status = &status};
-    loops::run(kernel, &args, static_cast<int64_t>(phase), range.begin * inner(phase), range.end * inner(phase),
-               scratch.data());
+    loops::run(kernel, &args, static_cast<int64_t>(phase), before(phase, range.item, range.begin),
+               before(phase, range.item, range.end), scratch.data());
   }
 };
 
@@ -144,11 +151,13 @@ void expect_footprints(const loops::Kernel& kernel, const loops::KernelFacts& fa
   const Running running{kernel, facts, bindings};
   std::vector<Array> buffers = make_buffers(kernel, bindings_of(kernel, bindings), 3);
   for (size_t phase = 0; phase < kernel.phases.size(); ++phase) {
-    const int64_t outer = running.value(facts.phases[phase].outer);
-    for (const Range& range : ranges_of(outer)) {
-      SCOPED_TRACE(fmt::format("phase {}, [{}, {})", phase, range.begin, range.end));
-      const std::vector<TouchedElements> touched = touched_elements(
-          kernel, kernel.phases[phase], range.begin * running.inner(phase), range.end * running.inner(phase), bindings);
+    const int64_t items = running.value(facts.phases[phase].items);
+    const int64_t rows = running.value(facts.phases[phase].rows);
+    for (const Range& range : ranges_of(items, rows)) {
+      SCOPED_TRACE(fmt::format("phase {}, item {}, [{}, {})", phase, range.item, range.begin, range.end));
+      const std::vector<TouchedElements> touched =
+          touched_elements(kernel, kernel.phases[phase], running.before(phase, range.item, range.begin),
+                           running.before(phase, range.item, range.end), bindings);
       for (size_t b = 0; b < kernel.buffers.size(); ++b) {
         SCOPED_TRACE(fmt::format("b{}", b));
         expect_named(facts.phases[phase].buffers[b].reads, range, touched[b].read, bindings);
@@ -159,7 +168,9 @@ void expect_footprints(const loops::Kernel& kernel, const loops::KernelFacts& fa
         return;
       }
     }
-    running.run(phase, {0, outer}, buffers);
+    for (int64_t item = 0; item < items; ++item) {
+      running.run(phase, {item, 0, rows}, buffers);
+    }
   }
 }
 

@@ -40,6 +40,7 @@ Touched sum(const Touched& a, const Touched& b) {
   return {.first = a.first + b.first,
           .last = a.last + b.last,
           .step = a.step + b.step,
+          .item_step = a.item_step + b.item_step,
           .least = both(a.least, a.first, b.least, b.first),
           .most = both(a.most, a.last, b.most, b.last)};
 }
@@ -50,6 +51,7 @@ Touched scaled(const Touched& t, const Extent& by) {
   return {.first = (turns ? t.last : t.first) * by,
           .last = (turns ? t.first : t.last) * by,
           .step = t.step * by,
+          .item_step = t.item_step * by,
           .least = limit(turns ? t.most : t.least),
           .most = limit(turns ? t.least : t.most)};
 }
@@ -78,9 +80,9 @@ void erase_axis(std::vector<Term>& terms, int axis) {
 /// How far positions reach while all axes run.
 class Reach {
  public:
-  Reach(const Kernel& kernel, int axis) : kernel_(kernel), axis_(axis) {}
+  Reach(const Kernel& kernel, const RowAxes& rows) : kernel_(kernel), rows_(rows) {}
 
-  /// Nothing where the sign of a stride is not known.
+  /// Nothing where the sign of a stride is not known, or where a bound is on items.
   std::optional<Touched> of(Affine at, const std::vector<Bound>& inside) const {
     Touched reached{.first = 0, .last = 0};
     for (const Bound& bound : inside) {
@@ -88,6 +90,9 @@ class Reach {
       const auto index = stride ? of(bound.index, {}) : std::nullopt;
       if (!index) {
         continue;
+      }
+      if (index->item_step != Extent(0)) {
+        return std::nullopt;
       }
       reached = sum(reached, scaled(within(*index, bound.size), *stride));
       at.base -= bound.index.base * *stride;
@@ -139,22 +144,29 @@ class Reach {
         return {.first = 0, .last = smaller(taken.extent, taken.total) - 1};
       }
       erase_axis(terms, taken.tile_of);
-      if (taken.tile_of == axis_) {
+      if (taken.tile_of == rows_.item) {  // of the last item, rows that are behind its end are named, too
+        return {.first = 0, .last = smaller(taken.extent, taken.total) - 1, .item_step = taken.extent};
+      }
+      if (taken.tile_of == rows_.axis) {
         return within({.first = 0, .last = taken.extent - 1, .step = taken.extent}, taken.total);
       }
       return {.first = 0, .last = taken.total - 1};
     }
-    return term.axis == axis_ ? Touched{.first = 0, .last = 0, .step = 1}
-                              : Touched{.first = 0, .last = taken.extent - 1};
+    if (term.axis == rows_.item) {
+      return {.first = 0, .last = 0, .item_step = 1};
+    }
+    return term.axis == rows_.axis ? Touched{.first = 0, .last = 0, .step = 1}
+                                   : Touched{.first = 0, .last = taken.extent - 1};
   }
 
   const Kernel& kernel_;
-  int axis_;
+  RowAxes rows_;
 };
 
 class FootprintWalk {
  public:
-  FootprintWalk(const Kernel& kernel, int axis) : kernel_(kernel), reach_(kernel, axis), uses_(kernel.buffers.size()) {}
+  FootprintWalk(const Kernel& kernel, const RowAxes& rows)
+      : kernel_(kernel), reach_(kernel, rows), uses_(kernel.buffers.size()) {}
 
   std::vector<BufferUse> run(const Phase& phase) {
     for_each_statement(phase.body, [&](const Statement& statement) {
@@ -220,20 +232,53 @@ class FootprintWalk {
   std::vector<BufferUse> uses_;
 };
 
+/// No two rows of an item touch the same elements, or elements between those of another.
+bool keeps_rows_apart(const Footprint& footprint) {
+  return std::ranges::all_of(footprint.ranges, [](const Touched& range) {
+    return is_positive_or_zero(range.step - 1 - (range.last - range.first));
+  });
+}
+
+/// Every row of an item touches what the others do.
+bool repeats_items(const Footprint& footprint) {
+  return std::ranges::any_of(
+      footprint.ranges, [](const Touched& range) { return range.step == Extent(0) && range.item_step != Extent(0); });
+}
+
+bool names_more(const BufferUse& use, const BufferUse& other) {
+  return (use.reads.whole && !other.reads.whole) || (use.writes.whole && !other.writes.whole);
+}
+
 }  // namespace
 
-Extent first_touched(const Touched& touched, const Extent& begin, const Extent& end) {
+Extent first_touched(const Touched& touched, const Extent& item, const Extent& begin, const Extent& end) {
   const Extent first = touched.first + min(touched.step * begin, touched.step * (end - 1));
-  return touched.least ? max(first, *touched.least) : first;
+  return item * touched.item_step + (touched.least ? max(first, *touched.least) : first);
 }
 
-Extent last_touched(const Touched& touched, const Extent& begin, const Extent& end) {
+Extent last_touched(const Touched& touched, const Extent& item, const Extent& begin, const Extent& end) {
   const Extent last = touched.last + max(touched.step * begin, touched.step * (end - 1));
-  return touched.most ? min(last, *touched.most) : last;
+  return item * touched.item_step + (touched.most ? min(last, *touched.most) : last);
 }
 
-std::vector<BufferUse> footprints(const Kernel& kernel, const Phase& phase, int axis) {
-  return FootprintWalk(kernel, axis).run(phase);
+std::vector<BufferUse> footprints(const Kernel& kernel, const Phase& phase, const RowAxes& rows) {
+  return FootprintWalk(kernel, rows).run(phase);
+}
+
+RowAxes row_axes(const Kernel& kernel, const Phase& phase) {
+  const RowAxes first{.axis = phase.grid.empty() ? -1 : phase.grid.front()};
+  if (phase.grid.size() < 2) {
+    return first;
+  }
+  // Columns of a product are no rows: each of their tiles reads the same rows, and what they write lies between.
+  const RowAxes second{.item = phase.grid[0], .axis = phase.grid[1]};
+  const std::vector<BufferUse> uses = footprints(kernel, phase, second);
+  const bool are_rows = std::ranges::all_of(uses, [](const BufferUse& use) { return keeps_rows_apart(use.writes); }) ||
+                        std::ranges::none_of(uses, [](const BufferUse& use) { return repeats_items(use.reads); });
+  return are_rows && std::ranges::equal(uses, footprints(kernel, phase, first),
+                                        [](const BufferUse& a, const BufferUse& b) { return !names_more(a, b); })
+             ? second
+             : first;
 }
 
 }  // namespace tenon::loops

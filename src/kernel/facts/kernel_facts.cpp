@@ -21,6 +21,7 @@ class InProgramNames {
         range = {.first = (*this)(range.first),
                  .last = (*this)(range.last),
                  .step = (*this)(range.step),
+                 .item_step = (*this)(range.item_step),
                  .least = limit(range.least),
                  .most = limit(range.most)};
       }
@@ -45,12 +46,16 @@ KernelFacts facts_of(const Kernel& kernel) {
     facts.sizes.push_back(named(size));
   }
   for (const Phase& phase : kernel.phases) {
-    const int first = phase.grid.empty() ? -1 : phase.grid.front();
+    const RowAxes axes = row_axes(kernel, phase);
+    const auto extent = [&](int axis) {
+      return axis < 0 ? Extent(1) : named(kernel.axes.at(static_cast<size_t>(axis)).extent);
+    };
     facts.phases.push_back({.grid = named(grid_size(kernel, phase)),
-                            .outer = first < 0 ? Extent(1) : named(kernel.axes.at(static_cast<size_t>(first)).extent),
+                            .items = extent(axes.item),
+                            .rows = extent(axes.axis),
                             .work = named(work(kernel, phase)),
                             .buffers = {}});
-    for (BufferUse& use : footprints(kernel, phase, first)) {
+    for (BufferUse& use : footprints(kernel, phase, axes)) {
       facts.phases.back().buffers.push_back(named(std::move(use)));
     }
   }

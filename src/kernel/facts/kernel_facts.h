@@ -17,9 +17,9 @@ inline constexpr double kWorkOfANanosecond = 80;
 
 struct PhaseFacts {
   Extent grid;                     // iterations
-  Extent outer;                    // of the first axis of the grid, which varies slowest; 1 where it has none
+  Extent items, rows;              // rows of an item: row_axes(); 1 where there is no axis
   Extent work;                     // of one iteration of the grid, in operations on a byte
-  std::vector<BufferUse> buffers;  // by buffer, for ranges of the first axis; scratch is not looked at
+  std::vector<BufferUse> buffers;  // by buffer, for ranges of rows; scratch is not looked at
 
   friend bool operator==(const PhaseFacts&, const PhaseFacts&) = default;
 };

@@ -96,7 +96,26 @@ struct Step {
   std::vector<Shape> shapes;       // without parts: of what it reads, then of what it writes
   std::string label;               // the operators in it, for people
   std::string boundary;            // why it ends where it does
+  std::string region_end;          // why no region goes on from it to the next step; empty inside of one
   Extent flops = 0;                // additions and multiplications of products, for traces; 0: not counted
+};
+
+/// Steps one after another whose kernels can run tile by tile: a range of rows of one needs ranges of rows of those
+/// before it, by what KernelFacts say of both. Each has one phase; each but the first uses what one before it
+/// uses.
+struct Region {
+  int first = 0;
+  int count = 0;
+
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+/// How regions are run.
+struct Pipelines {
+  bool on = true;
+  int64_t rows = 0;  // of a tile of the last step; 0: a cost model decides that, and whether a region pays at all
+
+  friend bool operator==(const Pipelines&, const Pipelines&) = default;
 };
 
 struct Program {
@@ -108,6 +127,8 @@ struct Program {
   std::vector<loops::Kernel> kernels;
   std::vector<loops::KernelFacts> facts;  // of each of them: add_kernel()
   std::vector<Step> steps;
+  std::vector<Region> regions = {};  // in the order of their steps, none of which is in two
+  Pipelines pipelines = {};
   int64_t most_row_bytes = kMostRowBytes;        // longer rows are left to the parts that are made for them
   int64_t least_shared_work = kLeastSharedWork;  // CompileOptions::least_shared_work
 };

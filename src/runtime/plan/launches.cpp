@@ -27,7 +27,8 @@ bool has_nothing_to_write(const Plan& plan, const Specialization& s, const PartP
   });
 }
 
-/// Whether the part runs at all: not when another takes its place.
+}  // namespace
+
 bool is_chosen(const Plan& plan, const Specialization& s, const PartPlan& part) {
   if (has_nothing_to_write(plan, s, part)) {
     return false;
@@ -37,6 +38,8 @@ bool is_chosen(const Plan& plan, const Specialization& s, const PartPlan& part) 
   }
   return part.long_rows < 0 || !has_long_rows(plan, s, plan.parts[static_cast<size_t>(part.long_rows)]);
 }
+
+namespace {
 
 Load load(const Plan& plan, const Specialization& s, const PartPlan& part, uint32_t phase) {
   const KernelPlan& kernel = plan.kernels[static_cast<size_t>(part.kernel)];
@@ -53,6 +56,11 @@ class Cutter {
   Cutter(const Plan& plan, int threads, Specialization& s) : plan_(plan), threads_(threads), s_(s) {}
 
   void add_stage(std::span<const int> steps) {
+    const auto region = std::ranges::find(s_.regions, steps.front(), &TiledRegion::first_step);
+    if (region != s_.regions.end()) {
+      s_.stages.push_back({.region = static_cast<int>(region - s_.regions.begin())});
+      return;
+    }
     Stage stage{.step = steps.size() == 1 ? steps[0] : -1,
                 .launches = {.first = static_cast<uint32_t>(s_.launches.size())}};
     int phases = 0;

@@ -32,9 +32,11 @@ class Layout {
     if (!times_.empty()) {
       find_lifetimes();
     }
+    find_windows();
     for (size_t i = 0; i < plan_.slots.size(); ++i) {
       add_slot(i);
     }
+    add_windows();
     for (size_t i = 0; i < plan_.slots.size(); ++i) {
       take_over(i);
     }
@@ -62,6 +64,25 @@ class Layout {
     }
   }
 
+  /// Of what is inside of regions there are windows alone.
+  void find_windows() {
+    has_window_.assign(s_.regions.empty() ? 0 : plan_.slots.size(), false);
+    for (const TiledRegion& region : s_.regions) {
+      for (const RegionBuffer& buffer : region.buffers) {
+        has_window_[static_cast<size_t>(buffer.slot)] = buffer.inside;
+      }
+    }
+  }
+
+  void add_windows() {
+    first_window_ = blocks_.size();
+    for (const TiledRegion& region : s_.regions) {
+      const int at = time(region.first_step);
+      blocks_.push_back({region.window_bytes * region.workers, at, at});
+      s_.memory.intermediate_bytes += blocks_.back().bytes;
+    }
+  }
+
   void add_slot(size_t i) {
     const Slot& slot = plan_.slots[i];
     const int64_t elements = s_.value(slot.elements);
@@ -72,6 +93,9 @@ class Layout {
       Array::require_memory(slot.dtype, {elements});
     }
     const int64_t bytes = s_.bytes(slot);
+    if (!has_window_.empty() && has_window_[i]) {
+      return;
+    }
     if (slot.memory == Memory::intermediate && slot.first >= 0) {
       block_of_[i] = static_cast<int>(blocks_.size());
       blocks_.push_back(times_.empty() ? Block{bytes, slot.first, slot.last}
@@ -85,7 +109,7 @@ class Layout {
   /// In the order of buffers, which need not be that of steps: a chain is followed to the block that is kept.
   void take_over(size_t i) {
     const int from = plan_.slots[i].in_place;
-    if (from < 0 || block_of_[i] < 0) {
+    if (from < 0 || block_of_[i] < 0 || block_of_[static_cast<size_t>(from)] < 0) {
       return;
     }
     Block& mine = blocks_[root(block_of_[i])];
@@ -126,6 +150,9 @@ class Layout {
     for (size_t i = 0; i < plan_.slots.size(); ++i) {
       s_.offsets[i] = block_of_[i] < 0 ? 0 : offsets[root(block_of_[i])];
     }
+    for (size_t i = 0; i < s_.regions.size(); ++i) {
+      s_.regions[i].offset = offsets[first_window_ + i];
+    }
   }
 
   /// Behind the intermediates, for whichever control step runs.
@@ -146,6 +173,8 @@ class Layout {
   std::vector<int> times_;        // of steps; empty: their own numbers
   std::vector<bool> crowded_;     // of times: several steps at once
   std::vector<Block> lifetimes_;  // of slots, in times; their bytes are not used
+  std::vector<bool> has_window_;  // of slots; empty: none has
+  size_t first_window_ = 0;       // of blocks: those of regions
   std::vector<int> block_of_;     // of slots; -1: none
   std::vector<Block> blocks_;
 };

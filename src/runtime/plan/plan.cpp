@@ -36,6 +36,9 @@ class Planner {
       add_step(program_.steps[i], static_cast<int>(i));
     }
     add_work();
+    for (const Region& region : program_.regions) {
+      add_region(region);
+    }
     find_in_place();
     find_state();
     find_dependencies();
@@ -118,6 +121,56 @@ class Planner {
         plan_.phases[at++].work = id(phase.work);
       }
     }
+  }
+
+  void add_region(const Region& region) {
+    TENON_CHECK(region.first >= 0 && region.count > 1 && region.first + region.count <= std::ssize(program_.steps),
+                "a region of {} steps from {}", region.count, region.first);
+    if (!program_.pipelines.on) {
+      return;
+    }
+    std::set<int> written;
+    for (int at = region.first; at < region.first + region.count; ++at) {
+      written.insert(program_.steps[index(at)].writes.begin(), program_.steps[index(at)].writes.end());
+    }
+    for (int at = region.first; at < region.first + region.count; ++at) {
+      const Span& parts = plan_.steps[index(at)].parts;
+      for (uint32_t i = 0; i < parts.count; ++i) {
+        add_rows(plan_.parts[parts.first + i], program_.steps[index(at)].parts[i], written);
+      }
+    }
+  }
+
+  void add_rows(PartPlan& plan, const Part& part, const std::set<int>& written) {
+    const loops::KernelFacts& facts = program_.facts[index(part.kernel)];
+    TENON_CHECK(facts.phases.size() == 1, "a kernel of {} phases in a region", facts.phases.size());
+    const loops::PhaseFacts& phase = facts.phases.front();
+    plan.rows = {.items = id(phase.items), .rows = id(phase.rows), .uses = {.first = count(plan_.row_uses)}};
+    for (size_t i = 0; i < part.buffers.size(); ++i) {
+      if (written.contains(part.buffers[i])) {
+        add_row_use(part.buffers[i], static_cast<int>(i), false, phase.buffers[i].reads);
+        add_row_use(part.buffers[i], static_cast<int>(i), true, phase.buffers[i].writes);
+      }
+    }
+    plan.rows.uses.count = count(plan_.row_uses) - plan.rows.uses.first;
+  }
+
+  void add_row_use(int slot, int argument, bool writes, const loops::Footprint& footprint) {
+    if (footprint.empty()) {
+      return;
+    }
+    TENON_CHECK(!footprint.whole, "data decides which rows of a region touch buffer {}", slot);
+    RowUsePlan use{.slot = slot, .argument = argument, .writes = writes, .touched = {.first = count(plan_.touched)}};
+    for (const loops::Touched& range : footprint.ranges) {
+      plan_.touched.push_back({.first = id(range.first),
+                               .last = id(range.last),
+                               .step = id(range.step),
+                               .item_step = id(range.item_step),
+                               .least = range.least ? id(*range.least) : -1,
+                               .most = range.most ? id(*range.most) : -1});
+    }
+    use.touched.count = count(plan_.touched) - use.touched.first;
+    plan_.row_uses.push_back(use);
   }
 
   /// State is written by the step that makes what takes its place.

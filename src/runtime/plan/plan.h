@@ -48,6 +48,31 @@ struct KernelPlan {
   ExtentId scratch = 0;
 };
 
+/// loops::Touched.
+struct TouchedPlan {
+  ExtentId first = 0;
+  ExtentId last = 0;
+  ExtentId step = 0;
+  ExtentId item_step = 0;
+  ExtentId least = -1;  // -1: none
+  ExtentId most = -1;
+};
+
+/// What rows of a part of a region do with a buffer that a step of it writes.
+struct RowUsePlan {
+  int slot = -1;
+  int argument = 0;  // of the kernel
+  bool writes = false;
+  Span touched = {};  // of Plan::touched
+};
+
+/// Of a part of a region.
+struct RowsPlan {
+  ExtentId items = 0;
+  ExtentId rows = 0;  // of an item
+  Span uses = {};     // of Plan::row_uses
+};
+
 struct PartPlan {
   int kernel = -1;
   int step = -1;
@@ -56,6 +81,7 @@ struct PartPlan {
   ExtentId row_bytes = 0;     // where these are more than Plan::most_row_bytes
   size_t first_argument = 0;  // in Plan::arguments, one for each buffer of the kernel
   Span writes = {};           // of Plan::writes; none where it does more than write, so that it always runs
+  RowsPlan rows = {};
 };
 
 /// A step has kernels, or a routine of library/, or bodies.
@@ -86,6 +112,8 @@ struct Plan {
   std::vector<PhasePlan> phases;
   std::vector<KernelPlan> kernels;
   std::vector<PartPlan> parts;
+  std::vector<RowUsePlan> row_uses;
+  std::vector<TouchedPlan> touched;
   std::vector<StepPlan> steps;
   StepGraph dependencies;  // of steps on the contents of slots; the arena adds none, because it follows the order
   std::vector<OutputPlan> outputs;

@@ -80,7 +80,7 @@ class Races {
 void check_races(const Program& program, const Plan& plan, const Specialization& s) {
   Races races(program, plan, s);
   for (const Stage& stage : s.stages) {
-    if (stage.step < 0) {
+    if (stage.step < 0 && stage.region < 0) {
       races.check(stage);
     }
   }

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "runtime/plan/launches.h"
 #include "runtime/plan/layout.h"
+#include "runtime/plan/tile_regions.h"
 #include "runtime/plan/waves.h"
 
 namespace tenon::runtime {
@@ -30,7 +31,8 @@ class Specializer {
             specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_));
       }
     }
-    const Waves waves = form_waves(plan_.dependencies, work_of_steps(plan_, s_), threads_);
+    tile_regions(program_, plan_, threads_, s_);
+    const Waves waves = order_steps();
     lay_out(program_, plan_, waves, s_);
     s_.sizes.resize(plan_.sizes.size());
     std::ranges::transform(plan_.sizes, s_.sizes.begin(), [&](ExtentId id) { return s_.value(id); });
@@ -42,6 +44,15 @@ class Specializer {
   }
 
  private:
+  Waves order_steps() const {
+    std::vector<double> work = work_of_steps(plan_, s_);
+    for (const TiledRegion& region : s_.regions) {
+      std::fill_n(work.begin() + region.first_step, region.steps, 0.0);
+    }
+    Waves waves = form_waves(plan_.dependencies, work, threads_);
+    return s_.regions.empty() ? waves : with_regions(waves, s_, plan_.steps.size());
+  }
+
   void compute_values() {
     std::vector<int64_t> registers(plan_.program.register_count() + plan_.names.size());
     const std::span names(registers.end() - std::ssize(plan_.names), registers.end());
@@ -120,7 +131,11 @@ bool Specialization::is_whole(const Plan& plan, const OutputPlan& output) const 
 
 int64_t Specialization::byte_count() const {
   int64_t total = static_cast<int64_t>(sizeof(Specialization)) + bytes_of(values) + bytes_of(offsets) +
-                  bytes_of(sizes) + bytes_of(ranges) + bytes_of(launches) + bytes_of(stages);
+                  bytes_of(sizes) + bytes_of(ranges) + bytes_of(launches) + bytes_of(stages) + bytes_of(choices);
+  for (const TiledRegion& region : regions) {
+    total += static_cast<int64_t>(sizeof(TiledRegion)) + bytes_of(region.stages) + bytes_of(region.uses) +
+             bytes_of(region.touched) + bytes_of(region.buffers);
+  }
   for (const auto& [name, size] : bindings) {
     total += static_cast<int64_t>(sizeof(std::pair<std::string, int64_t>) + name.capacity());
   }

@@ -6,6 +6,8 @@
 
 #include "runtime/plan/alone_time.h"
 #include "runtime/plan/plan.h"
+#include "runtime/tiles/choose_tiles.h"
+#include "runtime/tiles/tiled_region.h"
 #include "tenon/bindings.h"
 #include "tenon/executable.h"
 
@@ -30,8 +32,17 @@ struct Launch {
 
 /// What runs between two points at which everything before has ended and nothing after has begun.
 struct Stage {
-  int step = -1;  // the one step, -1 when there are several
-  Span launches;  // of Specialization::launches; none for a step without kernels
+  int step = -1;       // the one step, -1 when there are several
+  Span launches = {};  // of Specialization::launches; none for a step without kernels
+  int region = -1;     // of Specialization::regions: the steps run tile by tile instead
+};
+
+/// What was decided of a region of the program, or of a part of one.
+struct RegionChoice {
+  int first_step = 0;
+  int steps = 0;
+  TileChoice choice = {};
+  int region = -1;  // of Specialization::regions
 };
 
 /// Immutable after specialize(); any number of threads may run it at once. Flat lists, so that making one takes a few
@@ -43,7 +54,11 @@ struct Specialization {
   std::vector<int64_t> sizes;    // of Plan::sizes: what kernels are called with
   std::vector<Range> ranges;
   std::vector<Launch> launches;
-  std::vector<Stage> stages;           // in order
+  std::vector<Stage> stages;  // in order
+  std::vector<TiledRegion> regions;
+  std::vector<RegionChoice> choices;   // in the order of steps
+  int64_t tiles = 0;                   // of all regions
+  int64_t kept_bytes = 0;              // that their windows stand for
   MemoryReport memory;                 // what bodies need included
   std::vector<Specialization> bodies;  // of Plan::bodies
   int64_t bodies_offset = 0;           // in the arena: where control steps, which run one at a time, have their memory

@@ -33,6 +33,7 @@ class Body {
              .state = state_,
              .threads = outer.threads,
              .watch = outer.watch,
+             .arena = arena,
              .memory_of_bodies = arena + s_.bodies_offset,
              .within = outer.watched(step)},
         executor_(executor_for(context_.pool, outer.threads)),

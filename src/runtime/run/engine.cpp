@@ -19,6 +19,7 @@ StepReport report(const Program& program, const Step& step) {
                                                   : StepKind::control,
                     .label = step.label,
                     .boundary = step.boundary,
+                    .region_end = step.region_end,
                     .bytes_read = bytes.read,
                     .bytes_written = bytes.written,
                     .flops = step.flops,
@@ -42,6 +43,13 @@ std::vector<StepReport> reports(const Program& program) {
   std::vector<StepReport> result;
   for (const Step& step : program.steps) {
     result.push_back(report(program, step));
+    result.back().region_first = static_cast<int>(result.size()) - 1;
+  }
+  for (const Region& region : program.pipelines.on ? program.regions : std::vector<Region>()) {
+    for (int i = region.first; i < region.first + region.count; ++i) {
+      result[static_cast<size_t>(i)].region_first = region.first;
+      result[static_cast<size_t>(i)].region_steps = region.count;
+    }
   }
   return result;
 }

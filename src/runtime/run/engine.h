@@ -39,6 +39,7 @@ class Engine : public Runnable {
   void pre_specialize(std::span<const Bindings> list) override;
   std::vector<Shape> output_shapes(const Bindings& bindings) override;
   MemoryReport memory(const Bindings& bindings) override { return specialization(bindings)->memory; }
+  std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 
   const Program& program() const { return program_; }
@@ -88,6 +89,8 @@ class Engine : public Runnable {
   std::atomic<bool> has_static_ = false;
   SpecializationCache::Pointer static_;  // of a program without names; written once
   std::atomic<int64_t> runs_ = 0;
+  std::atomic<int64_t> tiles_ = 0;
+  std::atomic<int64_t> kept_bytes_ = 0;
   std::atomic<int64_t> run_ns_ = 0;
   std::atomic<int64_t> specialize_ns_ = 0;
 };

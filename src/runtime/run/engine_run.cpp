@@ -39,6 +39,10 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
   const auto run = [&](Watch* watch) {
     const FlushDenormals flush(options.flush_denormals);
     execution.run(executor, options.threads, watch);
+    if (s->tiles > 0) {
+      tiles_.fetch_add(s->tiles, std::memory_order_relaxed);
+      kept_bytes_.fetch_add(s->kept_bytes, std::memory_order_relaxed);
+    }
   };
   if (options.cancel == nullptr && options.trace == nullptr && !options_.before_step) {
     run(nullptr);

@@ -58,6 +58,7 @@ void Execution::run(Executor executor, int threads, Watch* watch) {
             .state = state_,
             .threads = threads,
             .watch = watch,
+            .arena = arena_.get(),
             .memory_of_bodies = arena_.get() + s_.bodies_offset});
 }
 

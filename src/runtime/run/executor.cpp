@@ -9,60 +9,61 @@
 namespace tenon::runtime {
 namespace {
 
-void call(const Run& run, const PartPlan& part, int phase, int64_t chunk, int64_t begin, int64_t end,
-          Failure& failure) {
-  const auto kernel = static_cast<size_t>(part.kernel);
+void call_unwatched(const Run& run, const KernelCall& call, Failure& failure) {
+  const auto kernel = static_cast<size_t>(run.context.plan.parts[static_cast<size_t>(call.part)].kernel);
   const KernelPlan& plan = run.context.plan.kernels[kernel];
   KernelStatus status;
-  const KernelArgs args{.buffers = run.state.arguments.data() + part.first_argument,
-                        .sizes = run.s.sizes.data() + plan.sizes.first,
-                        .status = &status};
+  const KernelArgs args{.buffers = call.arguments, .sizes = run.s.sizes.data() + plan.sizes.first, .status = &status};
   const int64_t scratch = run.s.value(plan.scratch);
-  run.context.code[kernel](&args, phase, begin, end, scratch == 0 ? nullptr : thread_scratch(scratch));
+  run.context.code[kernel](&args, call.phase, call.begin, call.end, scratch == 0 ? nullptr : thread_scratch(scratch));
   if (status.failed != 0) [[unlikely]] {
-    failure.report(chunk, run.context.program.kernels[kernel], status);
+    failure.report(call.order, run.context.program.kernels[kernel], status);
   }
 }
 
-/// The same before the eyes of whoever watches.
-void call_watched(const Run& run, const PartPlan& part, int phase, int64_t chunk, int64_t begin, int64_t end,
-                  Failure& failure) {
+void call_watched(const Run& run, const KernelCall& call, Failure& failure) {
+  const PartPlan& part = run.context.plan.parts[static_cast<size_t>(call.part)];
   run.watch->before(run.watched(part.step));
   const int64_t start = run.watch->now();
-  call(run, part, phase, chunk, begin, end, failure);
+  call_unwatched(run, call, failure);
   if (run.watch->traces()) {
     const KernelPlan& kernel = run.context.plan.kernels[static_cast<size_t>(part.kernel)];
-    const ExtentId each = run.context.plan.phases[kernel.phases.first + static_cast<size_t>(phase)].work;
+    const ExtentId each = run.context.plan.phases[kernel.phases.first + static_cast<size_t>(call.phase)].work;
     run.watch->add({.step = run.watched(part.step),
                     .inside = inside(run, part.step),
-                    .phase = phase,
-                    .work = static_cast<double>(end - begin) * static_cast<double>(run.s.value(each)),
+                    .phase = call.phase,
+                    .tile = call.tile,
+                    .work = static_cast<double>(call.end - call.begin) * static_cast<double>(run.s.value(each)),
                     .begin_ns = start,
                     .end_ns = run.watch->now()});
   }
+}
+
+/// Iterations [begin, end) of a range.
+KernelCall call_of(const Run& run, const Launch& launch, const Range& range, int64_t begin, int64_t end) {
+  const PartPlan& part = run.context.plan.parts[static_cast<size_t>(range.part)];
+  return {.part = range.part,
+          .phase = launch.phase,
+          .begin = begin,
+          .end = end,
+          .arguments = run.state.arguments.data() + part.first_argument,
+          .order = range.first_chunk + begin / range.grain};
 }
 
 void run_chunk(const Run& run, const Launch& launch, int64_t chunk, Failure& failure) {
   const std::span ranges(run.s.ranges.data() + launch.ranges.first, launch.ranges.count);
   const auto after = std::ranges::upper_bound(ranges, chunk, {}, &Range::first_chunk);
   const Range& range = *(after - 1);
-  const PartPlan& part = run.context.plan.parts[static_cast<size_t>(range.part)];
   const int64_t begin = (chunk - range.first_chunk) * range.grain;
-  const int64_t end = std::min(range.grain, range.count - begin) + begin;
-  (run.watch == nullptr ? call : call_watched)(run, part, launch.phase, chunk, begin, end, failure);
+  call_kernel(run, call_of(run, launch, range, begin, std::min(range.grain, range.count - begin) + begin), failure);
 }
 
 void run_whole(const Run& run, const Launch& launch, Failure& failure) {
   for (uint32_t i = launch.ranges.first; i < launch.ranges.end(); ++i) {
     const Range& range = run.s.ranges[i];
-    const PartPlan& part = run.context.plan.parts[static_cast<size_t>(range.part)];
-    if (run.watch == nullptr) {
-      call(run, part, launch.phase, range.first_chunk, 0, range.count, failure);
-      continue;
-    }
-    for (int64_t begin = 0; begin < range.count; begin += range.grain) {
-      call_watched(run, part, launch.phase, range.first_chunk + begin / range.grain, begin,
-                   std::min(range.grain, range.count - begin) + begin, failure);
+    const int64_t grain = run.watch == nullptr ? range.count : range.grain;
+    for (int64_t begin = 0; begin < range.count; begin += grain) {
+      call_kernel(run, call_of(run, launch, range, begin, std::min(grain, range.count - begin) + begin), failure);
     }
   }
 }
@@ -105,6 +106,10 @@ void run_launch(const Run& run, const Launch& launch, Failure& failure) {
 void execute(const Run& run, bool parallel) {
   Failure failure;
   for (const Stage& stage : run.s.stages) {
+    if (stage.region >= 0) {
+      run_region(run, run.s.regions[static_cast<size_t>(stage.region)], parallel);
+      continue;
+    }
     if (stage.launches.count == 0) {
       const bool is_routine = run.context.program.steps[static_cast<size_t>(stage.step)].library.has_value();
       (is_routine ? run_library_step : run_control_step)(run, stage.step);
@@ -119,6 +124,10 @@ void execute(const Run& run, bool parallel) {
 }
 
 }  // namespace
+
+void call_kernel(const Run& run, const KernelCall& call, Failure& failure) {
+  (run.watch == nullptr ? call_unwatched : call_watched)(run, call, failure);
+}
 
 Context make_context(const Program& program, std::span<const KernelEntry> code, const Plan& plan, Pool& pool,
                      MemoryPool& memory) {

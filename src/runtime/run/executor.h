@@ -34,6 +34,7 @@ struct Run {
   RunState& state;
   int threads = 0;         // at most so many; 0: all
   Watch* watch = nullptr;  // where somebody watches
+  std::byte* arena = nullptr;
   std::byte* memory_of_bodies = nullptr;
   int within = -1;  // of a body: the step of the outermost program that it belongs to
 
@@ -58,6 +59,24 @@ inline Executor executor_for(const Pool& pool, int threads) {
 inline Watch::Inside inside(const Run& run, int step) {
   return run.within < 0 ? Watch::Inside{} : Watch::Inside{.context = &run.context, .s = &run.s, .step = step};
 }
+
+/// Iterations [begin, end) of the grid of a phase of a part; `arguments` are its buffers, `order` is what decides which
+/// of several failures is reported.
+struct KernelCall {
+  int part = 0;
+  int phase = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+  void* const* arguments = nullptr;
+  int64_t order = 0;
+  int64_t tile = -1;  // of a region
+};
+class Failure;
+/// Before the eyes of whoever watches.
+void call_kernel(const Run& run, const KernelCall& call, Failure& failure);
+
+/// The steps of a region, tile by tile: strips of them on the pool's threads, where `parallel`.
+void run_region(const Run& run, const TiledRegion& region, bool parallel);
 
 /// A step that library/ has.
 void run_library_step(const Run& run, int step);

@@ -29,6 +29,7 @@ class Runnable {
   /// All or, after an Error, none of the list.
   virtual void pre_specialize(std::span<const Bindings> list) = 0;
   virtual MemoryReport memory(const Bindings& bindings) = 0;
+  virtual std::vector<PipelineReport> pipelines(const Bindings& bindings) = 0;
   virtual void set_memory_budget(int64_t bytes) = 0;
 
   virtual const std::string& name() const = 0;

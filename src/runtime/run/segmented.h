@@ -26,6 +26,7 @@ class Segmented : public Runnable {
   std::vector<Shape> output_shapes(const Bindings& bindings) override;
   void pre_specialize(std::span<const Bindings> list) override;
   MemoryReport memory(const Bindings& bindings) override;
+  std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 
   const std::string& name() const override { return whole_.name; }
@@ -61,6 +62,7 @@ class Segmented : public Runnable {
     std::vector<Bindings> before;
   };
   Ahead bind_ahead(const Bindings& given) const;
+  Ahead bind_all(const Bindings& bindings) const;
 
   const Program whole_;
   const std::set<std::string, std::less<>> late_;

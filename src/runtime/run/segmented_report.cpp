@@ -75,8 +75,9 @@ void Segmented::pre_specialize(std::span<const Bindings> list) {
   }
 }
 
-MemoryReport Segmented::memory(const Bindings& bindings) {
-  const Ahead ahead = bind_ahead(bindings);
+/// Error: data decide a size that was not given.
+Segmented::Ahead Segmented::bind_all(const Bindings& bindings) const {
+  Ahead ahead = bind_ahead(bindings);
   if (ahead.before.size() < parts_.size()) {
     for (const BoundAxis& axis : parts_[ahead.before.size() - 1].binds) {
       if (!ahead.bindings.find(axis.name)) {
@@ -84,6 +85,25 @@ MemoryReport Segmented::memory(const Bindings& bindings) {
       }
     }
   }
+  return ahead;
+}
+
+std::vector<PipelineReport> Segmented::pipelines(const Bindings& bindings) {
+  const Ahead ahead = bind_all(bindings);
+  std::vector<PipelineReport> reports;
+  int first_step = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    for (PipelineReport& report : parts_[i].engine->pipelines(ahead.before[i])) {
+      report.first_step += first_step;
+      reports.push_back(std::move(report));
+    }
+    first_step += static_cast<int>(parts_[i].engine->steps().size());
+  }
+  return reports;
+}
+
+MemoryReport Segmented::memory(const Bindings& bindings) {
+  const Ahead ahead = bind_all(bindings);
   MemoryReport report;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const MemoryReport one = parts_[i].engine->memory(ahead.before[i]);
@@ -111,6 +131,8 @@ RunCounters Segmented::counters() const {
     sum.specializations += one.specializations;
     sum.hits += one.hits;
     sum.evictions += one.evictions;
+    sum.tiles += one.tiles;
+    sum.kept_bytes += one.kept_bytes;
     sum.reused_results += one.reused_results;
     sum.cached_bytes += one.cached_bytes;
     sum.idle_bytes += one.idle_bytes;

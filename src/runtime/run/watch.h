@@ -41,6 +41,7 @@ class Watch {
     int step = 0;  // of the outermost program
     Inside inside = {};
     int phase = 0;
+    int64_t tile = -1;
     double work = 1;  // its share is that of the sum of its step's
     int thread = 0;
     int64_t begin_ns = 0;

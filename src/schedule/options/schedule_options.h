@@ -17,6 +17,7 @@ struct ScheduleOptions {
   bool winograd = true;                          // convolutions may have the form of winograd.h
   int64_t most_row_bytes = kMostRowBytes;        // Program::most_row_bytes
   int64_t least_shared_work = kLeastSharedWork;  // Program::least_shared_work
+  Pipelines pipelines = {};                      // Program::pipelines
 
   friend bool operator==(const ScheduleOptions&, const ScheduleOptions&) = default;
 };

@@ -1,6 +1,7 @@
 #include "schedule/products/product_blocks.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "schedule/products/product_operands.h"
 
@@ -15,16 +16,19 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
 }
 
 AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple) {
-  AxisSet counters = 0;
+  std::vector<std::optional<Extent>> sizes(axes.size());
   for (size_t i = axes.size(); i-- > 0;) {
-    const int axis = axes[i];
-    const Extent extent = draft.axis(axis).extent;
-    if (!(extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant())) {
+    const Extent extent = draft.axis(axes[i]).extent;
+    const bool is_whole = extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant();
+    if (!is_whole) {
       // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
-      const Extent size = named_size(draft, block_size(extent, most, axes.size() == 1 ? multiple : 1));
-      counters |= axis_bit(tile_axis(draft, axis, size));
+      sizes[i] = named_size(draft, block_size(extent, most, axes.size() == 1 ? multiple : 1));
     }
-    most = max(Extent(1), floordiv(most, max(Extent(1), draft.axis(axis).extent)));
+    most = max(Extent(1), floordiv(most, max(Extent(1), sizes[i].value_or(extent))));
+  }
+  AxisSet counters = 0;  // in the order of the axes, so that grids go through memory from its beginning
+  for (size_t i = 0; i < axes.size(); ++i) {
+    counters |= sizes[i] ? axis_bit(tile_axis(draft, axes[i], *sizes[i])) : 0;
   }
   return counters;
 }

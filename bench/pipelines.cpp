@@ -1,0 +1,186 @@
+// What running chains of kernels tile by tile gives: each program against itself with pipelines off, in turns, with one
+// thread and with all. Ratios of time, and of the memory of intermediates.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/numbers.h"
+#include "support/report.h"
+#include "support/timing.h"
+#include "tenon/models.h"
+#include "tenon/tenon.h"
+
+namespace {
+
+using bench::median;
+using namespace tenon;  // NOLINT: the graphs read like the documentation
+
+constexpr int kRounds = 9;
+constexpr double kSecondsOfARound = 0.05;
+
+struct Case {
+  std::string name;
+  std::function<Graph()> make;
+  Bindings at;
+  bool is_block = true;    // a part of a model
+  double most_memory = 0;  // of what it takes with pipelines off; 0: no goal
+};
+
+Value weights(std::vector<int64_t> dims) { return constant(bench::numbers(std::move(dims))) * 0.02; }
+
+Graph graph_of(const Value& x, const Value& y) { return {"block", {x}, {{.name = "y", .value = y}}}; }
+
+Value image(int64_t channels) { return input("x", shape(f32, "batch", channels, "height", "width")); }
+
+Value convolved(const Value& x, int64_t in, int64_t out, int64_t window, int64_t groups = 1, int64_t stride = 1) {
+  const Extent edge = (window - 1) / 2;
+  return conv(x, weights({out, in / groups, window, window}),
+              {.stride = {stride, stride}, .low = {edge, edge}, .high = {edge, edge}, .groups = groups});
+}
+
+Graph dense_dense_norm(int64_t hidden) {
+  const Value x = input("x", shape(f32, "rows", hidden));
+  const Value a = gelu(matmul(x, weights({hidden, 4 * hidden})));
+  return graph_of(x, layer_norm(matmul(a, weights({4 * hidden, hidden})) + x));
+}
+
+Graph depthwise_pointwise(int64_t channels) {
+  const Value x = image(channels);
+  const Value a = relu(convolved(x, channels, channels, 3, channels));
+  return graph_of(x, relu(convolved(a, channels, 2 * channels, 1)));
+}
+
+Graph inverted_residual(int64_t channels) {
+  const Value x = image(channels);
+  const Value a = relu(convolved(x, channels, 6 * channels, 1));
+  const Value b = relu(convolved(a, 6 * channels, 6 * channels, 3, 6 * channels));
+  return graph_of(x, convolved(b, 6 * channels, channels, 1) + x);
+}
+
+Graph two_convolutions(int64_t channels) {
+  const Value x = image(channels);
+  return graph_of(x, relu(convolved(relu(convolved(x, channels, channels, 3)), channels, channels, 3)));
+}
+
+Graph inception() {
+  const Value x = image(192);
+  const Value a = relu(convolved(x, 192, 64, 1));
+  const Value b = relu(convolved(relu(convolved(x, 192, 96, 1)), 96, 128, 3));
+  const Value c = relu(convolved(relu(convolved(x, 192, 16, 1)), 16, 32, 5));
+  const Value d = relu(convolved(max_pool(x, {3, 3}, {.stride = {1, 1}, .low = {1, 1}, .high = {1, 1}}), 192, 32, 1));
+  return graph_of(x, concat({a, b, c, d}, 1));
+}
+
+Graph norms() {
+  const Value x = input("x", shape(f32, "rows", 1024));
+  Value y = x;
+  for (int i = 0; i < 4; ++i) {
+    y = gelu(layer_norm(y)) + x;
+  }
+  return graph_of(x, y);
+}
+
+Graph model(const std::string& name) { return with_weights(find_model(name).build()); }
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const int64_t hidden : {64, 256, 1024}) {
+    all.push_back({fmt::format("dense_dense_norm_{}", hidden),
+                   [=] { return dense_dense_norm(hidden); },
+                   {{"rows", 16384}},
+                   true,
+                   0.3});
+  }
+  const auto images = [](int64_t batch, int64_t side) {
+    return Bindings{{"batch", batch}, {"height", side}, {"width", side}};
+  };
+  for (const auto& [side, channels] : {std::pair{112, 32}, {56, 64}, {28, 128}, {14, 256}}) {
+    const int64_t c = channels;
+    all.push_back({fmt::format("depthwise_pointwise_{}", side), [=] { return depthwise_pointwise(c); }, images(8, side),
+                   true, 0.3});
+  }
+  for (const auto& [side, channels] : {std::pair{112, 16}, {56, 24}, {28, 32}, {14, 96}}) {
+    const int64_t c = channels;
+    all.push_back(
+        {fmt::format("inverted_residual_{}", side), [=] { return inverted_residual(c); }, images(8, side), true, 0.3});
+  }
+  for (const int64_t channels : {16, 32, 64}) {
+    all.push_back({fmt::format("two_convolutions_{}", channels), [=] { return two_convolutions(channels); },
+                   images(1, 512), true, 0.3});
+  }
+  all.push_back({"inception", inception, images(8, 28), true, 0.3});
+  all.push_back({"norms", norms, {{"rows", 16384}}, true, 0.3});
+  for (const std::string name : {"mobilenet_v2", "efficientnet_b0", "unet", "resnet18"}) {
+    for (const int64_t batch : {1, 8}) {
+      const bool has_goal = batch == 8 && (name == "mobilenet_v2" || name == "unet");
+      all.push_back({fmt::format("{}_{}", name, batch), [=] { return model(name); },
+                     images(batch, name == "unet" ? 256 : 224), false, has_goal ? 0.5 : 0.0});
+    }
+  }
+  all.push_back({"bert_base", [] { return model("bert_base"); }, {{"batch", 8}, {"seq", 128}}, false, 0.0});
+  return all;
+}
+
+/// Medians of rounds in which one is measured right after the other.
+double ratio(const Executable& off, const Executable& on, const std::vector<Array>& inputs, int threads) {
+  const auto seconds = [&](const Executable& executable, int times) {
+    return bench::seconds_of(threads, times, [&] { executable.run(inputs, {.threads = threads}); });
+  };
+  const int times = std::max(1, static_cast<int>(kSecondsOfARound / (seconds(off, 1) + seconds(on, 1))));
+  std::vector<double> ratios;
+  for (int round = 0; round < kRounds; ++round) {
+    const double first = seconds(round % 2 == 0 ? off : on, times);
+    const double second = seconds(round % 2 == 0 ? on : off, times);
+    ratios.push_back(round % 2 == 0 ? first / second : second / first);
+  }
+  return median(ratios);
+}
+
+std::string tiled_text(const Executable& executable, const Bindings& at) {
+  int steps = 0;
+  for (const PipelineReport& report : executable.pipelines(at)) {
+    steps += report.tiled ? report.steps : 0;
+  }
+  return fmt::format("{} of {} steps in tiles", steps, executable.steps().size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report(argc, argv);
+  double logs = 0;
+  int counted = 0;
+  for (const Case& each : cases()) {
+    if (!report.wants(each.name)) {
+      continue;
+    }
+    const Graph graph = each.make();
+    const Executable on = compile(graph);
+    const Executable off = compile(graph, {.pipelines = false});
+    std::vector<Array> inputs;
+    for (const Port& port : on.inputs()) {
+      const std::vector<int64_t> dims = resolve(port.shape, each.at).dims();
+      inputs.push_back(port.shape.dtype() == f32 ? bench::numbers(dims) : Array::full(port.shape.dtype(), dims, 1));
+    }
+    const std::string note = tiled_text(on, each.at);
+    for (const int threads : {1, 0}) {
+      const double faster = ratio(off, on, inputs, threads);
+      report.add(fmt::format("{}_{}", each.name, threads == 1 ? "one" : "all"), faster, "x", 0.98,
+                 bench::Better::higher, note);
+      logs += each.is_block ? std::log(faster) : 0;
+      counted += each.is_block ? 1 : 0;
+    }
+    const double bytes = static_cast<double>(off.memory(each.at).arena_bytes);
+    if (bytes > 0) {
+      report.add(each.name + "_memory", static_cast<double>(on.memory(each.at).arena_bytes) / bytes, "of off",
+                 each.most_memory > 0 ? std::optional(each.most_memory) : std::nullopt);
+    }
+  }
+  if (counted > 0) {
+    report.add("blocks", std::exp(logs / counted), "x", 1.15, bench::Better::higher, "geometric mean");
+  }
+  return report.finish();
+}

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include "runtime/run/engine.h"
+
+namespace tenon::runtime {
+namespace {
+
+std::string bytes_text(double bytes) {
+  return bytes >= 1 << 20   ? fmt::format("{:.1f} MiB", bytes / (1 << 20))
+         : bytes >= 1 << 10 ? fmt::format("{:.1f} KiB", bytes / (1 << 10))
+                            : fmt::format("{} bytes", bytes);
+}
+
+std::string reason_of(const TileChoice& choice) {
+  using Verdict = TileChoice::Verdict;
+  const auto us = [](double nanoseconds) { return nanoseconds / 1e3; };
+  switch (choice.verdict) {
+    case Verdict::empty: return "nothing is between it and the next that only they use";
+    case Verdict::unordered: return "rows go through what is between them in another order";
+    case Verdict::fits_already: return "what is between it and the next stays in cache as it is";
+    case Verdict::shared: return "threads would write the same rows";
+    case Verdict::tiled:
+    case Verdict::costs_more:
+      return fmt::format("saves {:.1f} us of memory; costs {:.1f} us for halos, {:.1f} for calls, {:.1f} for weights",
+                         us(choice.saved_ns), us(choice.repeated_ns), us(choice.call_ns), us(choice.weights_ns));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<PipelineReport> Engine::pipelines(const Bindings& bindings) {
+  const SpecializationCache::Pointer s = specialization(bindings);
+  std::vector<PipelineReport> reports;
+  for (const RegionChoice& each : s->choices) {
+    PipelineReport report{.first_step = each.first_step,
+                          .steps = each.steps,
+                          .tiled = each.region >= 0,
+                          .reason = reason_of(each.choice)};
+    if (each.region >= 0) {
+      const TiledRegion& region = s->regions[static_cast<size_t>(each.region)];
+      report.tiles = region.tiles();
+      report.rows = region.tile;
+      report.strips = region.strips;
+      report.window_bytes = region.window_bytes * region.workers;
+      report.kept_bytes = each.choice.kept_bytes;
+      report.reason =
+          fmt::format("{} of intermediates in windows of {}; {}", bytes_text(static_cast<double>(report.kept_bytes)),
+                      bytes_text(static_cast<double>(report.window_bytes)), report.reason);
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace tenon::runtime

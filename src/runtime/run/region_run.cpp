@@ -1,0 +1,103 @@
+#include <cstring>
+
+#include "runtime/run/executor.h"
+#include "runtime/run/failure.h"
+#include "runtime/tiles/tile_walk.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// One strip on one thread, with windows of its own.
+class StripRun {
+ public:
+  StripRun(const Run& run, const TiledRegion& region, std::byte* windows, Failure& failure)
+      : run_(run), region_(region), windows_(windows), failure_(failure), walk_(region) {}
+
+  void go_through(const Interval& rows) {
+    walk_.begin(rows);
+    for (int64_t tile = 0; walk_.next(); ++tile) {
+      move_windows();
+      for (size_t i = 0; i < region_.stages.size(); ++i) {
+        if (!walk_.rows(i).empty()) {
+          run_stage(i, rows.begin / region_.tile + tile);
+        }
+      }
+    }
+  }
+
+ private:
+  std::byte* window(const RegionBuffer& buffer) const { return windows_ + buffer.window_at; }
+
+  /// What later tiles read goes to the beginnings of the windows that are full.
+  void move_windows() {
+    for (size_t b = 0; b < region_.buffers.size(); ++b) {
+      const TileWalk::Move& move = walk_.move(b);
+      const RegionBuffer& buffer = region_.buffers[b];
+      if (move.count > 0 && move.from > 0) {
+        std::memmove(window(buffer), window(buffer) + move.from * buffer.element_bytes,
+                     static_cast<size_t>(move.count * buffer.element_bytes));
+      }
+    }
+  }
+
+  /// A buffer with a window is given to kernels as if all of it was there: what they touch is.
+  void run_stage(size_t i, int64_t tile) {
+    const RegionStage& stage = region_.stages[i];
+    const PartPlan& part = run_.context.plan.parts[static_cast<size_t>(stage.part)];
+    const size_t count = run_.context.program.kernels[static_cast<size_t>(part.kernel)].buffers.size();
+    void* const* const whole = run_.state.arguments.data() + part.first_argument;
+    arguments_.assign(whole, whole + count);
+    for (const RegionUse& use : region_.uses_of(stage)) {
+      const auto b = static_cast<size_t>(use.buffer);
+      const RegionBuffer& buffer = region_.buffers[b];
+      if (buffer.inside) {
+        const auto at = reinterpret_cast<uintptr_t>(window(buffer));
+        const auto before = static_cast<uintptr_t>(walk_.origin(b) * buffer.element_bytes);
+        arguments_[static_cast<size_t>(use.argument)] = reinterpret_cast<void*>(at - before);
+      }
+    }
+    const Interval& rows = walk_.rows(i);
+    call_kernel(run_,
+                {.part = stage.part,
+                 .begin = rows.begin * stage.iterations,
+                 .end = rows.end * stage.iterations,
+                 .arguments = arguments_.data(),
+                 .order = tile * std::ssize(region_.stages) + static_cast<int64_t>(i),
+                 .tile = tile},
+                failure_);
+  }
+
+  const Run& run_;
+  const TiledRegion& region_;
+  std::byte* windows_;
+  Failure& failure_;
+  TileWalk walk_;
+  std::vector<void*> arguments_;
+};
+
+}  // namespace
+
+void run_region(const Run& run, const TiledRegion& region, bool parallel) {
+  Failure failure;
+  std::byte* const windows = run.arena + region.offset;
+  if (parallel && region.strips > 1) {
+    run.context.pool.parallel_for(
+        region.strips, 1,
+        [&](int64_t first, int64_t last, int worker) {
+          if (last - first == region.strips) {  // on this thread alone: what strips share is computed once
+            StripRun(run, region, windows, failure).go_through({0, region.driving().rows.all});
+            return;
+          }
+          for (int64_t strip = first; strip < last; ++strip) {
+            const int64_t place = region.strips <= region.workers ? strip : worker;
+            StripRun(run, region, windows + place * region.window_bytes, failure).go_through(region.strip(strip));
+          }
+        },
+        run.threads);
+  } else {
+    StripRun(run, region, windows, failure).go_through({0, region.driving().rows.all});
+  }
+  failure.raise();
+}
+
+}  // namespace tenon::runtime

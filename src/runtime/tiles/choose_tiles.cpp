@@ -1,0 +1,219 @@
+#include "runtime/tiles/choose_tiles.h"
+
+#include "runtime/tiles/tile_walk.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// Nanoseconds for a byte that goes to the last cache or comes from there, and to memory.
+constexpr double kFarByte = 0.02;
+constexpr double kMemoryByte = 0.06;
+/// ... and for one of weights, which are fetched ahead.
+constexpr double kWeightByte = 0.025;
+/// A call of a kernel: its prologue, and vectors that the end of a range leaves empty.
+constexpr double kCall = 250;
+/// kWorkOfANanosecond of kernel_facts.h.
+constexpr double kWorkOfANanosecond = 80;
+/// The share of the second cache that windows may fill: what kernels read and write beside them has the rest.
+constexpr double kWindowShare = 0.5;
+/// With more tiles than this, so many in the middle stand for all.
+constexpr int64_t kTilesLookedAt = 5;
+/// What is saved must be more than what is lost by so much of it: both are guesses.
+constexpr double kMargin = 0.25;
+constexpr int64_t kStripsPerThread = 4;
+constexpr int64_t kLineBytes = 64;
+/// Of the time of a region, what threads wait for the last of them where each has one strip.
+constexpr double kUneven = 0.01;
+/// What cannot save this share of a region's time is not looked at further.
+constexpr double kLeastShare = 0.03;
+
+class Chooser {
+ public:
+  Chooser(TiledRegion& region, const TileTarget& target) : region_(region), target_(target) {}
+
+  TileChoice run() {
+    if (const auto verdict = why_not(); verdict != TileChoice::Verdict::tiled) {
+      return {.verdict = verdict};
+    }
+    region_.workers = target_.threads;
+    return target_.rows > 0 ? take(target_.rows) : choose();
+  }
+
+ private:
+  TileChoice::Verdict why_not() const {
+    const auto has_no_rows = [](const RegionStage& stage) { return stage.rows.all <= 0; };
+    if (std::ranges::any_of(region_.stages, has_no_rows) || inside_bytes() == 0) {
+      return TileChoice::Verdict::empty;
+    }
+    for (const RegionStage& stage : region_.stages) {
+      for (const RegionUse& use : region_.uses_of(stage)) {
+        if (!goes_up(region_.touched_by(use), stage.rows)) {
+          return TileChoice::Verdict::unordered;
+        }
+      }
+    }
+    return target_.rows == 0 && inside_bytes() <= cached_bytes(target_) ? TileChoice::Verdict::fits_already
+                                                                        : TileChoice::Verdict::tiled;
+  }
+
+  int64_t inside_bytes() const {
+    int64_t bytes = 0;
+    for (const RegionBuffer& buffer : region_.buffers) {
+      bytes += buffer.inside ? buffer.elements * buffer.element_bytes : 0;
+    }
+    return bytes;
+  }
+
+  int64_t driven() const { return region_.driving().rows.all; }
+
+  void set_strips(int64_t strips) { region_.strips = std::clamp<int64_t>(strips, 1, driven()); }
+
+  /// With tiles of so many rows, whether it pays or not.
+  TileChoice take(int64_t rows) {
+    region_.tile = std::min(rows, driven());
+    set_strips(target_.threads == 1 ? 1 : kStripsPerThread * target_.threads);
+    return judge();
+  }
+
+  TileChoice choose() {
+    TileChoice best{.verdict = TileChoice::Verdict::costs_more, .saved_ns = most_saved()};
+    if (best.saved_ns < kLeastShare * once() / kWorkOfANanosecond) {
+      return best;
+    }
+    set_strips(target_.threads);
+    // About twice as many rows as fit, of which a half are tried from there on.
+    const double fitting = kWindowShare * static_cast<double>(target_.cache) / static_cast<double>(inside_bytes());
+    const auto rows = static_cast<int64_t>(2 * fitting * static_cast<double>(driven()));
+    region_.tile = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, driven() / region_.strips));
+    for (best = judge(); best.saved_ns == 0 && region_.tile > 1; best = judge()) {
+      region_.tile /= 2;
+    }
+    const int64_t strips = region_.strips;
+    for (const int64_t each : {int64_t{2}, kStripsPerThread}) {
+      set_strips(target_.threads == 1 ? 1 : each * target_.threads);
+      if (region_.strips == strips || best.saved_ns == 0 || region_.strips * region_.tile > driven()) {
+        break;
+      }
+      const TileChoice choice = judge();
+      if (choice.net() <= best.net()) {
+        break;
+      }
+      best = choice;
+    }
+    set_strips(best.strips);
+    if (best.net() <= kMargin * best.saved_ns) {
+      best.verdict = TileChoice::Verdict::costs_more;
+    }
+    return best;
+  }
+
+  /// Nanoseconds, if nothing of what is between the stages leaves the second cache.
+  double most_saved() const {
+    const bool is_far = inside_bytes() <= target_.last_cache / 2;
+    return (is_far ? kFarByte : kMemoryByte) * static_cast<double>(bytes_between());
+  }
+
+  /// Work of all rows, each once.
+  double once() const {
+    double work = 0;
+    for (const RegionStage& stage : region_.stages) {
+      work += stage.work * static_cast<double>(stage.rows.all);
+    }
+    return work;
+  }
+
+  /// What tiles and strips as they are now cost and give.
+  TileChoice judge() const {
+    const auto tiles = static_cast<double>(region_.tiles());
+    int64_t live = 0;
+    int64_t weights = 0;
+    TileChoice choice{.verdict = TileChoice::Verdict::tiled, .kept_bytes = inside_bytes(), .strips = region_.strips};
+    if (target_.threads > 1) {
+      choice.waiting_ns = uneven() * once() / kWorkOfANanosecond;
+    }
+    choice.repeated_ns = walk(live) / kWorkOfANanosecond;
+    for (const RegionStage& stage : region_.stages) {
+      weights += stage.constant_bytes;
+    }
+    const auto cache = static_cast<double>(target_.cache);
+    if (static_cast<double>(live) <= kWindowShare * cache) {
+      choice.saved_ns = most_saved();
+    }
+    choice.call_ns = tiles * static_cast<double>(region_.stages.size()) * kCall;
+    if (static_cast<double>(live + weights) > cache) {
+      choice.weights_ns = tiles * static_cast<double>(weights) * kWeightByte;
+    }
+    return choice;
+  }
+
+  /// Of the time of the region, what threads wait for the one that has most to do.
+  double uneven() const {
+    const int64_t rows = (driven() + region_.strips - 1) / region_.strips;
+    const int64_t strips = (region_.strips + target_.threads - 1) / target_.threads;
+    return static_cast<double>(rows * strips * target_.threads) / static_cast<double>(driven()) - 1 +
+           kUneven / static_cast<double>(strips);
+  }
+
+  /// Work that is done again; the most bytes in windows.
+  double walk(int64_t& live) const {
+    const bool all = region_.tiles() <= 2 * kTilesLookedAt;
+    const int64_t middle = region_.strips / 2;
+    const WalkReport report = all ? walk_all(region_) : walk_some(region_, region_.strip(middle), kTilesLookedAt);
+    for (size_t b = 0; b < region_.buffers.size(); ++b) {
+      live += region_.buffers[b].inside ? report.live[b] * region_.buffers[b].element_bytes : 0;
+    }
+    if (all) {
+      return std::max(0.0, report.work - once());
+    }
+    const double other = (report.work - report.most_tile_work) / static_cast<double>(report.tiles - 1);
+    return static_cast<double>(region_.strips - 1) * std::max(0.0, report.most_tile_work - other);
+  }
+
+  /// Written once, and read by each stage that reads it.
+  int64_t bytes_between() const {
+    int64_t bytes = 0;
+    for (const RegionUse& use : region_.uses) {
+      const RegionBuffer& buffer = region_.buffers[static_cast<size_t>(use.buffer)];
+      bytes += buffer.inside ? buffer.elements * buffer.element_bytes : 0;
+    }
+    return bytes;
+  }
+
+  TiledRegion& region_;
+  const TileTarget& target_;
+};
+
+}  // namespace
+
+int64_t cached_bytes(const TileTarget& target) {
+  return static_cast<int64_t>(kWindowShare * static_cast<double>(target.cache)) * target.threads;
+}
+
+TileChoice choose_tiles(TiledRegion& region, const TileTarget& target) { return Chooser(region, target).run(); }
+
+bool settle_tiles(TiledRegion& region) {
+  for (RegionBuffer& buffer : region.buffers) {
+    buffer.window = 0;
+  }
+  const WalkReport all = walk_all(region);
+  TiledRegion whole = region;  // as one thread goes through it
+  whole.strips = 1;
+  const WalkReport alone = region.strips == 1 ? all : walk_all(whole);
+  if (!all.is_sound || all.roots_overlap || !alone.is_sound || alone.roots_overlap) {
+    return false;
+  }
+  region.window_bytes = 0;
+  for (size_t b = 0; b < region.buffers.size(); ++b) {
+    RegionBuffer& buffer = region.buffers[b];
+    if (buffer.inside) {
+      const int64_t live = std::max(all.live[b], alone.live[b]);
+      buffer.window = std::min(live + live / 2, buffer.elements);
+      buffer.window_at = region.window_bytes;
+      region.window_bytes += (buffer.window * buffer.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    }
+  }
+  region.workers = std::min(region.workers, region.strips);
+  return true;
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,52 @@
+// Whether a region runs in tiles at the sizes of a binding, and in which.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/tiles/tiled_region.h"
+
+namespace tenon::runtime {
+
+/// What tiles are chosen for.
+struct TileTarget {
+  int threads = 1;
+  int64_t cache = int64_t{512} << 10;  // Machine::second_cache
+  int64_t last_cache = 0;              // of all threads; 0: there is none behind the second
+  int64_t rows = 0;                    // Pipelines::rows
+};
+
+/// Nanoseconds are those of one thread.
+struct TileChoice {
+  enum class Verdict : uint8_t {
+    tiled,
+    empty,         // a stage has no rows, or the region nothing inside
+    unordered,     // a stage goes through a buffer in another order than that of its rows
+    fits_already,  // what is between the stages stays in cache as it is
+    costs_more,
+    shared,  // strips would write the same rows
+  };
+  Verdict verdict = Verdict::empty;
+  int64_t kept_bytes = 0;  // that are no longer written to memory and read again
+  double saved_ns = 0;     // by that
+  double repeated_ns = 0;  // halos that are computed again at the beginnings of strips
+  double call_ns = 0;      // calls of kernels that are added
+  double weights_ns = 0;   // weights that are read again by tile after tile
+
+  double waiting_ns = 0;  // threads for the last of them
+  int64_t strips = 1;
+
+  bool tiled() const { return verdict == Verdict::tiled; }
+  double net() const { return saved_ns - repeated_ns - call_ns - weights_ns - waiting_ns; }
+};
+
+/// Up to so many bytes stay in cache between the steps of a region as they are.
+int64_t cached_bytes(const TileTarget& target);
+
+/// Fill in how the region is cut, by a few of its tiles. Where the verdict is not `tiled` that is of no meaning.
+TileChoice choose_tiles(TiledRegion& region, const TileTarget& target);
+
+/// Go through all tiles to see that each finds what it reads, and size the windows. False: it cannot be cut so, because
+/// strips would write the same rows.
+bool settle_tiles(TiledRegion& region);
+
+}  // namespace tenon::runtime
