@@ -9,24 +9,20 @@ modules are PyTorch's own.
 
 from __future__ import annotations
 
-import warnings
-
 import torch
 from tenon import _tenon
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 import tenon
 
-from . import differentiated, fallback, views
+from . import autocast, differentiated, fallback, hooks, views
 from .dtypes import Unsupported, is_supported, tenon_dtype, torch_dtype
 from .handles import (
-    Held,
     given_sizes,
     held,
     is_ours,
     leaf,
     replace,
-    scalar,
     to_cpu,
     unwrap,
     wrap,
@@ -300,146 +296,16 @@ def _register(library: torch.library.Library) -> None:
             library.impl(full.removeprefix("aten::"), _kernel(overload, functional), "PrivateUse1")
 
 
-# --- Autocast: products and convolutions in bf16 or f16
-
-_LOWER_PRECISION = (
-    "mm", "bmm", "addmm", "baddbmm", "addmv", "mv", "matmul", "linear", "convolution", "conv1d", "conv2d", "conv3d",
-    "conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input", "scaled_dot_product_attention", "einsum",
-)  # fmt: skip
-_F32 = (
-    "softmax.int", "log_softmax.int", "layer_norm", "group_norm", "nll_loss", "cross_entropy_loss", "mse_loss", "l1_loss",
-    "binary_cross_entropy_with_logits", "exp", "log", "pow.Tensor_Scalar", "sum", "prod", "cumsum", "norm.Scalar",
-)  # fmt: skip
-
-
-def _autocast_kernel(overload, to_lower: bool):
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
-
-    def cast(x, dtype):
-        if isinstance(x, torch.Tensor) and x.is_floating_point() and x.dtype != torch.float64 and x.device.type == "tenon":
-            return x.to(dtype)
-        return [cast(v, dtype) for v in x] if isinstance(x, (list, tuple)) else x
-
-    def kernel(*args, **kwargs):
-        dtype = torch.get_autocast_dtype("tenon") if to_lower else torch.float32
-        with torch._C._ExcludeDispatchKeyGuard(keys):
-            return overload(*[cast(a, dtype) for a in args], **{k: cast(v, dtype) for k, v in kwargs.items()})
-
-    return kernel
-
-
-def _register_autocast(library: torch.library.Library) -> None:
-    for names, to_lower in ((_LOWER_PRECISION, True), (_F32, False)):
-        for name in names:
-            packet, _, overload = name.partition(".")
-            found = getattr(getattr(aten, packet), overload or "default")
-            library.impl(name, _autocast_kernel(found, to_lower), "AutocastPrivateUse1")
-
-
-# --- What PyTorch asks a device
-
-
-class _Backend:
-    """`torch.tenon`."""
-
-    @staticmethod
-    def is_initialized():
-        return True
-
-    @staticmethod
-    def is_available():
-        return True
-
-    @staticmethod
-    def current_device():
-        return 0
-
-    @staticmethod
-    def device_count():
-        return 1
-
-    @staticmethod
-    def _is_in_bad_fork():
-        return False
-
-    @staticmethod
-    def manual_seed_all(seed):
-        tenon.manual_seed(seed % 2**64)
-
-    manual_seed = manual_seed_all
-
-    @staticmethod
-    def get_rng_state(device=None):
-        return torch.tensor(_tenon.generator_state(), dtype=torch.uint64).view(torch.uint8)
-
-    @staticmethod
-    def set_rng_state(state, device=None):
-        _tenon.set_generator_state(*state.view(torch.uint64).tolist())
-
-    @staticmethod
-    def get_amp_supported_dtype():
-        return [torch.bfloat16, torch.float16]
-
-    @staticmethod
-    def synchronize(device=None):
-        """Nothing runs behind the caller's back."""
-
-
-def _reduce(tensor, protocol, before=torch.Tensor._reduce_ex_internal):
-    if tensor.device.type != "tenon":
-        return before(tensor, protocol)
-    rebuild = torch._utils._rebuild_device_tensor_from_cpu_tensor
-    return rebuild, (tensor.detach().cpu(), tensor.dtype, str(tensor.device), tensor.requires_grad)
-
-
-def _deepcopy(tensor, memo, before=torch.Tensor.__deepcopy__):
-    if tensor.device.type != "tenon" or isinstance(tensor, torch.nn.Parameter):
-        return before(tensor, memo)
-    if not tensor.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol")
-    if id(tensor) not in memo:
-        memo[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
-    return memo[id(tensor)]
-
-
-def _moves_to_or_from_us(module, function) -> bool:
-    inside = [cell.cell_contents for cell in function.__closure__ or ()]
-    return any(isinstance(c, torch.device) and c.type == "tenon" for c in inside) or any(
-        p.device.type == "tenon" for p in module.parameters()
-    )
-
-
-def _apply(module, function, recurse=True, before=torch.nn.Module._apply):
-    """`module.to("tenon")` keeps parameters the objects that they are: tied weights stay tied, and optimisers that were
-    made before go on. Where a graph that still lives uses a weight, PyTorch refuses that, and it is a new object."""
-    future = torch.__future__
-    if future.get_swap_module_params_on_conversion() or not _moves_to_or_from_us(module, function):
-        return before(module, function, recurse)
-    future.set_swap_module_params_on_conversion(True)
-    try:
-        return before(module, function, recurse)
-    except RuntimeError as error:
-        if "Couldn't swap" not in str(error):
-            raise
-    finally:
-        future.set_swap_module_params_on_conversion(False)
-    warnings.warn("tenon: a graph that still lives uses weights of the module: parameters become new objects", stacklevel=4)
-    return before(module, function, recurse)
-
-
 def _install():
-    _setup_privateuseone_for_python_backend("tenon", backend_module=_Backend())
+    _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend())
     library = torch.library.Library("aten", "IMPL")
     everything = torch.library.Library("_", "IMPL")
     everything.fallback(_boxed_fallback, "PrivateUse1")
     everything.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     _register(library)
     differentiated.register(library)
-    _register_autocast(library)
-    # What PyTorch asks storages for, ours do not have: elements.
-    torch.Tensor._reduce_ex_internal = lambda self, protocol: _reduce(self, protocol)
-    torch.nn.Module._apply = lambda self, fn, recurse=True: _apply(self, fn, recurse)
-    torch.Tensor.__deepcopy__ = lambda self, memo: _deepcopy(self, memo)
+    autocast.register(library)
+    hooks.install()
     random = random_by(_tenon.next_draw)
     random.__enter__()
     return library, everything, random
