@@ -9,6 +9,7 @@ modules are PyTorch's own.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from tenon import _tenon
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
@@ -66,6 +67,9 @@ def _wrapped(result, operands):
     if isinstance(result, tenon.Tensor):
         return wrap(result.clone() if _is_view_of(result, operands) else result)
     if isinstance(result, (list, tuple)):
+        open_sizes = [r for r in result if isinstance(r, tenon.Tensor) and r.known_shape() is None]
+        if len(open_sizes) > 1:
+            tenon.realize(open_sizes)  # sizes that data decide must be known: all in one program
         return type(result)([_wrapped(r, operands) for r in result])
     return result
 
@@ -101,6 +105,16 @@ def _write(target: torch.Tensor, result: tenon.Tensor, is_out: bool, name: str) 
     held(target).write(_checked_cast(result, target, name))
 
 
+def _draws_from(generator: torch.Generator):
+    """Keys from a generator of PyTorch's on the CPU: its seed decides the numbers, each call draws others."""
+
+    def draw():
+        key = torch.randint(2**62, (), generator=generator).numpy().astype(np.uint64)
+        return tuple(_tenon.make_tensor(number, [], False) for number in (key, np.zeros((), np.uint64)))
+
+    return draw
+
+
 # --- Kernels
 
 # Arguments that are sizes, of operators that make tensors.
@@ -132,7 +146,15 @@ def _kernel(overload, functional: Functional):
         is_count = isinstance(value, int) and not isinstance(value, bool) and value > 1 and str(overload) in _COUNTS
         return given_sizes([value])[0] if is_count else value
 
+    def call(lazy_args, lazy_kwargs, generator):
+        if generator is None:
+            return call_row(row, lazy_args, lazy_kwargs)
+        with random_by(_draws_from(generator)):
+            return call_row(row, lazy_args, lazy_kwargs)
+
     def kernel(*args, **kwargs):
+        if kwargs.get("device") is not None:
+            hooks.refuse_other_devices(kwargs["device"])
         try:
             lazy_args = [_lazy(a) for a in args]
             lazy_kwargs = {k: _lazy(v) for k, v in kwargs.items() if k not in functional.drop and k != "generator"}
@@ -140,7 +162,7 @@ def _kernel(overload, functional: Functional):
                 lazy_args = [sized(n, a) if n in _SIZES else a for n, a in zip(names, lazy_args)]
                 if not is_supported(kwargs.get("dtype") or torch.float32):
                     raise _OnCpu(f"dtype {kwargs['dtype']} has no Tenon dtype")
-            result = call_row(row, lazy_args, lazy_kwargs)
+            result = call(lazy_args, lazy_kwargs, kwargs.get("generator"))
         except (_OnCpu, Unsupported) as reason:
             return fallback.run(overload, args, kwargs, str(reason))
         if is_view:
@@ -240,6 +262,8 @@ def _equal(a, b):
 
 def _empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
     dtype = dtype or torch.get_default_dtype()
+    if device is not None:
+        hooks.refuse_other_devices(device)
     if not is_supported(dtype):
         return wrap_cpu(torch.empty_strided(size, stride, dtype=dtype))
     return wrap(tenon.ops.full(tenon.Shape(tenon_dtype(dtype), given_sizes(size)), 0))

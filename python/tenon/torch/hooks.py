@@ -11,8 +11,37 @@ from tenon import _tenon
 import tenon
 
 
+def refuse_other_devices(device) -> None:
+    """There is one device: an index, a device or a text that names another is an error."""
+    index = device if isinstance(device, int) else torch.device(device).index
+    if index not in (None, -1, 0):
+        raise RuntimeError(f"tenon:{index}: there is one device tenon, tenon:0")
+
+
+class _OneDevice:
+    """`with torch.tenon.device(0)`, which changes nothing."""
+
+    def __init__(self, device=None):
+        if device is not None:
+            refuse_other_devices(device)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+
 class Backend:
     """`torch.tenon`."""
+
+    _initialized = True  # checkpoints ask this, and keep no random state where it is not so
+    device = _OneDevice
+    device_of = _OneDevice
+
+    @staticmethod
+    def set_device(device):
+        refuse_other_devices(device)
 
     @staticmethod
     def is_initialized():
@@ -47,6 +76,25 @@ class Backend:
     @staticmethod
     def set_rng_state(state, device=None):
         _tenon.set_generator_state(*state.view(torch.uint64).tolist())
+
+    @staticmethod
+    def get_rng_state_all():
+        return [Backend.get_rng_state()]
+
+    @staticmethod
+    def set_rng_state_all(states):
+        for state in states:
+            Backend.set_rng_state(state)
+
+    @staticmethod
+    def initial_seed():
+        return _tenon.generator_state()[0]
+
+    @staticmethod
+    def seed():
+        tenon.manual_seed(torch.seed() % 2**64)
+
+    seed_all = seed
 
     @staticmethod
     def get_amp_supported_dtype():
