@@ -45,21 +45,29 @@ class _OnCpu(Exception):
 def _lazy(x):
     """An argument as rows take it."""
     if isinstance(x, torch.Tensor):
-        if x.device.type == "tenon":
-            content = held(x)
-            if content.cpu is not None:
-                raise _OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
-            return -content.tensor if x.is_neg() else content.tensor
-        if not is_supported(x.dtype):
+        try:
+            content = x.untyped_storage().tenon
+        except (AttributeError, NotImplementedError):
+            return _from_elsewhere(x)
+        if content.cpu is not None:
             raise _OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
-        if x.dim() == 0 or not x.is_floating_point():
-            return leaf(x)
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, tenon:0 and {x.device}"
-        )
+        return -content.tensor if x.is_neg() else content.tensor
     if isinstance(x, (list, tuple)):
         return [_lazy(v) for v in x]
     return x
+
+
+def _from_elsewhere(x: torch.Tensor) -> tenon.Tensor:
+    """Of tensors on the CPU, numbers and positions go along with those of the device."""
+    if x.device.type == "tenon":
+        return held(x).tensor  # says what is wrong
+    if not is_supported(x.dtype):
+        raise _OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
+    if x.dim() == 0 or not x.is_floating_point():
+        return leaf(x)
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, tenon:0 and {x.device}"
+    )
 
 
 def _wrapped(result, operands):
@@ -75,11 +83,13 @@ def _wrapped(result, operands):
 
 
 def _is_view_of(result, operands) -> bool:
-    return any(
-        result.shares_memory(operand) if isinstance(operand, tenon.Tensor) else _is_view_of(result, operand)
-        for operand in operands
-        if isinstance(operand, (tenon.Tensor, list))
-    )
+    for operand in operands:
+        if isinstance(operand, tenon.Tensor):
+            if result.shares_memory(operand):
+                return True
+        elif isinstance(operand, list) and _is_view_of(result, operand):
+            return True
+    return False
 
 
 def _checked_cast(result: tenon.Tensor, target: torch.Tensor, name: str) -> tenon.Tensor:
@@ -128,7 +138,7 @@ def _makes_sizes(schema) -> bool:
 
 def _kernel(overload, functional: Functional):
     """What PyTorch calls for an operator of ours."""
-    schema, row = overload._schema, functional.row
+    schema, row, writes = overload._schema, functional.row, functional.writes
     names = [a.name for a in schema.arguments]
     makes_sizes = _makes_sizes(schema)
     plain_name = schema.name.removeprefix("aten::")
@@ -146,6 +156,11 @@ def _kernel(overload, functional: Functional):
         is_count = isinstance(value, int) and not isinstance(value, bool) and value > 1 and str(overload) in _COUNTS
         return given_sizes([value])[0] if is_count else value
 
+    def lazy_named(kwargs):
+        if kwargs.get("device") is not None:
+            hooks.refuse_other_devices(kwargs["device"])
+        return {k: _lazy(v) for k, v in kwargs.items() if k not in functional.drop and k != "generator"}
+
     def call(lazy_args, lazy_kwargs, generator):
         if generator is None:
             return call_row(row, lazy_args, lazy_kwargs)
@@ -153,11 +168,9 @@ def _kernel(overload, functional: Functional):
             return call_row(row, lazy_args, lazy_kwargs)
 
     def kernel(*args, **kwargs):
-        if kwargs.get("device") is not None:
-            hooks.refuse_other_devices(kwargs["device"])
         try:
             lazy_args = [_lazy(a) for a in args]
-            lazy_kwargs = {k: _lazy(v) for k, v in kwargs.items() if k not in functional.drop and k != "generator"}
+            lazy_kwargs = lazy_named(kwargs) if kwargs else {}
             if makes_sizes:
                 lazy_args = [sized(n, a) if n in _SIZES else a for n, a in zip(names, lazy_args)]
                 if not is_supported(kwargs.get("dtype") or torch.float32):
@@ -167,18 +180,18 @@ def _kernel(overload, functional: Functional):
             return fallback.run(overload, args, kwargs, str(reason))
         if is_view:
             seen = views.view(overload, result, args[0], args[1:], kwargs)
-            if not functional.writes:
+            if not writes:
                 return seen
             args[0].data = seen  # squeeze_ and the like
             return args[0]
-        operands = [*lazy_args, *lazy_kwargs.values()]
-        if not functional.writes:
+        operands = [*lazy_args, *lazy_kwargs.values()] if lazy_kwargs else lazy_args
+        if not writes:
             return _wrapped(result, operands)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
-        if functional.writes and len(functional.writes) == 1 and isinstance(argument(functional.writes[0][1], args, kwargs), (list, tuple)):
+        if len(writes) == 1 and isinstance(argument(writes[0][1], args, kwargs), (list, tuple)):
             results = [results]
         written = {}
-        for i, name in functional.writes:
+        for i, name in writes:
             target = argument(name, args, kwargs)
             if target is None:
                 continue

@@ -63,7 +63,7 @@ def _refuse_nothing(x, axes, name: str, dim) -> None:
     """The largest of no elements is an error, in PyTorch's words."""
     empty = [i for i in axes if isinstance(dims(x)[i], int) and dims(x)[i] == 0]
     if empty and dim is None:
-        raise RuntimeError(
+        raise (IndexError if name.startswith("arg") else RuntimeError)(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
             "'dim' argument."
         )
@@ -103,6 +103,8 @@ def amin(x, dim=(), keepdim=False):
 @row("aminmax")
 def aminmax(x, *, dim=None, keepdim=False):
     axes = axes_of(x, dim)
+    if dim is None and 0 in dims(x):
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     _refuse_nothing(x, axes, "aminmax", dim)
     return extreme(x, axes, keepdim, False), extreme(x, axes, keepdim, True)
 
