@@ -77,6 +77,23 @@ class ChangingSizes {
     if (const auto known = find(v)) {
       return *known;
     }
+    // Numbers of their own have a base that no other symbol has, so that equal sizes stay two symbols.
+    std::optional<Extent> extent = follow(v);
+    if (!extent) {
+      extent = symbol(fmt::format("n{}", fresh_++), v.front());
+    }
+    known_.push_back({v, *extent});
+    return *extent;
+  }
+
+ private:
+  struct Known {
+    SizeHistory history;
+    Extent extent;
+  };
+
+  /// What it is of those that are known.
+  std::optional<Extent> follow(const SizeHistory& v) const {
     for (const Known& g : known_) {
       if (const auto a = factor(v, g.history)) {
         return g.extent * *a;
@@ -94,17 +111,8 @@ class ChangingSizes {
         }
       }
     }
-    // Numbers of their own: a base that no other symbol has, so that equal sizes stay two symbols.
-    const Extent fresh = symbol(fmt::format("n{}", fresh_++), v.front());
-    known_.push_back({v, fresh});
-    return fresh;
+    return {};
   }
-
- private:
-  struct Known {
-    SizeHistory history;
-    Extent extent;
-  };
 
   std::optional<Extent> find(const SizeHistory& v) const {
     const auto at = std::ranges::find(known_, v, &Known::history);
