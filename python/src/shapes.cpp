@@ -56,6 +56,16 @@ std::vector<Axis> axes_from(nb::handle list) {
   return axes;
 }
 
+namespace {
+
+/// What NumPy and PyTorch call dtypes.
+constexpr std::pair<const char*, Dtype> kUsualNames[] = {
+    {"float32", f32}, {"float64", f64}, {"float16", f16}, {"bfloat16", bf16}, {"int8", i8},
+    {"int16", i16},   {"int32", i32},   {"int64", i64},   {"uint8", u8},      {"uint16", u16},
+    {"uint32", u32},  {"uint64", u64},  {"bool", boolean}};
+
+}  // namespace
+
 Dtype dtype_from(nb::handle object) {
   if (nb::isinstance<Dtype>(object)) {
     return nb::cast<Dtype>(object);
@@ -65,11 +75,8 @@ Dtype dtype_from(nb::handle object) {
   if (const auto known = parse_dtype(text)) {
     return *known;
   }
-  static const std::pair<std::string_view, Dtype> kUsualNames[] = {
-      {"float32", f32}, {"float64", f64}, {"float16", f16}, {"bfloat16", bf16}, {"int8", i8},
-      {"int16", i16},   {"int32", i32},   {"int64", i64},   {"uint8", u8},      {"uint16", u16},
-      {"uint32", u32},  {"uint64", u64},  {"bool", boolean}};
-  for (const auto& [usual, dtype] : kUsualNames) {  // also "<class 'numpy.float32'>" and "torch.float32"
+  for (const auto& [usual_name, dtype] : kUsualNames) {  // also "<class 'numpy.float32'>" and "torch.float32"
+    const std::string_view usual = usual_name;
     const auto at = text.rfind(usual);
     if (at == std::string::npos) {
       continue;
@@ -152,6 +159,11 @@ void bind_shapes(nb::module_& m) {
     dtypes.value(text.c_str(), dtype);
   }
   dtypes.export_values();
+  nb::dict usual;
+  for (const auto& [usual_name, dtype] : kUsualNames) {
+    usual[usual_name] = nb::cast(dtype);
+  }
+  m.attr("usual_dtype_names") = usual;
   bind_extent(m);
 
   nb::class_<Shape> shape(m, "Shape", "A dtype and axes, whose sizes may be symbolic: `f32[batch, 4]`.");

@@ -11,7 +11,9 @@
 #include "interrupt.h"
 #include "tenon/autograd.h"
 #include "tenon/indexing.h"
+#include "tensor/realize/realize.h"
 #include "tensor/record/cell.h"
+#include "tensor/record/leaf.h"
 #include "tensor/record/symbols.h"
 
 namespace tenon::python {
@@ -104,6 +106,14 @@ void bind_making(nb::module_& m) {
   m.def(
       "size_of", [](nb::handle size) { return tensors::size_of(extent_from(size)); }, nb::arg("size"),
       "The number that a symbolic size of a lazy tensor stands for.");
+  m.def(
+      "compute_with_users",
+      [](const Tensor& tensor) {
+        tensors::Cell& cell = *tensors::Access::handle(tensor).cell;
+        tensors::set_written(cell, tensors::leaf_of(tensors::resolve(cell.value).node()) == nullptr);
+      },
+      nb::arg("tensor"),
+      "Whatever program computes something from it stores it, too, while it lives: for what grows from itself.");
   m.def(
       "realize", [](const std::vector<Tensor>& list) { computed([&] { realize(list, std::source_location()); }); },
       nb::arg("tensors"), "Compute these, and every pending write that shares work with them, as one program.");
@@ -253,8 +263,10 @@ void bind_tensors(nb::module_& m) {
       "item",
       [](const Tensor& self) -> nb::object {
         const Array array = computed([&] {
-          self.item(std::source_location());
-          return self.to_array(std::source_location());
+          if (self.count(std::source_location()) != 1) {
+            self.item(std::source_location());  // says what is wrong
+          }
+          return tensors::realize_tensors({self}, "item()", std::source_location()).front();
         });
         if (array.dtype() == boolean) {
           return nb::cast(array.at(0) != 0);

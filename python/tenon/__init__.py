@@ -18,6 +18,7 @@ from tenon import _names, nn, optim
 from tenon._display import Explanation
 from tenon._graphs import building_graph, jit
 from tenon._models import Model, compile, explain, load
+from tenon._names import where
 from tenon._tenon import (
     Array,
     Dtype,

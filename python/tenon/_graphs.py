@@ -18,8 +18,19 @@ class building_graph:
         _tenon.set_building(self._before)
 
 
-def _flat(result):
-    return list(result) if isinstance(result, (list, tuple)) else [result]
+def _named(result):
+    """The values that a function gave, by name."""
+    if isinstance(result, dict):
+        return result
+    several = result if isinstance(result, (list, tuple)) else [result]
+    return {f"y{i}": value for i, value in enumerate(several)}
+
+
+def _as_given(result, arrays):
+    """Arrays, in the order of the values of `result`, in its form: one, a list or a dict."""
+    if isinstance(result, dict):
+        return dict(zip(result, arrays))
+    return arrays if isinstance(result, (list, tuple)) else arrays[0]
 
 
 class Jitted:
@@ -70,19 +81,21 @@ class Jitted:
             values = {name: _tenon.input(name, shape) for name, shape in shapes.items()}
             with building_graph():
                 result = self._function(**values, **rest)
-            outputs = _flat(result)
-            for output in outputs:
-                if not isinstance(output, Value):
-                    raise _tenon.Error(f"jit: {self.__name__} gave {type(output).__name__}, must give values")
-            names = [f"y{i}" for i in range(len(outputs))]
-            graph = Graph(self.__name__, list(values.values()), list(zip(names, outputs)))
-            self._compiled[key] = (graph, _tenon.compile_graph(graph), isinstance(result, (list, tuple)))
+            outputs = _named(result)
+            for name, output in outputs.items():
+                if not isinstance(name, str) or not isinstance(output, Value):
+                    raise _tenon.Error(
+                        f"jit: {self.__name__} gave {type(output).__name__}, must give a value, a list of values, or a dict "
+                        "of values by name"
+                    )
+            graph = Graph(self.__name__, list(values.values()), list(outputs.items()))
+            form = result if isinstance(result, (dict, list, tuple)) else None
+            self._compiled[key] = (graph, _tenon.compile_graph(graph), form)
         return (*self._compiled[key], list(arrays.values()))
 
     def __call__(self, *args, **kwargs):
-        _, executable, several, arrays = self._trace(self._bind(args, kwargs))
-        results = [array.numpy() for array in executable.run(arrays)]
-        return results if several else results[0]
+        _, executable, form, arrays = self._trace(self._bind(args, kwargs))
+        return _as_given(form, [array.numpy() for array in executable.run(arrays)])
 
     @property
     def compile_count(self):

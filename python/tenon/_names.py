@@ -13,32 +13,67 @@ def _axes(axis):
     return [axis] if isinstance(axis, numbers.Integral) else list(axis)
 
 
+def _one_name(ours, theirs, names):
+    """An argument that has NumPy's name or PyTorch's."""
+    if theirs is None:
+        return ours
+    if ours is not None and ours is not False:
+        raise TypeError(f"`{names[0]}` and `{names[1]}` are the same: give one of them")
+    return theirs
+
+
+def _along(axis, keepdims, dim, keepdim):
+    return _axes(_one_name(axis, dim, ("axis", "dim"))), bool(_one_name(keepdims, keepdim, ("keepdims", "keepdim")))
+
+
 def _reduction(builder):
-    def method(self, axis=None, keepdims=False):
-        return builder(self, _axes(axis), keepdims)
+    def method(self, axis=None, keepdims=False, *, dim=None, keepdim=None):
+        return builder(self, *_along(axis, keepdims, dim, keepdim))
 
     method.__doc__ = builder.__doc__
     return method
 
 
 def _extremum(builder, row):
-    def method(self, axis=None, keepdims=False):
+    def method(self, axis=None, keepdims=False, *, dim=None, keepdim=None):
         if isinstance(axis, (Tensor, Value)):
             return row(self, axis)
-        return builder(self, _axes(axis), keepdims)
+        return builder(self, *_along(axis, keepdims, dim, keepdim))
 
     method.__doc__ = "Along `axis`, an int or several; all without one. Of two tensors, elementwise."
     return method
 
 
-def var(self, axis=None, keepdims=False, correction=0):
+def _running(builder):
+    def method(self, axis=None, *, dim=None):
+        axis = _one_name(axis, dim, ("axis", "dim"))
+        return builder(flatten(self), 0) if axis is None else builder(self, axis)
+
+    method.__doc__ = f"{builder.__doc__} along `axis`; without one, of all elements in a row, as NumPy has it."
+    return method
+
+
+def var(self, axis=None, keepdims=False, correction=0, *, dim=None, keepdim=None):
     """Mean square distance from the mean along `axis`."""
-    return ops.variance(self, _axes(axis), keepdims, correction)
+    return ops.variance(self, *_along(axis, keepdims, dim, keepdim), correction)
 
 
-def std(self, axis=None, keepdims=False, correction=0):
+def std(self, axis=None, keepdims=False, correction=0, *, dim=None, keepdim=None):
     """Standard deviation along `axis`."""
-    return ops.standard_deviation(self, _axes(axis), keepdims, correction)
+    return ops.standard_deviation(self, *_along(axis, keepdims, dim, keepdim), correction)
+
+
+def where(condition, a, b):
+    """a where the condition holds, b elsewhere; either may be a number.
+
+    >>> import tenon
+    >>> tenon.where(tenon.tensor([True, False]), 1.5, 0).tolist()
+    [1.5, 0.0]
+    """
+    if not any(isinstance(x, (Tensor, Value)) for x in (a, b)):
+        whole = all(isinstance(x, numbers.Integral) for x in (a, b))
+        a = ops.scalar(Dtype.i64 if whole else Dtype.f32, a)
+    return ops.select(condition, a, b)
 
 
 def _sizes(sizes):
@@ -285,6 +320,9 @@ def install():
         "all": _reduction(ops.reduce_all),
         "max": _extremum(ops.reduce_max, ops.max),
         "min": _extremum(ops.reduce_min, ops.min),
+        "cumsum": _running(ops.cumulative_sum),
+        "cumprod": _running(ops.cumulative_product),
+        "where": lambda self, condition, other: where(condition, self, other),
         "var": var,
         "std": std,
         "reshape": reshape,

@@ -76,6 +76,8 @@ def arange(start, stop=None, step=1, dtype=None):
 
     >>> arange(2, 8, 2).tolist()
     [2, 4, 6]
+    >>> arange(0, 1, 0.25).tolist()
+    [0.0, 0.25, 0.5, 0.75]
     """
     if stop is None:
         start, stop = 0, start
@@ -86,7 +88,10 @@ def arange(start, stop=None, step=1, dtype=None):
     import math
 
     count = max(0, math.ceil((stop - start) / step))
-    return ops.iota(Shape(dtype, [_tenon.size_from(count, 0)]), 0, start, step)
+    sizes = [_tenon.size_from(count, 0)]
+    if all(isinstance(v, int) for v in (start, step)):
+        return ops.iota(Shape(dtype, sizes), 0, start, step)
+    return (ops.iota(Shape(Dtype.f64, sizes)) * float(step) + float(start)).to(dtype)
 
 
 class _GradMode:

@@ -124,3 +124,15 @@ def test_values_have_no_truth():
 
     with pytest.raises(tenon.Error, match="no truth"):
         f(np.ones(3, np.float32))
+
+
+def test_a_dict_as_result_of_jit():
+    @tenon.jit
+    def moments(x):
+        return {"mean": x.mean(), "square": x * x}
+
+    result = moments(np.array([1, 2, 3], np.float32))
+    assert list(result) == ["mean", "square"] and result["mean"] == 2
+    np.testing.assert_array_equal(result["square"], [1, 4, 9])
+    with pytest.raises(tenon.Error, match="must give a value, a list of values, or a dict"):
+        tenon.jit(lambda x: {"x": 3})(np.ones(2, np.float32))

@@ -261,3 +261,42 @@ def test_copies_and_pickles():
     assert twin.tolist() == [1, 2]
     assert pickle.loads(pickle.dumps(x)).tolist() == [2, 3]
     assert f"{x[0]:.2f}" == "2.00"
+
+
+def test_axes_by_the_names_of_pytorch():
+    a = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    x = tenon.tensor(a)
+    np.testing.assert_allclose(x.sum(dim=1, keepdim=True).numpy(), a.sum(1, keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(x.max(dim=0).numpy(), a.max(0))
+    np.testing.assert_allclose(x.std(dim=1).numpy(), a.std(1), rtol=1e-5)
+    np.testing.assert_allclose(x.cumsum(dim=1).numpy(), a.cumsum(1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(x.cumsum().numpy(), a.cumsum(), rtol=1e-4, atol=1e-5)
+    with pytest.raises(TypeError, match="`axis` and `dim` are the same"):
+        x.sum(0, dim=1)
+
+
+def test_where_and_arange_as_numpy():
+    mask = np.array([True, False, True])
+    a = np.arange(3, dtype=np.float32)
+    x, c = tenon.tensor(a), tenon.tensor(mask)
+    np.testing.assert_array_equal(tenon.where(c, x, -1.0).numpy(), np.where(mask, a, -1))
+    np.testing.assert_array_equal(tenon.where(c, 2.0, x).numpy(), np.where(mask, 2, a))
+    assert tenon.where(c, 1, 0).dtype == tenon.i64 and tenon.where(c, 1, 0).tolist() == [1, 0, 1]
+    assert tenon.where(c, 1.5, 0).tolist() == [1.5, 0.0, 1.5]
+    for given in ((0.5, 3.0, 0.5), (5.0,), (1, 0, -0.25), (0.0, 1.0, 0.1)):
+        np.testing.assert_allclose(tenon.arange(*given).numpy(), np.arange(*given).astype(np.float32), rtol=1e-6)
+
+
+def test_counts_of_different_elements_alone():
+    x = tenon.tensor([3, 1, 3, 2])
+    assert tenon.unique(x)[3].tolist() == [1, 1, 2]
+
+
+def test_positions_that_move_are_no_new_programs():
+    x = tenon.zeros(50)
+    tenon.clear_realizations()
+    for i in range(30):
+        x[i] += 1
+        tenon.realize([x])
+    assert tenon.realization_counts()["compiles"] <= 4
+    np.testing.assert_array_equal(x.numpy(), np.arange(50) < 30)

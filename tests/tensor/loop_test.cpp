@@ -58,6 +58,7 @@ TEST(TrainingLoop, CompilesOnceAndNothingGrows) {
 
 TEST(TrainingLoop, CompilesTwiceWithoutNames) {
   Loop loop(false);
+  clear_programs();
   clear_realizations();
   loop.run(100);
   EXPECT_EQ(realization_counts().compiles, 2);

@@ -25,7 +25,10 @@ _SMALLEST = 2  # operators of a part that is worth a program of its own
 
 @register_backend(name="tenon")
 def tenon_backend(module: GraphModule, example_inputs, **options):
-    """The compiler that `torch.compile` calls."""
+    """The compiler that `torch.compile` calls. Of tensors on the device tenon there is nothing to compile ahead: they record
+    what the graph asks of them, and their programs are compiled when somebody looks."""
+    if any(_is_on_device(x) for x in (*example_inputs, *module.parameters(), *module.buffers())):
+        return module.forward
     compiler = aot_autograd(
         fw_compiler=compile_graph,
         bw_compiler=compile_graph,
@@ -35,6 +38,10 @@ def tenon_backend(module: GraphModule, example_inputs, **options):
         keep_inference_input_mutations=True,
     )
     return compiler(module, example_inputs)
+
+
+def _is_on_device(x) -> bool:
+    return isinstance(x, torch.Tensor) and x.device.type == "tenon"
 
 
 def compile_graph(module: GraphModule, example_inputs):

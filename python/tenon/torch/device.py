@@ -9,24 +9,21 @@ modules are PyTorch's own.
 
 from __future__ import annotations
 
-import warnings
-
+import numpy as np
 import torch
 from tenon import _tenon
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 import tenon
 
-from . import differentiated, fallback, views
+from . import autocast, differentiated, fallback, hooks, views
 from .dtypes import Unsupported, is_supported, tenon_dtype, torch_dtype
 from .handles import (
-    Held,
     given_sizes,
     held,
     is_ours,
     leaf,
     replace,
-    scalar,
     to_cpu,
     unwrap,
     wrap,
@@ -48,21 +45,29 @@ class _OnCpu(Exception):
 def _lazy(x):
     """An argument as rows take it."""
     if isinstance(x, torch.Tensor):
-        if x.device.type == "tenon":
-            content = held(x)
-            if content.cpu is not None:
-                raise _OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
-            return -content.tensor if x.is_neg() else content.tensor
-        if not is_supported(x.dtype):
+        try:
+            content = x.untyped_storage().tenon
+        except (AttributeError, NotImplementedError):
+            return _from_elsewhere(x)
+        if content.cpu is not None:
             raise _OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
-        if x.dim() == 0 or not x.is_floating_point():
-            return leaf(x)
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, tenon:0 and {x.device}"
-        )
+        return -content.tensor if x.is_neg() else content.tensor
     if isinstance(x, (list, tuple)):
         return [_lazy(v) for v in x]
     return x
+
+
+def _from_elsewhere(x: torch.Tensor) -> tenon.Tensor:
+    """Of tensors on the CPU, numbers and positions go along with those of the device."""
+    if x.device.type == "tenon":
+        return held(x).tensor  # says what is wrong
+    if not is_supported(x.dtype):
+        raise _OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
+    if x.dim() == 0 or not x.is_floating_point():
+        return leaf(x)
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, tenon:0 and {x.device}"
+    )
 
 
 def _wrapped(result, operands):
@@ -70,16 +75,21 @@ def _wrapped(result, operands):
     if isinstance(result, tenon.Tensor):
         return wrap(result.clone() if _is_view_of(result, operands) else result)
     if isinstance(result, (list, tuple)):
+        open_sizes = [r for r in result if isinstance(r, tenon.Tensor) and r.known_shape() is None]
+        if len(open_sizes) > 1:
+            tenon.realize(open_sizes)  # sizes that data decide must be known: all in one program
         return type(result)([_wrapped(r, operands) for r in result])
     return result
 
 
 def _is_view_of(result, operands) -> bool:
-    return any(
-        result.shares_memory(operand) if isinstance(operand, tenon.Tensor) else _is_view_of(result, operand)
-        for operand in operands
-        if isinstance(operand, (tenon.Tensor, list))
-    )
+    for operand in operands:
+        if isinstance(operand, tenon.Tensor):
+            if result.shares_memory(operand):
+                return True
+        elif isinstance(operand, list) and _is_view_of(result, operand):
+            return True
+    return False
 
 
 def _checked_cast(result: tenon.Tensor, target: torch.Tensor, name: str) -> tenon.Tensor:
@@ -105,6 +115,16 @@ def _write(target: torch.Tensor, result: tenon.Tensor, is_out: bool, name: str) 
     held(target).write(_checked_cast(result, target, name))
 
 
+def _draws_from(generator: torch.Generator):
+    """Keys from a generator of PyTorch's on the CPU: its seed decides the numbers, each call draws others."""
+
+    def draw():
+        key = torch.randint(2**62, (), generator=generator).numpy().astype(np.uint64)
+        return tuple(_tenon.make_tensor(number, [], False) for number in (key, np.zeros((), np.uint64)))
+
+    return draw
+
+
 # --- Kernels
 
 # Arguments that are sizes, of operators that make tensors.
@@ -118,7 +138,7 @@ def _makes_sizes(schema) -> bool:
 
 def _kernel(overload, functional: Functional):
     """What PyTorch calls for an operator of ours."""
-    schema, row = overload._schema, functional.row
+    schema, row, writes = overload._schema, functional.row, functional.writes
     names = [a.name for a in schema.arguments]
     makes_sizes = _makes_sizes(schema)
     plain_name = schema.name.removeprefix("aten::")
@@ -136,31 +156,42 @@ def _kernel(overload, functional: Functional):
         is_count = isinstance(value, int) and not isinstance(value, bool) and value > 1 and str(overload) in _COUNTS
         return given_sizes([value])[0] if is_count else value
 
+    def lazy_named(kwargs):
+        if kwargs.get("device") is not None:
+            hooks.refuse_other_devices(kwargs["device"])
+        return {k: _lazy(v) for k, v in kwargs.items() if k not in functional.drop and k != "generator"}
+
+    def call(lazy_args, lazy_kwargs, generator):
+        if generator is None:
+            return call_row(row, lazy_args, lazy_kwargs)
+        with random_by(_draws_from(generator)):
+            return call_row(row, lazy_args, lazy_kwargs)
+
     def kernel(*args, **kwargs):
         try:
             lazy_args = [_lazy(a) for a in args]
-            lazy_kwargs = {k: _lazy(v) for k, v in kwargs.items() if k not in functional.drop and k != "generator"}
+            lazy_kwargs = lazy_named(kwargs) if kwargs else {}
             if makes_sizes:
                 lazy_args = [sized(n, a) if n in _SIZES else a for n, a in zip(names, lazy_args)]
                 if not is_supported(kwargs.get("dtype") or torch.float32):
                     raise _OnCpu(f"dtype {kwargs['dtype']} has no Tenon dtype")
-            result = call_row(row, lazy_args, lazy_kwargs)
+            result = call(lazy_args, lazy_kwargs, kwargs.get("generator"))
         except (_OnCpu, Unsupported) as reason:
             return fallback.run(overload, args, kwargs, str(reason))
         if is_view:
             seen = views.view(overload, result, args[0], args[1:], kwargs)
-            if not functional.writes:
+            if not writes:
                 return seen
             args[0].data = seen  # squeeze_ and the like
             return args[0]
-        operands = [*lazy_args, *lazy_kwargs.values()]
-        if not functional.writes:
+        operands = [*lazy_args, *lazy_kwargs.values()] if lazy_kwargs else lazy_args
+        if not writes:
             return _wrapped(result, operands)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
-        if functional.writes and len(functional.writes) == 1 and isinstance(argument(functional.writes[0][1], args, kwargs), (list, tuple)):
+        if len(writes) == 1 and isinstance(argument(writes[0][1], args, kwargs), (list, tuple)):
             results = [results]
         written = {}
-        for i, name in functional.writes:
+        for i, name in writes:
             target = argument(name, args, kwargs)
             if target is None:
                 continue
@@ -244,6 +275,8 @@ def _equal(a, b):
 
 def _empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
     dtype = dtype or torch.get_default_dtype()
+    if device is not None:
+        hooks.refuse_other_devices(device)
     if not is_supported(dtype):
         return wrap_cpu(torch.empty_strided(size, stride, dtype=dtype))
     return wrap(tenon.ops.full(tenon.Shape(tenon_dtype(dtype), given_sizes(size)), 0))
@@ -300,146 +333,16 @@ def _register(library: torch.library.Library) -> None:
             library.impl(full.removeprefix("aten::"), _kernel(overload, functional), "PrivateUse1")
 
 
-# --- Autocast: products and convolutions in bf16 or f16
-
-_LOWER_PRECISION = (
-    "mm", "bmm", "addmm", "baddbmm", "addmv", "mv", "matmul", "linear", "convolution", "conv1d", "conv2d", "conv3d",
-    "conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input", "scaled_dot_product_attention", "einsum",
-)  # fmt: skip
-_F32 = (
-    "softmax.int", "log_softmax.int", "layer_norm", "group_norm", "nll_loss", "cross_entropy_loss", "mse_loss", "l1_loss",
-    "binary_cross_entropy_with_logits", "exp", "log", "pow.Tensor_Scalar", "sum", "prod", "cumsum", "norm.Scalar",
-)  # fmt: skip
-
-
-def _autocast_kernel(overload, to_lower: bool):
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
-
-    def cast(x, dtype):
-        if isinstance(x, torch.Tensor) and x.is_floating_point() and x.dtype != torch.float64 and x.device.type == "tenon":
-            return x.to(dtype)
-        return [cast(v, dtype) for v in x] if isinstance(x, (list, tuple)) else x
-
-    def kernel(*args, **kwargs):
-        dtype = torch.get_autocast_dtype("tenon") if to_lower else torch.float32
-        with torch._C._ExcludeDispatchKeyGuard(keys):
-            return overload(*[cast(a, dtype) for a in args], **{k: cast(v, dtype) for k, v in kwargs.items()})
-
-    return kernel
-
-
-def _register_autocast(library: torch.library.Library) -> None:
-    for names, to_lower in ((_LOWER_PRECISION, True), (_F32, False)):
-        for name in names:
-            packet, _, overload = name.partition(".")
-            found = getattr(getattr(aten, packet), overload or "default")
-            library.impl(name, _autocast_kernel(found, to_lower), "AutocastPrivateUse1")
-
-
-# --- What PyTorch asks a device
-
-
-class _Backend:
-    """`torch.tenon`."""
-
-    @staticmethod
-    def is_initialized():
-        return True
-
-    @staticmethod
-    def is_available():
-        return True
-
-    @staticmethod
-    def current_device():
-        return 0
-
-    @staticmethod
-    def device_count():
-        return 1
-
-    @staticmethod
-    def _is_in_bad_fork():
-        return False
-
-    @staticmethod
-    def manual_seed_all(seed):
-        tenon.manual_seed(seed % 2**64)
-
-    manual_seed = manual_seed_all
-
-    @staticmethod
-    def get_rng_state(device=None):
-        return torch.tensor(_tenon.generator_state(), dtype=torch.uint64).view(torch.uint8)
-
-    @staticmethod
-    def set_rng_state(state, device=None):
-        _tenon.set_generator_state(*state.view(torch.uint64).tolist())
-
-    @staticmethod
-    def get_amp_supported_dtype():
-        return [torch.bfloat16, torch.float16]
-
-    @staticmethod
-    def synchronize(device=None):
-        """Nothing runs behind the caller's back."""
-
-
-def _reduce(tensor, protocol, before=torch.Tensor._reduce_ex_internal):
-    if tensor.device.type != "tenon":
-        return before(tensor, protocol)
-    rebuild = torch._utils._rebuild_device_tensor_from_cpu_tensor
-    return rebuild, (tensor.detach().cpu(), tensor.dtype, str(tensor.device), tensor.requires_grad)
-
-
-def _deepcopy(tensor, memo, before=torch.Tensor.__deepcopy__):
-    if tensor.device.type != "tenon" or isinstance(tensor, torch.nn.Parameter):
-        return before(tensor, memo)
-    if not tensor.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol")
-    if id(tensor) not in memo:
-        memo[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
-    return memo[id(tensor)]
-
-
-def _moves_to_or_from_us(module, function) -> bool:
-    inside = [cell.cell_contents for cell in function.__closure__ or ()]
-    return any(isinstance(c, torch.device) and c.type == "tenon" for c in inside) or any(
-        p.device.type == "tenon" for p in module.parameters()
-    )
-
-
-def _apply(module, function, recurse=True, before=torch.nn.Module._apply):
-    """`module.to("tenon")` keeps parameters the objects that they are: tied weights stay tied, and optimisers that were
-    made before go on. Where a graph that still lives uses a weight, PyTorch refuses that, and it is a new object."""
-    future = torch.__future__
-    if future.get_swap_module_params_on_conversion() or not _moves_to_or_from_us(module, function):
-        return before(module, function, recurse)
-    future.set_swap_module_params_on_conversion(True)
-    try:
-        return before(module, function, recurse)
-    except RuntimeError as error:
-        if "Couldn't swap" not in str(error):
-            raise
-    finally:
-        future.set_swap_module_params_on_conversion(False)
-    warnings.warn("tenon: a graph that still lives uses weights of the module: parameters become new objects", stacklevel=4)
-    return before(module, function, recurse)
-
-
 def _install():
-    _setup_privateuseone_for_python_backend("tenon", backend_module=_Backend())
+    _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend())
     library = torch.library.Library("aten", "IMPL")
     everything = torch.library.Library("_", "IMPL")
     everything.fallback(_boxed_fallback, "PrivateUse1")
     everything.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     _register(library)
     differentiated.register(library)
-    _register_autocast(library)
-    # What PyTorch asks storages for, ours do not have: elements.
-    torch.Tensor._reduce_ex_internal = lambda self, protocol: _reduce(self, protocol)
-    torch.nn.Module._apply = lambda self, fn, recurse=True: _apply(self, fn, recurse)
-    torch.Tensor.__deepcopy__ = lambda self, memo: _deepcopy(self, memo)
+    autocast.register(library)
+    hooks.install()
     random = random_by(_tenon.next_draw)
     random.__enter__()
     return library, everything, random

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tenon
 import torch
+from tenon import _tenon
 
 
 class Unsupported(Exception):
@@ -18,23 +19,8 @@ class Weak:
         self.kind = kind
 
 
-_PAIRS = [
-    (torch.float32, tenon.f32),
-    (torch.float64, tenon.f64),
-    (torch.float16, tenon.f16),
-    (torch.bfloat16, tenon.bf16),
-    (torch.int8, tenon.i8),
-    (torch.int16, tenon.i16),
-    (torch.int32, tenon.i32),
-    (torch.int64, tenon.i64),
-    (torch.uint8, tenon.u8),
-    (torch.uint16, tenon.u16),
-    (torch.uint32, tenon.u32),
-    (torch.uint64, tenon.u64),
-    (torch.bool, tenon.boolean),
-]
-_TO_TENON = dict(_PAIRS)
-_TO_TORCH = {str(ours): theirs for theirs, ours in _PAIRS}
+_TO_TENON = {getattr(torch, name): dtype for name, dtype in _tenon.usual_dtype_names.items()}
+_TO_TORCH = {ours: theirs for theirs, ours in _TO_TENON.items()}
 
 
 def tenon_dtype(dtype: torch.dtype) -> tenon.Dtype:
@@ -46,7 +32,7 @@ def tenon_dtype(dtype: torch.dtype) -> tenon.Dtype:
 
 
 def torch_dtype(dtype: tenon.Dtype) -> torch.dtype:
-    return _TO_TORCH[str(dtype)]
+    return _TO_TORCH[dtype]
 
 
 def is_supported(dtype: torch.dtype) -> bool:

@@ -16,6 +16,7 @@ import tenon
 import torch
 from tenon import ops
 from torch.fx import GraphModule, Node
+from torch.utils._python_dispatch import _disable_current_modes
 
 from .dtypes import Unsupported, is_supported, is_value, tenon_dtype, torch_dtype
 from .symbols import SYMBOLIC, Symbols, look
@@ -132,9 +133,10 @@ class _Lowering:
     def _constant(self, tensor: torch.Tensor):
         if not is_supported(tensor.dtype) or tensor.layout != torch.strided:
             return Missing(f"a constant of {tensor.dtype}")
-        shared = tensor.detach().contiguous()
-        self.result.constants.append(shared)
-        return tenon.constant(shared)
+        with _disable_current_modes():  # which, while torch.compile traces, take no tensor that has elements
+            shared = tensor.detach().contiguous()
+            self.result.constants.append(shared)
+            return tenon.constant(shared)
 
     def _stand_in(self, name: str, value):
         """An input of the sizes of `value`."""

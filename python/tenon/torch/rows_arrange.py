@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tenon
 import torch
-from tenon import ops
+from tenon import _tenon, ops
 
 from .dtypes import Unsupported, dtype_of, result_type
 from .rows_view import reshape, select, slice_
@@ -21,7 +22,12 @@ def cat(tensors, dim=0):
     dtype = result_type(*tensors)
     real = [t for t in tensors if not _nothing(t)] or tensors[:1]
     real = [cast(t, dtype) for t in real]
-    return real[0] if len(real) == 1 else ops.concat(real, axis_of(real[0], dim))
+    if len(real) == 1:
+        return real[0]
+    whole = ops.concat(real, axis_of(real[0], dim))
+    if isinstance(whole, tenon.Tensor):
+        _tenon.compute_with_users(whole)  # a cache that grows: else each step would put it together from all parts
+    return whole
 
 
 @row("stack")

@@ -72,11 +72,19 @@ def div(x, y):
     return ops.div(*promoted_float(x, y))
 
 
+def _dividend_and_divisor(x, y):
+    """Both in their common dtype. Integers by the number 0 are an error, in PyTorch's words."""
+    x, y = _tensors(x, y)
+    if category(_dtype(x, y)) != 2 and not is_value(y) and y == 0:
+        raise RuntimeError("ZeroDivisionError")
+    return x, y
+
+
 @row("div.Tensor_mode", "div.Scalar_mode")
 def div_mode(x, y, *, rounding_mode=None):
     if rounding_mode is None:
         return div(x, y)
-    x, y = _tensors(x, y)
+    x, y = _dividend_and_divisor(x, y)
     if rounding_mode == "floor":
         return ops.floor_div(x, y)
     quotient = ops.div(x, y)
@@ -85,17 +93,17 @@ def div_mode(x, y, *, rounding_mode=None):
 
 @row("floor_divide", "floor_divide.Scalar")
 def floor_divide(x, y):
-    return ops.floor_div(*_tensors(x, y))
+    return ops.floor_div(*_dividend_and_divisor(x, y))
 
 
 @row("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(x, y):
-    return ops.mod(*_tensors(x, y))
+    return ops.mod(*_dividend_and_divisor(x, y))
 
 
 @row("fmod.Tensor", "fmod.Scalar")
 def fmod(x, y):
-    return ops.rem(*_tensors(x, y))
+    return ops.rem(*_dividend_and_divisor(x, y))
 
 
 @row("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")

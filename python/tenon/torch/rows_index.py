@@ -373,16 +373,6 @@ def masked_scatter_backward(grad, mask, sizes):
     return reshape(ops.scatter(base, ops.select(kept, flat, zeros_like(flat)), [where], "add", [0]), sizes)
 
 
-@row("_unique2")
-def unique(x, sorted=True, return_inverse=False, return_counts=False):
-    require_lazy(x, "unique")
-    plain = cast(x, torch.uint8) if is_bool(x) else x
-    found, _, inverse, counts = ops.unique(reshape(plain, [count_of(x.sizes)]), True)
-    nothing = full([0], 0, torch.int64)
-    inverse = reshape(inverse, x.sizes) if return_inverse else nothing
-    return cast(found, dtype_of(x)), inverse, counts if return_counts else nothing
-
-
 @row("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor")
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Every element against every other: a comparison and a reduction, nothing is sorted or stored."""

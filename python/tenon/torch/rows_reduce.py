@@ -9,7 +9,7 @@ from tenon import ops
 
 from .dtypes import Unsupported, dtype_of, float_type, is_bool, is_float, opmath_type, sum_type
 from .table import row
-from .values import axes_of, axis_of, cast, count_of, full, full_like, reduced, shape, size, truth, zeros_like
+from .values import axes_of, axis_of, cast, count_of, dims, full, full_like, reduced, shape, size, truth, zeros_like
 
 
 def _summed(x, axes, keep):
@@ -59,6 +59,18 @@ def trace(x):
 # --- Extrema
 
 
+def _refuse_nothing(x, axes, name: str, dim) -> None:
+    """The largest of no elements is an error, in PyTorch's words."""
+    empty = [i for i in axes if isinstance(dims(x)[i], int) and dims(x)[i] == 0]
+    if empty and dim is None:
+        raise (IndexError if name.startswith("arg") else RuntimeError)(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+            "'dim' argument."
+        )
+    if empty:
+        raise IndexError(f"{name}(): Expected reduction dim {empty[0]} to have non-zero size.")
+
+
 def extreme(x, axes, keep, largest: bool):
     """The largest or smallest, of bools too."""
     if is_bool(x):
@@ -76,37 +88,48 @@ def position(x, axis: int, keep: bool, largest: bool):
 
 @row("amax")
 def amax(x, dim=(), keepdim=False):
-    return extreme(x, axes_of(x, dim), keepdim, True)
+    axes = axes_of(x, dim)
+    _refuse_nothing(x, axes, "amax", dim or None)
+    return extreme(x, axes, keepdim, True)
 
 
 @row("amin")
 def amin(x, dim=(), keepdim=False):
-    return extreme(x, axes_of(x, dim), keepdim, False)
+    axes = axes_of(x, dim)
+    _refuse_nothing(x, axes, "amin", dim or None)
+    return extreme(x, axes, keepdim, False)
 
 
 @row("aminmax")
 def aminmax(x, *, dim=None, keepdim=False):
     axes = axes_of(x, dim)
+    if dim is None and 0 in dims(x):
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    _refuse_nothing(x, axes, "aminmax", dim)
     return extreme(x, axes, keepdim, False), extreme(x, axes, keepdim, True)
 
 
 @row("max")
 def max_all(x):
+    _refuse_nothing(x, range(x.ndim), "max", None)
     return extreme(x, axes_of(x, None), False, True)
 
 
 @row("min")
 def min_all(x):
+    _refuse_nothing(x, range(x.ndim), "min", None)
     return extreme(x, axes_of(x, None), False, False)
 
 
 @row("max.dim")
 def max_dim(x, dim, keepdim=False):
+    _refuse_nothing(x, axes_of(x, dim), "max", dim)
     return extreme(x, axes_of(x, dim), keepdim, True), position(x, dim, keepdim, True)
 
 
 @row("min.dim")
 def min_dim(x, dim, keepdim=False):
+    _refuse_nothing(x, axes_of(x, dim), "min", dim)
     return extreme(x, axes_of(x, dim), keepdim, False), position(x, dim, keepdim, False)
 
 
@@ -119,11 +142,13 @@ def _position_of(x, dim, keepdim, largest):
 
 @row("argmax")
 def argmax(x, dim=None, keepdim=False):
+    _refuse_nothing(x, axes_of(x, dim), "argmax", dim)
     return _position_of(x, dim, keepdim, True)
 
 
 @row("argmin")
 def argmin(x, dim=None, keepdim=False):
+    _refuse_nothing(x, axes_of(x, dim), "argmin", dim)
     return _position_of(x, dim, keepdim, False)
 
 

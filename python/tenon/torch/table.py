@@ -85,6 +85,8 @@ def find(overload) -> Row | None:
 
 def call_row(found: Row, args, kwargs):
     """The results of a row, as the schema says."""
+    if not kwargs:
+        return found.function(*args)
     return found.function(*args, **{k: v for k, v in kwargs.items() if k not in _PLACEMENT})
 
 

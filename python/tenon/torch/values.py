@@ -108,14 +108,21 @@ def narrow_integer(x, dtype: torch.dtype):
     return ops.cast(low, tenon_dtype(dtype))
 
 
-def number(value, dtype: torch.dtype, like=None):
-    """A Python number as an operand beside values of `dtype`."""
+def _of_the_run(value, dtype: torch.dtype):
+    """A rank-0 value of a number that is known when a program runs; None for one that is known now."""
     if isinstance(value, Weak):
         return cast(value.value, dtype)
     if isinstance(value, tenon.Extent):
         return ops.extent_value(value, tenon_dtype(dtype))
     if isinstance(value, complex):
         raise Unsupported("a complex number")
+    return None
+
+
+def number(value, dtype: torch.dtype, like=None):
+    """A Python number as an operand beside values of `dtype`."""
+    if (found := _of_the_run(value, dtype)) is not None:
+        return found
     if dtype == torch.bool:
         return int(bool(value))
     if category(dtype) == 1:
@@ -138,13 +145,8 @@ def operand(x, dtype: torch.dtype, like=None):
 
 def scalar(value, dtype: torch.dtype):
     """A rank-0 value of a number."""
-    if isinstance(value, Weak):
-        return cast(value.value, dtype)
-    if isinstance(value, tenon.Extent):
-        return ops.extent_value(value, tenon_dtype(dtype))
-    if isinstance(value, complex):
-        raise Unsupported("a complex number")
-    return ops.scalar(tenon_dtype(dtype), float(value))
+    found = _of_the_run(value, dtype)
+    return found if found is not None else ops.scalar(tenon_dtype(dtype), float(value))
 
 
 def as_value(x, dtype: torch.dtype):
@@ -179,10 +181,8 @@ def truth(x):
 
 
 def full(sizes, value, dtype: torch.dtype):
-    if isinstance(value, (Weak, tenon.Extent)):
-        return ops.broadcast_to(scalar(value, dtype), list(sizes))
-    if isinstance(value, complex):
-        raise Unsupported("a complex number")
+    if (found := _of_the_run(value, dtype)) is not None:
+        return ops.broadcast_to(found, list(sizes))
     if category(dtype) == 1 and abs(int(value)) > LARGEST_EXACT:
         return ops.broadcast_to(scalar_integer(int(value), dtype), list(sizes))
     if dtype == torch.bool:

@@ -35,8 +35,9 @@ def _hashable(value):
 
 
 def layout(overload, x: torch.Tensor, args, kwargs):
-    key = tuple(map(_hashable, args)), tuple(sorted((k, _hashable(v)) for k, v in kwargs.items()))
-    return _layout(overload, tuple(x.shape), x.stride(), x.storage_offset(), x.dtype, *key)
+    named = tuple(sorted((k, _hashable(v)) for k, v in kwargs.items())) if kwargs else ()
+    given = tuple([tuple(map(_hashable, a)) if isinstance(a, (list, tuple)) else a for a in args])
+    return _layout(overload, x.shape, x.stride(), x.storage_offset(), x.dtype, given, named)
 
 
 def view(overload, tensors, x: torch.Tensor, args, kwargs):

@@ -206,3 +206,41 @@ def test_fifty_sizes_meet_one_compile():
             x = torch.randn(2 + i % 7, 11 + i, 32)
             close(compiled(x), model(x))
     assert door().compiles == 1
+
+
+def _writes_a_number(x):
+    x[0] = 5.0
+    return x * 2
+
+
+def _adds_in_place(x):
+    x.add_(1)
+    return x.sum()
+
+
+def _gives_what_it_wrote(x):
+    x[:, 1] += x[:, 0]
+    return x
+
+
+@pytest.mark.parametrize("function", [_writes_a_number, _adds_in_place, _gives_what_it_wrote])
+def test_functions_that_write_into_their_inputs(function):
+    compiled = torch.compile(function, backend="tenon", dynamic=True)
+    for rows in (3, 5):
+        ours, theirs = (torch.arange(2.0 * rows).reshape(rows, 2) for _ in range(2))
+        torch.testing.assert_close(compiled(ours), function(theirs))
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_modules_on_the_device_record_what_they_would():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).to("tenon")
+    compiled = torch.compile(net, backend="tenon", dynamic=True)
+    for rows in (2, 5):
+        x = torch.randn(rows, 3).to("tenon")
+        net.zero_grad()
+        compiled(x).square().sum().backward()
+        grads = [p.grad.cpu() for p in net.parameters()]
+        net.zero_grad()
+        net(x).square().sum().backward()
+        torch.testing.assert_close(grads, [p.grad.cpu() for p in net.parameters()])

@@ -315,3 +315,33 @@ def test_autocast_leaves_other_operators_alone():
     x = torch.ones(2, 2).to(DEVICE)
     with torch.autocast(DEVICE, dtype=torch.bfloat16):
         assert (x + 1).dtype == torch.float32
+
+
+@pytest.mark.parametrize("make", [nn.LSTMCell, nn.GRUCell, nn.RNNCell], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("bias", [True, False])
+def test_recurrent_cells_train_without_fallback(make, bias):
+    def loss(cell, x, h):
+        states = (h, h * 0.5) if isinstance(cell, nn.LSTMCell) else h
+        for step in range(3):
+            states = cell(x[step], states)
+        last = states if isinstance(states, torch.Tensor) else states[0] + states[1] ** 2
+        return last.square().sum()
+
+    batches = [(torch.randn(3, 5, 4), torch.randn(5, 6)) for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train_twins(lambda: make(4, 6, bias=bias), batches, loss, steps=2)
+
+
+def test_gradients_of_cells_reach_inputs_and_states():
+    torch.manual_seed(0)
+    for cell in (nn.LSTMCell(4, 6), nn.GRUCell(4, 6)):
+        grads = []
+        for device in ("cpu", DEVICE):
+            twin = copy.deepcopy(cell).to(device)
+            x, h = (t.to(device).requires_grad_() for t in (torch.ones(2, 4), torch.full((2, 6), 0.3)))
+            out = twin(x, (h, h)) if isinstance(cell, nn.LSTMCell) else twin(x, h)
+            (out[0] if isinstance(out, tuple) else out).sin().sum().backward()
+            grads.append((x.grad, h.grad))
+        for got, expected in zip(grads[1], grads[0]):
+            close(got, expected)

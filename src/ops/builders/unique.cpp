@@ -45,6 +45,15 @@ Value mark_new(const Value& sorted) {
   return logical_or(eq(index, 0), sorted.rank() == 1 ? changed : reduce_any(changed, {1}));
 }
 
+/// How long the runs that begin at `starts`, ascending, among `all` rows are. They come from `starts` alone, whose size
+/// data decide: what is asked for these alone then still has what decides it.
+Value lengths_of_runs(const Value& starts, const Extent& all) {
+  const Value runs = extent_value(starts.extent(0));
+  const Value after = iota(shape(Dtype::i64, starts.shape().axis(0))) + 1;
+  const Value end = select(lt(after, runs), take(starts, min(after, runs - 1)), extent_value(all));
+  return end - starts;
+}
+
 /// What sorts a permutation undoes it.
 Value inverse_of(const Value& permutation) { return argsort(permutation); }
 
@@ -72,7 +81,7 @@ UniqueElements unique(const Value& x, const UniqueOptions& options) {
     UniqueElements result;
     result.first = take(order, starts);
     result.inverse = take(group, inverse_of(order));
-    result.counts = scatter(full(result.first.shape(), 0), full(group.shape(), 1), {group}, {.axes = {0}}, "add");
+    result.counts = lengths_of_runs(starts, rows.extent(0));
     if (!options.sorted) {
       const Value appearance = argsort(result.first, 0);
       result.first = take(result.first, appearance);

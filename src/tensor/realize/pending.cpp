@@ -94,6 +94,11 @@ Value Pending::at(const Edge& edge) const {
 }
 
 Pending Pending::renamed(const passes::Substitution& by) const {
+  return remade([&](const Shape& shape) { return shape.substitute(by); },
+                [&](const Op& op) { return by.empty() ? op : passes::substitute(op, by); });
+}
+
+Pending Pending::remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op) const {
   const UnifyNames lenient;
   Pending result;
   result.roots_ = roots_;
@@ -102,7 +107,7 @@ Pending Pending::renamed(const passes::Substitution& by) const {
     const Node& node = entry.value.node();
     Entry copy{.value = {}, .leaf = entry.leaf, .operands = entry.operands};
     if (entry.leaf) {
-      copy.value = input(fmt::format("x{}", result.known_.size()), entry.value.shape().substitute(by));
+      copy.value = input(fmt::format("x{}", result.known_.size()), shape(entry.value.shape()));
       result.known_.emplace(copy.value, static_cast<int>(result.entries_.size()));
     } else {
       const Place place(node.place);
@@ -110,7 +115,7 @@ Pending Pending::renamed(const passes::Substitution& by) const {
       for (const Edge& edge : entry.operands) {
         operands.push_back(result.at(edge));
       }
-      copy.value = make_all(by.empty() ? node.op : passes::substitute(node.op, by), std::move(operands)).front();
+      copy.value = make_all(op(node.op), std::move(operands)).front();
     }
     result.entries_.push_back(std::move(copy));
   }
@@ -131,19 +136,37 @@ int Pending::depth() const {
   return deepest;
 }
 
-uint64_t Pending::hash() const {
+namespace {
+
+uint64_t hash_entries(const Pending& pending, const std::function<uint64_t(const Entry&)>& content) {
   uint64_t hash = 0;
   const auto add = [&](uint64_t part) { hash = combine_hash(hash, part); };
   const auto add_edge = [&](const Edge& edge) {
     add(static_cast<uint64_t>(edge.entry));
     add(static_cast<uint64_t>(edge.output));
   };
-  for (const Entry& entry : entries_) {
-    add(entry.leaf ? entry.value.shape().hash() : hash_structure(entry.value.node().op));
+  for (const Entry& entry : pending.entries()) {
+    add(content(entry));
     std::ranges::for_each(entry.operands, add_edge);
   }
-  std::ranges::for_each(roots_, add_edge);
+  std::ranges::for_each(pending.roots(), add_edge);
   return hash;
+}
+
+}  // namespace
+
+uint64_t Pending::hash() const {
+  return hash_entries(*this, [](const Entry& entry) {
+    return entry.leaf ? entry.value.shape().hash() : hash_structure(entry.value.node().op);
+  });
+}
+
+uint64_t Pending::skeleton_hash() const {
+  return hash_entries(*this, [](const Entry& entry) {
+    const Shape& shape = entry.value.shape();
+    const uint64_t kind = entry.leaf ? 0 : entry.value.node().op.index() + 1;
+    return combine_hash(combine_hash(kind, static_cast<uint64_t>(shape.dtype())), static_cast<uint64_t>(shape.rank()));
+  });
 }
 
 bool operator==(const Pending& a, const Pending& b) {

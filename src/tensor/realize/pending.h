@@ -1,6 +1,7 @@
 // What is to be computed: the recorded operations between values that are wanted and elements that are known.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -33,6 +34,8 @@ class Pending {
   explicit Pending(std::span<const Value> roots) { add(roots); }
   /// The same structure on inputs of its own, called x0, x1, ..., with names of axes replaced.
   Pending renamed(const passes::Substitution& by) const;
+  /// ... with other shapes of leaves and other fields of operations, asked for in the order of the entries.
+  Pending remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op) const;
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Edge>& roots() const { return roots_; }
@@ -44,6 +47,8 @@ class Pending {
   /// The most operations, one upon the other.
   int depth() const;
   uint64_t hash() const;
+  /// Of what is the same at other sizes: kinds, edges, dtypes and ranks.
+  uint64_t skeleton_hash() const;
   friend bool operator==(const Pending& a, const Pending& b);
 
  private:

@@ -13,6 +13,7 @@
 #include "compiler/lowered.h"
 #include "ir/data_axes.h"
 #include "tenon/realizations.h"
+#include "tensor/realize/generalize.h"
 #include "tensor/record/symbols.h"
 
 namespace tenon::tensors {
@@ -21,11 +22,22 @@ namespace {
 /// A structure as it was met, names of sizes and all, with its program.
 struct Met {
   uint64_t hash = 0;
-  Pending pending;
+  uint64_t skeleton = 0;  // the same at other sizes
+  std::string place;
+  std::shared_ptr<const Pending> pending;
   std::vector<int> aliases;
   std::shared_ptr<const Program> program;
   Bindings bindings;
 };
+
+/// What was met before and differs in sizes, if in anything.
+struct Relatives {
+  std::vector<std::shared_ptr<const Program>> programs;  // each once
+  std::vector<std::shared_ptr<const Pending>> recorded;  // those from the same place, the last ones
+};
+/// So many recordings show how sizes follow from each other, and that a loop is behind them rather than two layers.
+constexpr size_t kFewestRecordings = 2;
+constexpr size_t kMostRecordings = 4;
 
 /// Structures that were met, those met last at the front. Several may share a program: they differ in sizes.
 struct ProgramTable {
@@ -51,12 +63,28 @@ struct ProgramTable {
   const Met* find(uint64_t hash, const Pending& pending, const std::vector<int>& aliases) {
     const auto [begin, end] = by_hash.equal_range(hash);
     for (auto at = begin; at != end; ++at) {
-      if (at->second->aliases == aliases && at->second->pending == pending) {
+      if (at->second->aliases == aliases && *at->second->pending == pending) {
         met.splice(met.begin(), met, at->second);
         return &met.front();
       }
     }
     return nullptr;
+  }
+
+  Relatives relatives(uint64_t skeleton, std::string_view place, const std::vector<int>& aliases) const {
+    Relatives found;
+    for (const Met& one : met) {
+      if (one.skeleton != skeleton || one.aliases != aliases) {
+        continue;
+      }
+      if (std::ranges::find(found.programs, one.program) == found.programs.end()) {
+        found.programs.push_back(one.program);
+      }
+      if (one.place == place && found.recorded.size() < kMostRecordings) {
+        found.recorded.push_back(one.pending);
+      }
+    }
+    return found;
   }
 };
 ProgramTable& program_table() {
@@ -95,8 +123,8 @@ passes::Substitution plain_names(const std::vector<std::string>& names) {
   return by;
 }
 
-/// Sizes of names of the graph that no input has.
-Bindings free_sizes(const Graph& graph, const std::vector<std::string>& names, const passes::Substitution& by) {
+/// Of these sizes those of names that the graph needs and no input has.
+Bindings free_sizes(const Graph& graph, const std::map<std::string, int64_t, std::less<>>& sizes) {
   AxisNames needed;
   for (const Node* node : graph.nodes()) {
     needed.merge(needed_axes(*node));
@@ -108,13 +136,23 @@ Bindings free_sizes(const Graph& graph, const std::vector<std::string>& names, c
       }
     }
   }
-  Bindings sizes;
-  for (const std::string& name : names) {
-    const auto found = by.find(name);
-    const auto plain = found == by.end() ? std::nullopt : found->second.as_name();
+  Bindings bindings;
+  for (const auto& [name, size] : sizes) {
+    if (needed.contains(name)) {
+      bindings.set(name, size);
+    }
+  }
+  return bindings;
+}
+
+/// The sizes of symbols under their plain names.
+std::map<std::string, int64_t, std::less<>> plain_sizes(const passes::Substitution& by) {
+  std::map<std::string, int64_t, std::less<>> sizes;
+  for (const auto& [name, extent] : by) {
+    const auto plain = extent.as_name();
     const auto info = symbol_info(name);
-    if (info && plain && needed.contains(*plain)) {
-      sizes.set(*plain, info->size);
+    if (plain && info) {
+      sizes.emplace(*plain, info->size);
     }
   }
   return sizes;
@@ -157,7 +195,7 @@ std::vector<bool> fails_before_writing(const compiler::Lowered& lowered) {
   return result;
 }
 
-std::shared_ptr<const Program> compiled_program(const Graph& graph, const std::vector<int>& aliases,
+std::shared_ptr<const Program> compiled_program(const Graph& graph, Pending plain, const std::vector<int>& aliases,
                                                 const CompileOptions& options) {
   CompileReport report;
   compiler::Lowered lowered = compiler::lower(graph, options, report);
@@ -169,6 +207,7 @@ std::shared_ptr<const Program> compiled_program(const Graph& graph, const std::v
   for (const StepReport& step : program->executable.steps()) {
     program->kernels += step.kind != StepKind::control;
   }
+  program->plain = std::make_shared<const Pending>(std::move(plain));
   return program;
 }
 
@@ -199,9 +238,10 @@ passes::Substitution sizes_of(const std::vector<std::string>& names) {
 
 /// The program of the graph under these names: one that is there, or a new one.
 FoundProgram make_program(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases,
-                          const std::vector<std::string>& names, const passes::Substitution& by) {
-  const Graph graph = graph_of(pending.renamed(by), aliases);
-  FoundProgram result{.program = {}, .bindings = free_sizes(graph, names, by)};
+                          const passes::Substitution& by) {
+  Pending plain = pending.renamed(by);
+  const Graph graph = graph_of(plain, aliases);
+  FoundProgram result{.program = {}, .bindings = free_sizes(graph, plain_sizes(by))};
   CompileOptions options;
   {
     const std::lock_guard lock(all.mutex);
@@ -213,43 +253,83 @@ FoundProgram make_program(ProgramTable& all, const Pending& pending, const std::
     }
   }
   const int64_t start = nanoseconds_now();
-  result.program = compiled_program(graph, aliases, options);
+  result.program = compiled_program(graph, std::move(plain), aliases, options);
   result.compiled = true;
   result.compile_ms = static_cast<double>(nanoseconds_now() - start) / 1e6;
   return result;
 }
 
-}  // namespace
-
-FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases) {
-  ProgramTable& all = program_table();
-  uint64_t hash = pending.hash();
-  for (const int alias : aliases) {
-    hash = combine_hash(hash, static_cast<uint64_t>(alias));
-  }
-  {
-    const std::lock_guard lock(all.mutex);
-    if (const Met* found = all.find(hash, pending, aliases)) {
-      return {.program = found->program, .bindings = found->bindings};
+/// One of the programs, of which this is a case at certain sizes.
+std::optional<FoundProgram> find_general(const Pending& pending,
+                                         const std::vector<std::shared_ptr<const Program>>& programs) {
+  for (const auto& program : programs) {
+    if (const auto sizes = sizes_as(pending, *program->plain); sizes && !sizes->empty()) {
+      return FoundProgram{.program = program, .bindings = free_sizes(program->graph, *sizes)};
     }
   }
-  const std::vector<std::string> names = names_of(pending);
-  FoundProgram result;
+  return {};
+}
+
+/// A program for all sizes like these; nothing where there is none.
+std::optional<FoundProgram> make_general(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases,
+                                         const Relatives& relatives) {
+  if (relatives.recorded.size() < kFewestRecordings) {
+    return {};
+  }
   try {
-    result = make_program(all, pending, aliases, names, plain_names(names));
+    if (const auto general = generalized(pending, relatives.recorded)) {
+      return make_program(all, *general, aliases, plain_names(names_of(*general)));
+    }
+  } catch (const Error&) {  // no kernel can be made of the symbols
+  }
+  return {};
+}
+
+/// A program for the symbols that the recording has.
+FoundProgram make_as_recorded(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases) {
+  const std::vector<std::string> names = names_of(pending);
+  try {
+    return make_program(all, pending, aliases, plain_names(names));
   } catch (const Error&) {
     // Symbols that no kernel can be made of (a reshape that holds at some sizes alone): numbers may do.
     const passes::Substitution numbers = sizes_of(names);
     if (numbers.empty()) {
       throw;
     }
-    result = make_program(all, pending, aliases, names, numbers);
+    return make_program(all, pending, aliases, numbers);
+  }
+}
+
+}  // namespace
+
+FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases, std::string_view place) {
+  ProgramTable& all = program_table();
+  uint64_t hash = pending.hash();
+  for (const int alias : aliases) {
+    hash = combine_hash(hash, static_cast<uint64_t>(alias));
+  }
+  const uint64_t skeleton = pending.skeleton_hash();
+  Relatives relatives;
+  {
+    const std::lock_guard lock(all.mutex);
+    if (const Met* found = all.find(hash, pending, aliases)) {
+      return {.program = found->program, .bindings = found->bindings};
+    }
+    relatives = all.relatives(skeleton, place, aliases);
+  }
+  std::optional<FoundProgram> result = find_general(pending, relatives.programs);
+  if (!result) {
+    result = make_general(all, pending, aliases, relatives);
+  }
+  if (!result) {
+    result = make_as_recorded(all, pending, aliases);
   }
   const std::lock_guard lock(all.mutex);
-  all.met.push_front({hash, pending.renamed({}), aliases, result.program, result.bindings});
+  all.met.push_front({hash, skeleton, std::string(place), std::make_shared<const Pending>(pending.renamed({})), aliases,
+                      result->program, result->bindings});
   all.by_hash.emplace(hash, all.met.begin());
   all.shrink();
-  return result;
+  return *std::move(result);
 }
 
 }  // namespace tenon::tensors

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "tenon/compile.h"
@@ -17,7 +18,8 @@ struct Program {
   /// Of each output: whether all that can fail (a position out of range) comes before what writes it, so that a run
   /// which ends with an Error has left the memory that it would take over as it was.
   std::vector<bool> fails_before_writing;
-  int kernels = 0;  // launches of compiled code and of library routines
+  int kernels = 0;                            // launches of compiled code and of library routines
+  std::shared_ptr<const Pending> plain = {};  // what it was made for, under the names of `graph`
 };
 
 /// A program that computes the roots of a Pending from its leaves.
@@ -35,7 +37,8 @@ Graph plain_graph(const Pending& pending, const std::vector<int>& aliases);
 void set_compile_options(const CompileOptions& options);
 
 /// The program for this structure, compiled if there is none. `aliases` say which leaf's memory each root may take
-/// over; they count as structure.
-FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases);
+/// over; they count as structure. A program of which this is a case at certain sizes serves too. Where two of the same
+/// structure but for sizes have come from `place` before, those that differ become symbols (generalize.h).
+FoundProgram find_program(const Pending& pending, const std::vector<int>& aliases, std::string_view place = {});
 
 }  // namespace tenon::tensors

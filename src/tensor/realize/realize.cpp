@@ -163,7 +163,7 @@ std::vector<int> find_aliases(const Plan& plan, const Pending& pending) {
 std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
   const Pending pending(plan.values);
   const std::vector<int> aliases = find_aliases(plan, pending);
-  const FoundProgram found = find_program(pending, aliases);
+  const FoundProgram found = find_program(pending, aliases, report.place);
   report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
   report.kernels = found.program->kernels;
   report.compiled = found.compiled;

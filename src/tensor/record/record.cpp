@@ -25,14 +25,6 @@ Value pinned(const Value& value) {
   return reshape(value, axes);
 }
 
-bool all_hold(const Node& node) {
-  const auto hold = [](const std::vector<Constraint>& constraints) { return std::ranges::all_of(constraints, holds); };
-  if (!hold(node.constraints)) {
-    return false;
-  }
-  return std::ranges::all_of(called_graphs(node), [&](const Graph& body) { return hold(body.constraints().added()); });
-}
-
 /// Whether the sizes are such that what was built between `operands` and `results` means something.
 bool sizes_fit(const std::vector<Value>& results, std::span<const Tensor> operands) {
   std::unordered_set<const Node*> seen;
@@ -105,6 +97,14 @@ std::optional<std::vector<View>> views_between(const Value& base, const Value& r
 }
 
 }  // namespace
+
+bool all_hold(const Node& node) {
+  const auto hold = [](const std::vector<Constraint>& constraints) { return std::ranges::all_of(constraints, holds); };
+  if (!hold(node.constraints)) {
+    return false;
+  }
+  return std::ranges::all_of(called_graphs(node), [&](const Graph& body) { return hold(body.constraints().added()); });
+}
 
 bool& grad_mode() {
   thread_local bool enabled = true;

@@ -19,6 +19,9 @@ enum class Sizes : uint8_t { symbols, numbers };
 /// The value that operations see: while gradients are off, one that passes none on.
 Value read(const Tensor& tensor, Sizes sizes = Sizes::symbols);
 
+/// Whether what a node needs of sizes holds at those of its symbols.
+bool all_hold(const Node& node);
+
 /// What `build` makes of values that it gets by read() from `operands`, as tensors of their own. An Error of the
 /// builder, or of a constraint that the sizes break, is thrown here and not when something runs.
 std::vector<Tensor> record(std::span<const Tensor> operands, const std::function<std::vector<Value>(Sizes)>& build);

@@ -1,0 +1,60 @@
+"""What PyTorch refuses, the device refuses too."""
+
+import pytest
+import torch
+
+import tenon.torch  # noqa: F401  (registers the device)
+
+DEVICE = "tenon"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(2, device="tenon:1"),
+        lambda: torch.randn(2, device="tenon:1"),
+        lambda: torch.empty(2, device="tenon:3"),
+        lambda: torch.ones(2).to("tenon:1"),
+        lambda: torch.tensor([1.0, 2.0], device="tenon:1"),
+        lambda: torch.nn.Linear(2, 2).to("tenon:1"),
+        lambda: torch.tenon.set_device(1),
+    ],
+)
+def test_there_is_one_device(make):
+    with pytest.raises(RuntimeError, match="tenon:[13]: there is one device tenon, tenon:0"):
+        make()
+
+
+def test_the_one_device_has_an_index():
+    assert torch.ones(2, device="tenon:0").device == torch.ones(2).to("tenon").device == torch.device("tenon:0")
+
+
+@pytest.mark.parametrize(
+    "reduce",
+    [
+        lambda x: x.max(),
+        lambda x: x.min(),
+        lambda x: x.max(0),
+        lambda x: x.amax(),
+        lambda x: x.amin(0),
+        lambda x: x.argmax(0),
+        lambda x: x.argmin(),
+        lambda x: x.aminmax(),
+    ],
+)
+def test_extremes_of_nothing_are_errors_as_on_the_cpu(reduce):
+    kinds = []
+    for device in ("cpu", DEVICE):
+        with pytest.raises((RuntimeError, IndexError), match="reduction dim|empty dimension") as error:
+            reduce(torch.empty(0, 3, device=device))
+        kinds.append(error.type)
+    assert kinds[0] == kinds[1]
+    assert torch.empty(0, 3, device=DEVICE).amax(1).shape == (0,)
+
+
+@pytest.mark.parametrize("divide", [lambda x: x // 0, lambda x: x % 0, lambda x: torch.div(x, 0, rounding_mode="trunc")])
+def test_integers_by_the_number_zero_are_an_error(divide):
+    for device in ("cpu", DEVICE):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            divide(torch.arange(3).to(device))
+    assert torch.isinf((torch.ones(2, device=DEVICE) // 0).cpu()).all()

@@ -1,0 +1,99 @@
+// Numbers that differ from recording to recording become symbols; results are the same.
+#include "tensor/realize/generalize.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/realizations.h"
+#include "tenon/tensor.h"
+#include "tensor/realize/extents.h"
+#include "tensor/record/cell.h"
+
+namespace tenon::tensors {
+namespace {
+
+Array counted(std::vector<int64_t> dims) {
+  Array array(Dtype::f32, std::move(dims));
+  float next = 0;
+  for (float& x : array.mutable_values<float>()) {
+    x = next++;
+  }
+  return array;
+}
+
+std::shared_ptr<const Pending> recorded(const Tensor& tensor) {
+  const Value value = Access::handle(tensor).value();
+  return std::make_shared<const Pending>(std::span(&value, 1));
+}
+
+std::string result_shape(const Pending& pending) { return pending.at(pending.roots()[0]).shape().to_string(); }
+
+/// x[1:n-1, :] of x: f32[n, 8], all in numbers, laid end to end.
+Tensor middle(int64_t n) {
+  const Tensor x = tensor(counted({n, 8}), {n, 8});
+  return (x.narrow(0, 1, Extent(n - 1)) * 2).reshape({(n - 2) * 8});
+}
+
+TEST(Generalize, NumbersThatFollowFromOthersStaySo) {
+  const auto now = recorded(middle(9));
+  const auto general = generalized(*now, std::vector{recorded(middle(4)), recorded(middle(7))});
+  ASSERT_TRUE(general.has_value());
+  EXPECT_EQ(result_shape(*general), "f32[8*n0-16]");
+  const Pending plain = general->renamed({});
+  const auto sizes = sizes_as(*recorded(middle(30)), plain);
+  ASSERT_TRUE(sizes.has_value());
+  EXPECT_EQ(sizes->size(), 1);
+  EXPECT_EQ(sizes->begin()->second, 30);
+}
+
+TEST(Generalize, OtherOperationsAreNoCase) {
+  const auto now = recorded(middle(9));
+  const Tensor x = tensor(counted({9, 8}), {9, 8});
+  const auto other = recorded((x.narrow(0, 1, Extent(8)) + 2).reshape({56}));
+  EXPECT_FALSE(align(*now, *other).has_value());
+  EXPECT_FALSE(generalized(*now, std::vector{other}).has_value());
+  EXPECT_FALSE(sizes_as(*now, *other).has_value());
+}
+
+TEST(Generalize, EqualRecordingsHaveNothingToGeneralize) {
+  const auto now = recorded(middle(9));
+  EXPECT_FALSE(generalized(*now, std::vector{recorded(middle(9))}).has_value());
+}
+
+TEST(Generalize, OffsetsThatMoveCompileThreeTimes) {
+  clear_programs();
+  clear_realizations();
+  const Tensor x = tensor(counted({40, 3}), {40, 3});
+  for (int64_t i = 0; i < 40; ++i) {
+    const Array row = (x.select_at(i) + 0.5).to_array();
+    EXPECT_EQ(row.at(0), static_cast<double>(3 * i) + 0.5);
+  }
+  EXPECT_EQ(realization_counts().compiles, 3);
+}
+
+TEST(Generalize, WritesThatMoveCompileFewTimes) {
+  clear_programs();
+  clear_realizations();
+  Tensor x = tensor(counted({30}), {30});
+  for (int64_t i = 0; i < 30; ++i) {
+    Tensor one = x.select_at(i);
+    one += 1;
+    realize({x});
+  }
+  EXPECT_LE(realization_counts().compiles, 4);
+  for (int64_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(x.to_array().at(i), static_cast<double>(i) + 1);
+  }
+}
+
+TEST(Generalize, SizesThatAreEqualByChanceAreACaseOfTheGeneralProgram) {
+  clear_programs();
+  clear_realizations();
+  for (const auto& [n, m] : std::vector<std::pair<int64_t, int64_t>>{{3, 4}, {5, 7}, {9, 2}, {6, 6}, {2, 11}, {8, 8}}) {
+    const Tensor x = tensor(counted({n, m}), {n, m});
+    EXPECT_EQ((x * 3).sum({1}).to_array().at(0), 3.0 * static_cast<double>(m * (m - 1)) / 2);
+  }
+  EXPECT_EQ(realization_counts().compiles, 3);
+}
+
+}  // namespace
+}  // namespace tenon::tensors
