@@ -53,14 +53,18 @@ std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& 
 
 namespace {
 
+std::string counted(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 /// What runs tile by tile, and why the rest of what could does not.
 std::string pipeline_lines(const std::vector<PipelineReport>& reports) {
   std::string text;
   for (const PipelineReport& report : reports) {
     if (report.tiled) {
-      text +=
-          fmt::format("steps {} to {} run tile by tile: {} tiles of {} rows in {} strips; {}\n", report.first_step + 1,
-                      report.first_step + report.steps, report.tiles, report.rows, report.strips, report.reason);
+      text += fmt::format("steps {} to {} run tile by tile: {} of {} in {}; {}\n", report.first_step + 1,
+                          report.first_step + report.steps, counted(report.tiles, "tile"), counted(report.rows, "row"),
+                          counted(report.strips, "strip"), report.reason);
     } else {
       text += fmt::format("step {} runs whole: {}\n", report.first_step + 1, report.reason);
     }
