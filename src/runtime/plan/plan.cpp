@@ -44,17 +44,21 @@ class Planner {
     find_dependencies();
     collect_names();
     plan_.program = ExtentProgram(plan_.names, plan_.extents);
+    plan_.row_program = ExtentProgram(plan_.names, plan_.row_extents);
     return std::move(plan_);
   }
 
  private:
-  ExtentId id(const Extent& extent) {
-    const auto [found, fresh] = ids_.emplace(extent, static_cast<ExtentId>(plan_.extents.size()));
+  using Ids = std::unordered_map<Extent, int>;
+  static int number(Ids& ids, std::vector<Extent>& extents, const Extent& extent) {
+    const auto [found, fresh] = ids.emplace(extent, static_cast<int>(extents.size()));
     if (fresh) {
-      plan_.extents.push_back(extent);
+      extents.push_back(extent);
     }
     return found->second;
   }
+  ExtentId id(const Extent& extent) { return number(ids_, plan_.extents, extent); }
+  RowExtentId row_id(const Extent& extent) { return number(row_ids_, plan_.row_extents, extent); }
 
   std::vector<ExtentId> ids(const std::vector<Extent>& extents) {
     std::vector<ExtentId> result;
@@ -145,7 +149,7 @@ class Planner {
     const loops::KernelFacts& facts = program_.facts[index(part.kernel)];
     TENON_CHECK(facts.phases.size() == 1, "a kernel of {} phases in a region", facts.phases.size());
     const loops::PhaseFacts& phase = facts.phases.front();
-    plan.rows = {.items = id(phase.items), .rows = id(phase.rows), .uses = {.first = count(plan_.row_uses)}};
+    plan.rows = {.items = row_id(phase.items), .rows = row_id(phase.rows), .uses = {.first = count(plan_.row_uses)}};
     for (size_t i = 0; i < part.buffers.size(); ++i) {
       if (written.contains(part.buffers[i])) {
         add_row_use(part.buffers[i], static_cast<int>(i), false, phase.buffers[i].reads);
@@ -162,12 +166,12 @@ class Planner {
     TENON_CHECK(!footprint.whole, "data decides which rows of a region touch buffer {}", slot);
     RowUsePlan use{.slot = slot, .argument = argument, .writes = writes, .touched = {.first = count(plan_.touched)}};
     for (const loops::Touched& range : footprint.ranges) {
-      plan_.touched.push_back({.first = id(range.first),
-                               .last = id(range.last),
-                               .step = id(range.step),
-                               .item_step = id(range.item_step),
-                               .least = range.least ? id(*range.least) : -1,
-                               .most = range.most ? id(*range.most) : -1});
+      plan_.touched.push_back({.first = row_id(range.first),
+                               .last = row_id(range.last),
+                               .step = row_id(range.step),
+                               .item_step = row_id(range.item_step),
+                               .least = range.least ? row_id(*range.least) : -1,
+                               .most = range.most ? row_id(*range.most) : -1});
     }
     use.touched.count = count(plan_.touched) - use.touched.first;
     plan_.row_uses.push_back(use);
@@ -368,9 +372,11 @@ class Planner {
 
   void collect_names() {
     std::set<std::string> names;
-    for (const Extent& extent : plan_.extents) {
-      for (std::string& name : extent.names()) {
-        names.insert(std::move(name));
+    for (const std::vector<Extent>* extents : {&plan_.extents, &plan_.row_extents}) {
+      for (const Extent& extent : *extents) {
+        for (std::string& name : extent.names()) {
+          names.insert(std::move(name));
+        }
       }
     }
     for (const Plan& body : plan_.bodies) {
@@ -381,7 +387,7 @@ class Planner {
 
   const Program& program_;
   Plan plan_;
-  std::unordered_map<Extent, ExtentId> ids_;
+  Ids ids_, row_ids_;
 };
 
 }  // namespace

@@ -48,14 +48,17 @@ struct KernelPlan {
   ExtentId scratch = 0;
 };
 
+/// An index into Plan::row_extents, which are computed where a region may pay.
+using RowExtentId = int;
+
 /// loops::Touched.
 struct TouchedPlan {
-  ExtentId first = 0;
-  ExtentId last = 0;
-  ExtentId step = 0;
-  ExtentId item_step = 0;
-  ExtentId least = -1;  // -1: none
-  ExtentId most = -1;
+  RowExtentId first = 0;
+  RowExtentId last = 0;
+  RowExtentId step = 0;
+  RowExtentId item_step = 0;
+  RowExtentId least = -1;  // -1: none
+  RowExtentId most = -1;
 };
 
 /// What rows of a part of a region do with a buffer that a step of it writes.
@@ -68,9 +71,9 @@ struct RowUsePlan {
 
 /// Of a part of a region.
 struct RowsPlan {
-  ExtentId items = 0;
-  ExtentId rows = 0;  // of an item
-  Span uses = {};     // of Plan::row_uses
+  RowExtentId items = 0;
+  RowExtentId rows = 0;  // of an item
+  Span uses = {};        // of Plan::row_uses
 };
 
 struct PartPlan {
@@ -104,7 +107,9 @@ struct OutputPlan {
 struct Plan {
   std::vector<std::string> names;  // sorted
   std::vector<Extent> extents;
-  ExtentProgram program;       // of extents
+  ExtentProgram program;  // of extents
+  std::vector<Extent> row_extents;
+  ExtentProgram row_program;   // of row_extents
   std::vector<Slot> slots;     // the program's buffers, then partial ones
   std::vector<int> arguments;  // of all parts: slots, -1 for scratch
   std::vector<int> writes;     // slots

@@ -19,7 +19,7 @@ class Specializer {
 
   Specialization run(const Bindings& bindings) {
     s_.bindings = bindings;
-    compute_values();
+    s_.values = values_of(plan_.program, plan_.extents, plan_.names, bindings);
     for (size_t i = 0; i < plan_.outputs.size(); ++i) {
       check_output(i);
     }
@@ -51,23 +51,6 @@ class Specializer {
     }
     Waves waves = form_waves(plan_.dependencies, work, threads_);
     return s_.regions.empty() ? waves : with_regions(waves, s_, plan_.steps.size());
-  }
-
-  void compute_values() {
-    std::vector<int64_t> registers(plan_.program.register_count() + plan_.names.size());
-    const std::span names(registers.end() - std::ssize(plan_.names), registers.end());
-    for (size_t i = 0; i < names.size(); ++i) {
-      names[i] = s_.bindings.at(plan_.names[i]);
-    }
-    const ExtentProgram::Status status = plan_.program.run(names, registers);
-    if (!status.ok()) {
-      evaluate(plan_.extents[status.extent], s_.bindings);  // says what went wrong
-      TENON_CHECK(false, "extent `{}` has a value after all", plan_.extents[status.extent].to_string());
-    }
-    s_.values.resize(plan_.extents.size());
-    for (size_t i = 0; i < plan_.extents.size(); ++i) {
-      s_.values[i] = registers[plan_.program.result(i)];
-    }
   }
 
   void check_output(size_t i) const {
@@ -111,6 +94,25 @@ int64_t bytes_of(const std::vector<T>& v) {
 }
 
 }  // namespace
+
+std::vector<int64_t> values_of(const ExtentProgram& program, std::span<const Extent> extents,
+                               std::span<const std::string> names, const Bindings& bindings) {
+  std::vector<int64_t> registers(program.register_count() + names.size());
+  const std::span sizes(registers.end() - std::ssize(names), registers.end());
+  for (size_t i = 0; i < names.size(); ++i) {
+    sizes[i] = bindings.at(names[i]);
+  }
+  const ExtentProgram::Status status = program.run(sizes, registers);
+  if (!status.ok()) {
+    evaluate(extents[status.extent], bindings);  // says what went wrong
+    TENON_CHECK(false, "extent `{}` has a value after all", extents[status.extent].to_string());
+  }
+  std::vector<int64_t> values(extents.size());
+  for (size_t i = 0; i < extents.size(); ++i) {
+    values[i] = registers[program.result(i)];
+  }
+  return values;
+}
 
 std::vector<int64_t> Specialization::values_of(const std::vector<ExtentId>& ids) const {
   std::vector<int64_t> result(ids.size());

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/plan/alone_time.h"
@@ -71,6 +73,10 @@ struct Specialization {
   /// What it takes itself, about.
   int64_t byte_count() const;
 };
+
+/// Error: an extent without a value at these sizes.
+std::vector<int64_t> values_of(const ExtentProgram& program, std::span<const Extent> extents,
+                               std::span<const std::string> names, const Bindings& bindings);
 
 /// `threads` are those that chunks are made for; it does not change results.
 /// Errors: an unbound name, a negative size, sizes beyond 64 bits or beyond the machine's memory.

@@ -10,6 +10,8 @@ namespace {
 
 /// Longer ones gain no more than what halos add with each step.
 constexpr int kMostSteps = 8;
+/// An intermediate is written once and read about so often at most.
+constexpr int64_t kMostUses = 3;
 
 class RegionMaker {
  public:
@@ -18,6 +20,9 @@ class RegionMaker {
 
   /// Steps [first, end) as one region, not cut yet.
   TiledRegion make(int first, int end) {
+    if (rows_.empty()) {
+      rows_ = values_of(plan_.row_program, plan_.row_extents, plan_.names, s_.bindings);
+    }
     region_ = {.first_step = first, .steps = end - first};
     for (int step = first; step < end; ++step) {
       const Span& parts = plan_.steps[static_cast<size_t>(step)].parts;
@@ -43,9 +48,9 @@ class RegionMaker {
   void add_stage(int at) {
     const PartPlan& part = plan_.parts[static_cast<size_t>(at)];
     const PhasePlan& phase = plan_.phases[plan_.kernels[static_cast<size_t>(part.kernel)].phases.first];
-    const int64_t rows = s_.value(part.rows.rows);
+    const int64_t rows = row_value(part.rows.rows);
     RegionStage stage{.part = at,
-                      .rows = {.rows = rows, .all = rows * s_.value(part.rows.items)},
+                      .rows = {.rows = rows, .all = rows * row_value(part.rows.items)},
                       .first_use = static_cast<uint32_t>(region_.uses.size())};
     if (stage.rows.all > 0) {
       stage.iterations = s_.value(phase.grid) / stage.rows.all;
@@ -77,12 +82,12 @@ class RegionMaker {
                   .count = plan.touched.count};
     for (uint32_t i = plan.touched.first; i < plan.touched.end(); ++i) {
       const TouchedPlan& each = plan_.touched[i];
-      TouchedRow row{.first = s_.value(each.first),
-                     .last = s_.value(each.last),
-                     .step = s_.value(each.step),
-                     .item_step = s_.value(each.item_step)};
-      row.least = each.least < 0 ? row.least : s_.value(each.least);
-      row.most = each.most < 0 ? row.most : s_.value(each.most);
+      TouchedRow row{.first = row_value(each.first),
+                     .last = row_value(each.last),
+                     .step = row_value(each.step),
+                     .item_step = row_value(each.item_step)};
+      row.least = each.least < 0 ? row.least : row_value(each.least);
+      row.most = each.most < 0 ? row.most : row_value(each.most);
       region_.touched.push_back(row);
     }
     region_.uses.push_back(use);
@@ -115,6 +120,8 @@ class RegionMaker {
     return static_cast<int>(region_.buffers.size()) - 1;
   }
 
+  int64_t row_value(RowExtentId id) const { return rows_[static_cast<size_t>(id)]; }
+
   RegionStage& stage_of(const RegionUse& use) {
     const auto at = static_cast<uint32_t>(&use - region_.uses.data());
     return *std::ranges::find_if(region_.stages, [&](const RegionStage& stage) {
@@ -125,6 +132,7 @@ class RegionMaker {
   const Program& program_;
   const Plan& plan_;
   const Specialization& s_;
+  std::vector<int64_t> rows_;  // of Plan::row_extents; empty: not computed yet
   TiledRegion region_;
 };
 
@@ -135,10 +143,17 @@ class Tiler {
         plan_(plan),
         s_(s),
         maker_(program, plan, s),
+        work_(work_of_steps(plan, s)),
         target_{.threads = threads,
                 .cache = this_machine().second_cache,
                 .last_cache = host_caches().last,
-                .rows = program.pipelines.rows} {}
+                .rows = program.pipelines.rows} {
+    for (const Slot& slot : plan.slots) {
+      if (slot.memory == Memory::output && slot.in_place >= 0) {
+        states_.push_back(&slot);
+      }
+    }
+  }
 
   void add(const Region& region) {
     const int end = region.first + region.count;
@@ -153,15 +168,22 @@ class Tiler {
     TiledRegion best;
     RegionChoice chosen{.first_step = first, .steps = 1};
     int64_t inside = 0;
+    double work = work_[static_cast<size_t>(first)];
     int since = 0;  // it was found
     for (int last = first + 1; last < std::min(end, first + kMostSteps) && since < 2; ++last, ++since) {
       if (takes_state(first) || takes_state(last)) {
         break;
       }
       inside += bytes_that_end(first, last);
+      work += work_[static_cast<size_t>(last)];
       if (inside <= 0 || (target_.rows == 0 && inside <= cached_bytes(target_))) {
         since = -1;
         chosen.choice.verdict = inside > 0 ? TileChoice::Verdict::fits_already : TileChoice::Verdict::empty;
+        continue;
+      }
+      const double most = most_saved(target_, inside, kMostUses * inside);
+      if (target_.rows == 0 && !may_pay(most, work)) {
+        chosen.choice = {.verdict = TileChoice::Verdict::costs_more, .saved_ns = most};
         continue;
       }
       TiledRegion region = maker_.make(first, last + 1);
@@ -210,15 +232,15 @@ class Tiler {
 
   /// Whether a step writes over an input that other steps may still read.
   bool takes_state(int step) const {
-    return std::ranges::any_of(plan_.slots, [&](const Slot& slot) {
-      return slot.memory == Memory::output && slot.in_place >= 0 && slot.first <= step && slot.last >= step;
-    });
+    return std::ranges::any_of(states_, [&](const Slot* slot) { return slot->first <= step && slot->last >= step; });
   }
 
   const Program& program_;
   const Plan& plan_;
   Specialization& s_;
   RegionMaker maker_;
+  std::vector<double> work_;         // of steps
+  std::vector<const Slot*> states_;  // outputs that take the memory of an input
   TileTarget target_;
 };
 

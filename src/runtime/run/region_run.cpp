@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "base/fail.h"
 #include "runtime/run/executor.h"
 #include "runtime/run/failure.h"
 #include "runtime/tiles/tile_walk.h"
@@ -13,9 +14,13 @@ class StripRun {
   StripRun(const Run& run, const TiledRegion& region, std::byte* windows, Failure& failure)
       : run_(run), region_(region), windows_(windows), failure_(failure), walk_(region) {}
 
-  void go_through(const Interval& rows) {
+  /// False, before anything was lost: the windows are too small for these rows.
+  bool go_through(const Interval& rows) {
     walk_.begin(rows);
     for (int64_t tile = 0; walk_.next(); ++tile) {
+      if (!walk_.is_sound()) {
+        return false;
+      }
       move_windows();
       for (size_t i = 0; i < region_.stages.size(); ++i) {
         if (!walk_.rows(i).empty()) {
@@ -23,6 +28,7 @@ class StripRun {
         }
       }
     }
+    return true;
   }
 
  private:
@@ -80,22 +86,34 @@ class StripRun {
 void run_region(const Run& run, const TiledRegion& region, bool parallel) {
   Failure failure;
   std::byte* const windows = run.arena + region.offset;
+  const auto run_strips = [&](int64_t first, int64_t last, int worker) {
+    for (int64_t strip = first; strip < last; ++strip) {
+      const int64_t place = region.strips <= region.workers ? strip : worker;
+      const bool fits =
+          StripRun(run, region, windows + place * region.window_bytes, failure).go_through(region.strip(strip));
+      TENON_CHECK(fits, "a window of steps {} and following is too small", region.first_step + 1);
+    }
+  };
+  // On one thread all rows are one strip, and what strips share is computed once; where windows fit strips alone, it is
+  // computed again.
+  const auto run_alone = [&] {
+    if (!StripRun(run, region, windows, failure).go_through({0, region.driving().rows.all})) {
+      run_strips(0, region.strips, 0);
+    }
+  };
   if (parallel && region.strips > 1) {
     run.context.pool.parallel_for(
         region.strips, 1,
         [&](int64_t first, int64_t last, int worker) {
-          if (last - first == region.strips) {  // on this thread alone: what strips share is computed once
-            StripRun(run, region, windows, failure).go_through({0, region.driving().rows.all});
-            return;
-          }
-          for (int64_t strip = first; strip < last; ++strip) {
-            const int64_t place = region.strips <= region.workers ? strip : worker;
-            StripRun(run, region, windows + place * region.window_bytes, failure).go_through(region.strip(strip));
+          if (last - first == region.strips) {
+            run_alone();
+          } else {
+            run_strips(first, last, worker);
           }
         },
         run.threads);
   } else {
-    StripRun(run, region, windows, failure).go_through({0, region.driving().rows.all});
+    run_alone();
   }
   failure.raise();
 }

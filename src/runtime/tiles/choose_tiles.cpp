@@ -17,7 +17,7 @@ constexpr double kWorkOfANanosecond = 80;
 /// The share of the second cache that windows may fill: what kernels read and write beside them has the rest.
 constexpr double kWindowShare = 0.5;
 /// With more tiles than this, so many in the middle stand for all.
-constexpr int64_t kTilesLookedAt = 5;
+constexpr int64_t kTilesLookedAt = 4;
 /// What is saved must be more than what is lost by so much of it: both are guesses.
 constexpr double kMargin = 0.25;
 constexpr int64_t kStripsPerThread = 4;
@@ -77,7 +77,7 @@ class Chooser {
 
   TileChoice choose() {
     TileChoice best{.verdict = TileChoice::Verdict::costs_more, .saved_ns = most_saved()};
-    if (best.saved_ns < kLeastShare * once() / kWorkOfANanosecond) {
+    if (!may_pay(best.saved_ns, once())) {
       return best;
     }
     set_strips(target_.threads);
@@ -108,10 +108,7 @@ class Chooser {
   }
 
   /// Nanoseconds, if nothing of what is between the stages leaves the second cache.
-  double most_saved() const {
-    const bool is_far = inside_bytes() <= target_.last_cache / 2;
-    return (is_far ? kFarByte : kMemoryByte) * static_cast<double>(bytes_between());
-  }
+  double most_saved() const { return runtime::most_saved(target_, inside_bytes(), bytes_between()); }
 
   /// Work of all rows, each once.
   double once() const {
@@ -156,7 +153,7 @@ class Chooser {
 
   /// Work that is done again; the most bytes in windows.
   double walk(int64_t& live) const {
-    const bool all = region_.tiles() <= 2 * kTilesLookedAt;
+    const bool all = region_.tiles() <= kTilesLookedAt;
     const int64_t middle = region_.strips / 2;
     const WalkReport report = all ? walk_all(region_) : walk_some(region_, region_.strip(middle), kTilesLookedAt);
     for (size_t b = 0; b < region_.buffers.size(); ++b) {
@@ -185,6 +182,12 @@ class Chooser {
 
 }  // namespace
 
+double most_saved(const TileTarget& target, int64_t inside_bytes, int64_t moved_bytes) {
+  return (inside_bytes <= target.last_cache / 2 ? kFarByte : kMemoryByte) * static_cast<double>(moved_bytes);
+}
+
+bool may_pay(double saved_ns, double work) { return saved_ns >= kLeastShare * work / kWorkOfANanosecond; }
+
 int64_t cached_bytes(const TileTarget& target) {
   return static_cast<int64_t>(kWindowShare * static_cast<double>(target.cache)) * target.threads;
 }
@@ -196,18 +199,14 @@ bool settle_tiles(TiledRegion& region) {
     buffer.window = 0;
   }
   const WalkReport all = walk_all(region);
-  TiledRegion whole = region;  // as one thread goes through it
-  whole.strips = 1;
-  const WalkReport alone = region.strips == 1 ? all : walk_all(whole);
-  if (!all.is_sound || all.roots_overlap || !alone.is_sound || alone.roots_overlap) {
+  if (!all.is_sound || all.roots_overlap) {
     return false;
   }
   region.window_bytes = 0;
   for (size_t b = 0; b < region.buffers.size(); ++b) {
     RegionBuffer& buffer = region.buffers[b];
     if (buffer.inside) {
-      const int64_t live = std::max(all.live[b], alone.live[b]);
-      buffer.window = std::min(live + live / 2, buffer.elements);
+      buffer.window = std::min(all.live[b] + all.live[b] / 2, buffer.elements);
       buffer.window_at = region.window_bytes;
       region.window_bytes += (buffer.window * buffer.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
     }

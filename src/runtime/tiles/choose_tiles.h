@@ -39,6 +39,11 @@ struct TileChoice {
   double net() const { return saved_ns - repeated_ns - call_ns - weights_ns - waiting_ns; }
 };
 
+/// Nanoseconds, if nothing of what is between the stages of a region leaves the second cache; and whether that may be
+/// worth it for a region of so much work.
+double most_saved(const TileTarget& target, int64_t inside_bytes, int64_t moved_bytes);
+bool may_pay(double saved_ns, double work);
+
 /// Up to so many bytes stay in cache between the steps of a region as they are.
 int64_t cached_bytes(const TileTarget& target);
 
