@@ -21,8 +21,11 @@ std::string reason_of(const TileChoice& choice) {
     case Verdict::shared: return "threads would write the same rows";
     case Verdict::tiled:
     case Verdict::costs_more:
-      return fmt::format("saves {:.1f} us of memory; costs {:.1f} us for halos, {:.1f} for calls, {:.1f} for weights",
-                         us(choice.saved_ns), us(choice.repeated_ns), us(choice.call_ns), us(choice.weights_ns));
+      return fmt::format(
+          "saves {:.1f} us of memory; costs {:.1f} us for halos, {:.1f} for calls, {:.1f} for weights, {:.1f} of "
+          "waiting",
+          us(choice.saved_ns), us(choice.repeated_ns), us(choice.call_ns), us(choice.weights_ns),
+          us(choice.waiting_ns));
   }
   return "";
 }

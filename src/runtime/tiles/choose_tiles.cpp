@@ -14,16 +14,20 @@ constexpr double kWeightByte = 0.025;
 constexpr double kCall = 250;
 /// kWorkOfANanosecond of kernel_facts.h.
 constexpr double kWorkOfANanosecond = 80;
-/// The share of the second cache that windows may fill: what kernels read and write beside them has the rest.
-constexpr double kWindowShare = 0.5;
+/// The share of the second cache that windows may fill: what kernels read and write beside them has the rest, and often
+/// a second thread of the same core.
+constexpr double kWindowShare = 0.3;
+/// Up to this share of it, what is between steps is found there as they are.
+constexpr double kStayingShare = 0.5;
 /// With more tiles than this, so many in the middle stand for all.
 constexpr int64_t kTilesLookedAt = 4;
 /// What is saved must be more than what is lost by so much of it: both are guesses.
 constexpr double kMargin = 0.25;
 constexpr int64_t kStripsPerThread = 4;
 constexpr int64_t kLineBytes = 64;
-/// Of the time of a region, what threads wait for the last of them where each has one strip.
-constexpr double kUneven = 0.01;
+/// Of the time of a region, what threads wait for the last of them where each has one strip: they are never equally
+/// fast. Steps by themselves have kStripsPerThread chunks for each.
+constexpr double kUneven = 0.2;
 /// What cannot save this share of a region's time is not looked at further.
 constexpr double kLeastShare = 0.03;
 
@@ -148,7 +152,7 @@ class Chooser {
     const int64_t rows = (driven() + region_.strips - 1) / region_.strips;
     const int64_t strips = (region_.strips + target_.threads - 1) / target_.threads;
     return static_cast<double>(rows * strips * target_.threads) / static_cast<double>(driven()) - 1 +
-           kUneven / static_cast<double>(strips);
+           kUneven * (1 / static_cast<double>(strips) - 1 / static_cast<double>(kStripsPerThread));
   }
 
   /// Work that is done again; the most bytes in windows.
@@ -189,7 +193,7 @@ double most_saved(const TileTarget& target, int64_t inside_bytes, int64_t moved_
 bool may_pay(double saved_ns, double work) { return saved_ns >= kLeastShare * work / kWorkOfANanosecond; }
 
 int64_t cached_bytes(const TileTarget& target) {
-  return static_cast<int64_t>(kWindowShare * static_cast<double>(target.cache)) * target.threads;
+  return static_cast<int64_t>(kStayingShare * static_cast<double>(target.cache)) * target.threads;
 }
 
 TileChoice choose_tiles(TiledRegion& region, const TileTarget& target) { return Chooser(region, target).run(); }
