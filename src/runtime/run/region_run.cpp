@@ -57,9 +57,7 @@ class StripRun {
       const auto b = static_cast<size_t>(use.buffer);
       const RegionBuffer& buffer = region_.buffers[b];
       if (buffer.inside) {
-        const auto at = reinterpret_cast<uintptr_t>(window(buffer));
-        const auto before = static_cast<uintptr_t>(walk_.origin(b) * buffer.element_bytes);
-        arguments_[static_cast<size_t>(use.argument)] = reinterpret_cast<void*>(at - before);
+        arguments_[static_cast<size_t>(use.argument)] = window(buffer) - walk_.origin(b) * buffer.element_bytes;
       }
     }
     const Interval& rows = walk_.rows(i);

@@ -280,7 +280,8 @@ std::optional<FoundProgram> make_general(ProgramTable& all, const Pending& pendi
     if (const auto general = generalized(pending, relatives.recorded)) {
       return make_program(all, *general, aliases, plain_names(names_of(*general)));
     }
-  } catch (const Error&) {  // no kernel can be made of the symbols
+  } catch (const Error&) {
+    return {};  // no kernel can be made of the symbols
   }
   return {};
 }

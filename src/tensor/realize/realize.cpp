@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -200,6 +201,14 @@ void undo(Cell& cell) {
   set_written(cell, false);
 }
 
+std::optional<std::vector<Array>> run_or_nothing(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+  try {
+    return run(plan, wanted, report);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 /// Run the plan, or what is asked for alone where the writes that come along fail.
 std::vector<Array> run_or_undo(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
   try {
@@ -207,11 +216,9 @@ std::vector<Array> run_or_undo(Plan& plan, const std::vector<Handle*>& wanted, R
   } catch (const Error&) {
     Plan alone = make_plan(wanted, false);
     if (alone.cells.size() < plan.cells.size()) {
-      try {
-        std::vector<Array> arrays = run(alone, wanted, report);
+      if (std::optional<std::vector<Array>> arrays = run_or_nothing(alone, wanted, report)) {
         plan = std::move(alone);
-        return arrays;
-      } catch (const Error&) {  // the first one is thrown
+        return *std::move(arrays);
       }
     }
     std::ranges::for_each(plan.cells, [](const auto& cell) { undo(*cell); });
