@@ -94,7 +94,7 @@ partition::Profile host_profile() {
   core.count = this_machine().cores;
   core.flops = {{"any", product / cores}};
   const auto efficiency = [&](Role role, double reached) {
-    core.efficiency.emplace_back(name(role), std::max(reached / product, 1e-3));
+    core.efficiency.emplace_back(name(role), std::clamp(reached / product, 1e-3, 1.0));
   };
   efficiency(Role::depthwise, depthwise);
   efficiency(Role::map, map);

@@ -178,7 +178,11 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
   const std::vector<std::optional<Extent>> limits = index_limits(graph);
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     NamedArray& input = prepared.inputs[i];
-    if (is_made_up(input.source)) {
+    const auto first = rest ? model.values.end() : model.values.find(input.name);
+    if (first != model.values.end() && !sources.contains(input.name)) {
+      input.value = first->second;
+      input.source = "its first value";
+    } else if (is_made_up(input.source)) {
       const int64_t limit = limits[i] ? evaluate(*limits[i], prepared.bindings) : kSmallNumber;
       input.value = make_up(input, shapes[i], limit);
     }

@@ -1,6 +1,7 @@
 // From a word on the command line to a graph.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,8 @@ struct LoadGraphOptions {
 struct GraphModel {
   Graph graph;
   Bindings typical;  // sizes that it is usually run at: of a built-in model, and of one that was exported
-  std::vector<std::string> decided = {};  // inputs whose value became part of the graph
+  std::vector<std::string> decided = {};                  // inputs whose value became part of the graph
+  std::map<std::string, Array, std::less<>> values = {};  // of inputs that begin with some: weights that are trained
 };
 
 /// Whether the word is a file, and not a built-in model: it has a `.` or a `/` in it.

@@ -59,6 +59,25 @@ LoadedTrainable load_trainable(const std::string& model, const LoadGraphOptions&
   return {.model = train::trainable(read.graph, weights), .typical = read.typical, .decided = read.decided};
 }
 
+namespace {
+
+/// What the optimiser keeps of each parameter (NAME.mean, ...), and the number of the step: 0, but variances, which are
+/// 1: by those of a first step gradients that are nothing but rounding become steps as large as others.
+void add_first_states(GraphModel& step, const std::vector<std::string>& parameters) {
+  for (const Value& value : step.graph.inputs()) {
+    const std::string& name = value.node().as<Input>()->name;
+    const bool is_state = name == "step" || std::ranges::any_of(parameters, [&](const std::string& parameter) {
+                            return name.size() > parameter.size() && name.starts_with(parameter + ".");
+                          });
+    if (is_state && !step.values.contains(name) && value.shape().is_concrete()) {
+      const double first = name.ends_with(".variance") ? 1 : 0;
+      step.values.emplace(name, Array::full(value.dtype(), value.shape().dims(), first));
+    }
+  }
+}
+
+}  // namespace
+
 GraphModel load_training_step(const std::string& model, const train::ObjectiveOptions& objective,
                               const std::string& optimizer) {
   const bool is_text = is_model_file(model) && !is_onnx(model);
@@ -79,10 +98,15 @@ GraphModel load_training_step(const std::string& model, const train::ObjectiveOp
     }
   }
   const train::OptimizerKind& kind = train::find_optimizer(optimizer);
-  return {.graph = training_step(is_loss ? trained.graph : train::loss_graph(trained, chosen), kind.make(kind.rate),
-                                 options),
-          .typical = loaded.typical,
-          .decided = loaded.decided};
+  GraphModel step{.graph = training_step(is_loss ? trained.graph : train::loss_graph(trained, chosen),
+                                         kind.make(kind.rate), options),
+                  .typical = loaded.typical,
+                  .decided = loaded.decided};
+  for (size_t i = 0; i < loaded.model.values.size(); ++i) {
+    step.values.emplace(trained.parameters[i].name, loaded.model.values[i]);
+  }
+  add_first_states(step, options.parameters);
+  return step;
 }
 
 }  // namespace tenon::cli

@@ -9,16 +9,35 @@
 #include "files.h"
 #include "ir/node.h"
 #include "partition_run.h"
+#include "tenon/run_report.h"
 
 #ifdef TENON_WITH_ONNX
+#include "tenon/onnx.h"
 #include "tenon/onnx_export.h"
 #endif
 
 namespace tenon::cli {
 namespace {
 
+std::vector<Port> inputs_of(const Graph& graph) {
+  std::vector<Port> ports;
+  for (const Value& value : graph.inputs()) {
+    ports.push_back({.name = value.node().as<Input>()->name, .shape = value.shape()});
+  }
+  return ports;
+}
+
+std::vector<Port> outputs_of(const Graph& graph) {
+  std::vector<Port> ports;
+  for (const Output& output : graph.outputs()) {
+    ports.push_back({.name = output.name, .shape = output.value.shape()});
+  }
+  return ports;
+}
+
 #ifdef TENON_WITH_ONNX
-void write_part(const Graph& graph, const std::string& path, const Bindings& usual) {
+/// Returns the inputs of the file: those of the graph, and sizes that none of them tells.
+std::vector<Port> write_part(const Graph& graph, const std::string& path, const Bindings& usual) {
   Bindings own;
   for (const std::string& name : axis_names(graph)) {
     if (const auto size = usual.find(name)) {
@@ -26,26 +45,26 @@ void write_part(const Graph& graph, const std::string& path, const Bindings& usu
     }
   }
   export_onnx(graph, path, {.external_data = false, .usual = own});
+  std::vector<Port> inputs = inputs_of(graph);
+  const Graph written = import_onnx(path);
+  for (Port& port : inputs_of(written)) {
+    if (std::ranges::find(inputs, port.name, &Port::name) == inputs.end()) {
+      inputs.push_back(std::move(port));
+    }
+  }
+  return inputs;
 }
 #else
-void write_part(const Graph&, const std::string& path, const Bindings&) {
+std::vector<Port> write_part(const Graph&, const std::string& path, const Bindings&) {
   fail("`{}`: this build writes no ONNX models (it was configured with TENON_ONNX=OFF)", path);
 }
 #endif
 
-std::string ports(const Graph& graph, bool inputs) {
+std::string ports_json(const std::vector<Port>& ports) {
   std::vector<std::string> rows;
-  const auto add = [&](const std::string& name, const Shape& shape) {
-    rows.push_back(fmt::format(R"({{"name": {}, "shape": {}}})", json_quoted(name), json_quoted(shape.to_string())));
-  };
-  if (inputs) {
-    for (const Value& value : graph.inputs()) {
-      add(value.node().as<Input>()->name, value.shape());
-    }
-  } else {
-    for (const Output& output : graph.outputs()) {
-      add(output.name, output.value.shape());
-    }
+  for (const Port& port : ports) {
+    rows.push_back(
+        fmt::format(R"({{"name": {}, "shape": {}}})", json_quoted(port.name), json_quoted(port.shape.to_string())));
   }
   return fmt::format("[{}]", fmt::join(rows, ", "));
 }
@@ -64,14 +83,14 @@ void export_parts(const PartitionModel& model, const partition::Plan& plan, cons
     text += fmt::format("{}{}: {}", separator, json_quoted(name), size);
     separator = ", ";
   }
-  text += fmt::format("}},\n  \"inputs\": {},\n  \"outputs\": {},\n  \"parts\": [\n", ports(model.work.graph, true),
-                      ports(model.work.graph, false));
+  text += fmt::format("}},\n  \"inputs\": {},\n  \"outputs\": {},\n  \"parts\": [\n",
+                      ports_json(inputs_of(model.work.graph)), ports_json(outputs_of(model.work.graph)));
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const Graph graph = part_graph(model.work, plan, i);
     const std::string file = fmt::format("part{:03}.onnx", i + 1);
-    write_part(graph, (std::filesystem::path(folder) / file).string(), plan.bindings);
-    text += fmt::format("    {{\"file\": \"{}\", \"inputs\": {}, \"outputs\": {}}}{}\n", file, ports(graph, true),
-                        ports(graph, false), i + 1 < plan.parts.size() ? "," : "");
+    const std::vector<Port> inputs = write_part(graph, (std::filesystem::path(folder) / file).string(), plan.bindings);
+    text += fmt::format("    {{\"file\": \"{}\", \"inputs\": {}, \"outputs\": {}}}{}\n", file, ports_json(inputs),
+                        ports_json(outputs_of(graph)), i + 1 < plan.parts.size() ? "," : "");
   }
   write_text((std::filesystem::path(folder) / "manifest.json").string(), text + "  ]\n}\n");
 }

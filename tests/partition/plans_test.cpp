@@ -7,6 +7,8 @@
 #include "ir/node.h"
 #include "support/error_text.h"
 #include "support/random_dag.h"
+#include "tenon/elementwise.h"
+#include "tenon/indexing.h"
 #include "tenon/interpreter.h"
 #include "tenon/models.h"
 #include "tenon/ops.h"
@@ -168,6 +170,19 @@ TEST(Profiles, BuiltInOnesComeBackFromJson) {
   }
 }
 
+TEST(Profiles, HaveNamesOfTheirOwnAndDoNoMoreThanTheyCan) {
+  const auto error_of = [](std::string_view from, std::string_view to) {
+    std::string text = to_json(roomy_profile());
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << text;
+    text.replace(at, from.size(), to);
+    return error_text([&] { parse_profile(text, "chip.json"); });
+  };
+  const std::string memory = roomy_profile().memories.front().name;
+  EXPECT_NE(error_of("\"" + memory + "\"", "\"\"").find("is empty"), std::string::npos);
+  EXPECT_NE(error_of("\"lanes\"", "\"efficiency\": {\"map\": 2}, \"lanes\"").find("at most 1"), std::string::npos);
+}
+
 TEST(Profiles, NameTheLineOfAFieldThatIsNotKnown) {
   std::string text = to_json(roomy_profile());
   const size_t at = text.find("\"bandwidth\"");
@@ -228,26 +243,47 @@ TEST(Costs, OfTilesAreNoMoreThanThoseOfOperatorsApart) {
   EXPECT_LE(again(whole), again(apart));
 }
 
-TEST(PartGraphs, GiveTogetherWhatTheWholeGives) {
-  const Graph graph = residual_block();
+/// Every operator a part, one run behind the other, against the whole.
+void expect_parts_give_the_whole(const Graph& graph, const Bindings& bindings, std::map<std::string, Array> arrays) {
+  std::vector<Array> inputs;
+  for (const Value& value : graph.inputs()) {
+    inputs.push_back(arrays.at(value.node().as<Input>()->name));
+  }
+  const std::vector<Array> whole = interpret(graph, inputs);
   const WorkGraph work = work_graph(graph);
-  const Plan plan = make_plan(work, kBatch, roomy_profile(), {.fuse = {"none"}});
-  std::map<std::string, Array> arrays{{"x", Array::full(f32, {2, 8, 16, 16}, 0.25)},
-                                      {"w", Array::full(f32, {8, 8, 3, 3}, 0.5)},
-                                      {"v", Array::full(f32, {8, 8, 3, 3}, -0.125)}};
-  const std::vector<Array> whole = interpret(graph, {arrays.at("x"), arrays.at("w"), arrays.at("v")});
+  const Plan plan = make_plan(work, bindings, roomy_profile(), {.fuse = {"none"}});
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const Graph part = part_graph(work, plan, i);
-    std::vector<Array> inputs;
+    std::vector<Array> read;
     for (const Value& value : part.inputs()) {
-      inputs.push_back(arrays.at(value.node().as<Input>()->name));
+      read.push_back(arrays.at(value.node().as<Input>()->name));
     }
-    const std::vector<Array> outputs = interpret(part, inputs);
+    const std::vector<Array> outputs = interpret(part, read);
     for (size_t k = 0; k < outputs.size(); ++k) {
       arrays.insert_or_assign(part.outputs()[k].name, outputs[k]);
     }
   }
-  EXPECT_TRUE(same_bits(arrays.at("y"), whole[0]));
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_TRUE(same_bits(arrays.at(graph.outputs()[i].name), whole[i])) << graph.outputs()[i].name;
+  }
+}
+
+TEST(PartGraphs, GiveTogetherWhatTheWholeGives) {
+  expect_parts_give_the_whole(residual_block(), kBatch,
+                              {{"x", Array::full(f32, {2, 8, 16, 16}, 0.25)},
+                               {"w", Array::full(f32, {8, 8, 3, 3}, 0.5)},
+                               {"v", Array::full(f32, {8, 8, 3, 3}, -0.125)}});
+}
+
+TEST(PartGraphs, ReadEachOfSeveralResultsOfAnOperator) {
+  const Value x = input("x", shape(f32, 4, 6));
+  const std::vector<Value> sorted = sort_together({x, exp(x)});
+  Array numbers = Array::uninitialized(f32, {4, 6});
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    numbers.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>(i * 7 % 11);
+  }
+  expect_parts_give_the_whole(Graph("sorted", {x}, {{.name = "y", .value = tanh(sorted[1]) - sorted[0]}}), {},
+                              {{"x", numbers}});
 }
 
 }  // namespace

@@ -65,11 +65,32 @@ Unit read_unit(const JsonValue& value, const std::string& what, const Profile& p
             .lanes = from.integer("lanes", 1),
             .memory = from.text("memory"),
             .joules_per_flop = from.number_or("joules_per_flop", 0)};
+  for (const auto& [role, share] : unit.efficiency) {
+    if (share > 1) {
+      fail("{}:{}: `{}` of `efficiency` is {}, and none does more than its unit can: at most 1", what,
+           from.at("efficiency").line(), role, share);
+    }
+  }
   if (std::ranges::find(profile.memories, unit.memory, &Memory::name) == profile.memories.end()) {
     fail("{}:{}: unit `{}` is said to have memory `{}`, which is not among `memories`", what, from.at("memory").line(),
          unit.name, unit.memory);
   }
   return unit;
+}
+
+/// Error: one without a name, or two of one name.
+template <class T>
+void check_names(const std::vector<T>& list, const JsonFields& from, std::string_view what) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const int line = (*from.at(what).list())[i].line();
+    if (list[i].name.empty()) {
+      fail("{}:{}: a name among `{}` is empty", from.what(), line, what);
+    }
+    if (std::ranges::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), list[i].name, &T::name) !=
+        list.begin() + static_cast<std::ptrdiff_t>(i)) {
+      fail("{}:{}: there are two `{}` among `{}`", from.what(), line, list[i].name, what);
+    }
+  }
 }
 
 std::string table_json(const Table& table) {
@@ -111,12 +132,14 @@ Profile parse_profile(std::string_view json, std::string_view what_text) {
   if (profile.memories.empty()) {
     fail("{}:{}: there must be at least one memory", what, from.at("memories").line());
   }
+  check_names(profile.memories, from, "memories");
   for (const JsonValue& item : from.list("units")) {
     profile.units.push_back(read_unit(item, what, profile));
   }
   if (profile.units.empty()) {
     fail("{}:{}: there must be at least one unit", what, from.at("units").line());
   }
+  check_names(profile.units, from, "units");
   return profile;
 }
 

@@ -60,7 +60,7 @@ Graph part_graph(const WorkGraph& work, const Plan& plan, size_t index) {
     inputs.push_back(value.node().as<Input>() != nullptr
                          ? value
                          : input(work.tensors[static_cast<size_t>(tensor)].name, value.shape()));
-    known.emplace(value, inputs.back());
+    known.insert_or_assign(value, inputs.back());
     // The walk skips a node whose first output is known.
     for (int i = 0; i < static_cast<int>(value.node().shapes.size()); ++i) {
       known.try_emplace(Value(&value.node(), i), inputs.back());
