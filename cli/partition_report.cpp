@@ -13,6 +13,14 @@ using partition::PlanOptions;
 
 namespace {
 
+int64_t bytes_again(const partition::Plan& plan) {
+  int64_t bytes = 0;
+  for (const partition::Part& part : plan.parts) {
+    bytes += part.figures.bytes_again;
+  }
+  return bytes;
+}
+
 Json figures_json(const Part& part) {
   const partition::Figures& f = part.figures;
   return Json::object()
@@ -88,6 +96,9 @@ std::string plan_table(const Plan& plan, const PartitionModel& model) {
   text += fmt::format("  {} transfers of {}; {} moved in all, {} of them weights; {} of activations at once\n",
                       plan.transfers.size(), bytes_text(t.transfer_bytes), bytes_text(t.bytes_moved),
                       bytes_text(t.weight_bytes), bytes_text(t.peak_bytes));
+  if (const int64_t again = bytes_again(plan); again > 0) {
+    text += fmt::format("  {} more are read again by tiles\n", bytes_text(again));
+  }
   text += fmt::format("  latency {}, a result every {}", time_text(t.latency * 1e6), time_text(t.interval * 1e6));
   text += t.joules > 0 ? fmt::format(", {:.3g} mJ a run\n", t.joules * 1e3) : "\n";
   return text;
@@ -129,6 +140,7 @@ Json plan_report(const Plan& plan, const PartitionModel& model, const std::vecto
   json.set("totals", Json::object()
                          .set("flops", t.flops)
                          .set("bytes_moved", t.bytes_moved)
+                         .set("bytes_again", bytes_again(plan))
                          .set("transfer_bytes", t.transfer_bytes)
                          .set("weight_bytes", t.weight_bytes)
                          .set("peak_bytes", t.peak_bytes)
