@@ -284,10 +284,12 @@ void expect_equal(uint64_t seed, int steps) {
       };
       const double slope = (at(1e-6) - at(-1e-6)) / 2e-6;
       const double closer = (at(2e-7) - at(-2e-7)) / 4e-7;
-      if (std::abs(slope - closer) > 1e-4 * (1 + std::abs(slope))) {
-        continue;  // too steep for differences to say anything: products of products
+      // Where the function is steep, products of products, differences of two sizes disagree, and say less, or nothing.
+      if (std::abs(slope - closer) > 1e-2 * (1 + std::abs(slope))) {
+        continue;
       }
-      ASSERT_NEAR(got.at(i), slope, 1e-5 * (1 + std::abs(slope))) << "gradient " << i;
+      const double tolerance = 10 * std::abs(slope - closer) + 1e-5 * (1 + std::abs(slope));
+      ASSERT_NEAR(got.at(i), slope, tolerance) << "gradient " << i;
     }
   }
   if (seed % 4 == 0) {
