@@ -39,7 +39,8 @@ constexpr Option kOptions[] = {
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
     {"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"},
-    {"--pipeline-rows", "N", "tiles of N rows wherever steps can run tile by tile, instead of where it pays"},
+    {"--pipeline-rows", "N",
+     "tiles of N rows of the last kernel's grid wherever that can be, instead of where it pays"},
     {"--skip", "PASS,...", "leave these passes out"},
 };
 
@@ -64,6 +65,9 @@ void check(const Arguments& arguments) {
   std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) { return arguments.has(view); });
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
+  }
+  if (arguments.has("--pipeline-rows") && arguments.has("--no-pipelines")) {
+    fail("`--pipeline-rows` and `--no-pipelines` are one or the other");
   }
   for (const std::string_view option : {"--loss", "--optimizer"}) {
     if (arguments.has(option) && !arguments.has("--train")) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "tenon/tenon.h"
 #include "units.h"
@@ -20,13 +21,20 @@ std::vector<double> step_times(const Executable& executable, const std::function
     run({.bindings = bindings, .trace = &trace});
     std::vector<int64_t> begin(least.size(), std::numeric_limits<int64_t>::max());
     std::vector<int64_t> end(least.size(), 0);
+    std::vector<int64_t> in_tiles(least.size(), 0);
+    std::vector<std::set<int>> threads(least.size());
     for (const TraceEvent& event : trace.events()) {
       const auto step = static_cast<size_t>(event.step - 1);
       begin[step] = std::min(begin[step], event.begin_ns);
       end[step] = std::max(end[step], event.end_ns);
+      in_tiles[step] += event.tile < 0 ? 0 : event.end_ns - event.begin_ns;
+      threads[step].insert(event.thread);
     }
     for (size_t k = 0; k < least.size(); ++k) {
-      const double time = end[k] == 0 ? 0 : static_cast<double>(end[k] - begin[k]) / 1e3;  // nothing to do, no event
+      double time = end[k] == 0 ? 0 : static_cast<double>(end[k] - begin[k]) / 1e3;  // nothing to do, no event
+      if (in_tiles[k] > 0) {                                                         // others run between its tiles
+        time = static_cast<double>(in_tiles[k]) / static_cast<double>(threads[k].size()) / 1e3;
+      }
       least[k] = i == 0 ? time : std::min(least[k], time);
     }
   }

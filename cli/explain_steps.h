@@ -20,7 +20,8 @@ struct BoundStep {
   double microseconds = -1;  // the least of several runs; negative: not measured
 };
 
-/// Microseconds of each step, from the first thread that begins it to the last that ends it: the least of a few runs.
+/// Microseconds of each step, from the first thread that begins it to the last that ends it, or, of one that runs
+/// tile by tile, in all its tiles by the number of threads: the least of a few runs.
 std::vector<double> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
                                const Bindings& bindings);
 

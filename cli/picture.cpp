@@ -48,17 +48,7 @@ class DotWriter {
       }
     }
     for (size_t i = 0; i < executable.steps().size(); ++i) {
-      const StepReport& step = executable.steps()[i];
-      if (step.region_steps > 1 && static_cast<size_t>(step.region_first) == i) {
-        text_ += fmt::format(
-            "  subgraph cluster_region_{} {{\n    label=\"steps {} to {}: tile by tile, where that pays\"; "
-            "style=\"rounded,dashed\"; color=\"#1a73e8\"; fontcolor=\"#1a73e8\"; tooltip=\"\";\n",
-            i + 1, i + 1, step.region_first + step.region_steps);
-      }
-      hull(i, step);
-      if (step.region_steps > 1 && static_cast<int>(i) + 1 == step.region_first + step.region_steps) {
-        text_ += "  }\n";
-      }
+      hull(i, executable.steps()[i]);
     }
     for (const Node* node : nodes_) {
       edges(*node);
@@ -101,11 +91,16 @@ class DotWriter {
   }
 
   void hull(size_t i, const StepReport& report) {
+    const bool in_region = report.region_steps > 1;  // a cluster around those is more than Graphviz can lay out
+    const std::string region = in_region ? fmt::format(" (tile by tile from {} to {})", report.region_first + 1,
+                                                       report.region_first + report.region_steps)
+                                         : "";
     text_ += fmt::format(
-        "  subgraph cluster_{} {{\n    label=\"{}. {}\"; style=\"rounded,filled\"; color=\"#9aa0a6\"; "
+        "  subgraph cluster_{} {{\n    label=\"{}. {}{}\"; style=\"rounded,filled\"; color=\"{}\"; "
         "fillcolor=\"{}\"; "
         "URL=\"#step{}\"; tooltip=\"{}\";\n",
-        i + 1, i + 1, name(report.kind), kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
+        i + 1, i + 1, name(report.kind), region, in_region ? "#1a73e8" : "#9aa0a6",
+        kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
     for (const Node* node : nodes_) {
       const auto at = step_of_.find(node);
       if (at != step_of_.end() && at->second == i) {

@@ -37,7 +37,7 @@ class Trace {
   int64_t now_ns() const;
 
   /// In the format of Chrome's and Perfetto's viewers: one row for each thread, and one for
-  /// each step that runs tile by tile; bytes, GB/s and GFLOP/s of each event.
+  /// each step that runs tile by tile and each of its threads; bytes, GB/s and GFLOP/s of each event.
   std::string to_json() const;
 
  private:

@@ -32,6 +32,10 @@ double per_nanosecond(double amount, const TraceEvent& event) {
 constexpr int kThreads = 1;  // processes of the viewers, which have lanes: of threads,
 constexpr int kSteps = 2;    // of steps that run tile by tile
 
+/// Slices of a lane must not overlap, and several threads may be at one step: each has a lane there.
+constexpr int kMostThreads = 1000;
+int lane_of(const TraceEvent& event) { return event.step * kMostThreads + event.thread % kMostThreads; }
+
 struct Lane {
   int process = kThreads;
   int number = 0;
@@ -97,16 +101,18 @@ std::string Trace::to_json() const {
   for (const int thread : lanes(all, [](const TraceEvent& event) { return event.thread; })) {
     text += name_json("thread_name", {kThreads, thread}, fmt::format("thread {}", thread));
   }
-  const std::vector<int> tiled = lanes(all, [](const TraceEvent& event) { return event.tile < 0 ? -1 : event.step; });
+  const std::vector<int> tiled =
+      lanes(all, [](const TraceEvent& event) { return event.tile < 0 ? -1 : lane_of(event); });
   if (!tiled.empty()) {
     text += name_json("process_name", {kSteps, 0}, "tenon: tile by tile");
   }
-  for (const int step : tiled) {
-    text += name_json("thread_name", {kSteps, step}, fmt::format("step {}", step));
+  for (const int lane : tiled) {
+    text += name_json("thread_name", {kSteps, lane},
+                      fmt::format("step {}, thread {}", lane / kMostThreads, lane % kMostThreads));
   }
   for (const TraceEvent& event : all) {
     text += ",\n" + event_json(event, {kThreads, event.thread});
-    text += event.tile < 0 ? "" : ",\n" + event_json(event, {kSteps, event.step});
+    text += event.tile < 0 ? "" : ",\n" + event_json(event, {kSteps, lane_of(event)});
   }
   return text + "\n]}\n";
 }

@@ -125,8 +125,7 @@ TEST(Regions, AreLanesOfATrace) {
   EXPECT_EQ(steps.size(), size_t{kSteps});
   EXPECT_GT(tiles.size(), 5u);
   EXPECT_GE(*tiles.begin(), 0);
-  EXPECT_NE(trace.to_json().find(R"("pid": 2, "tid": 12, "name": "thread_name", "args": {"name": "step 12"})"),
-            std::string::npos);
+  EXPECT_NE(trace.to_json().find(R"("args": {"name": "step 12, thread )"), std::string::npos);
   EXPECT_GE(executable.counters().tiles, static_cast<int64_t>(tiles.size()));
   EXPECT_GT(executable.counters().kept_bytes, 0);
 }

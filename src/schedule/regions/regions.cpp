@@ -149,7 +149,8 @@ class RegionFinder {
         }
         const Footprint& reads = facts(part).phases.front().buffers[i].reads;
         if (reads.whole) {
-          return fmt::format("data decides what `{}` reads of `{}`", reader.label, writer.label);
+          return fmt::format("what a row of `{}` reads of `{}` is no range that is known ahead", reader.label,
+                             writer.label);
         }
         if (!goes_up(reads)) {
           return fmt::format("`{}` goes through `{}` in another order", reader.label, writer.label);
