@@ -70,9 +70,10 @@ std::string pipeline_lines(const std::vector<PipelineReport>& reports) {
   std::string text;
   for (const PipelineReport& report : reports) {
     if (report.tiled) {
-      text += fmt::format("steps {} to {} run tile by tile: {} of {} in {}; {}\n", report.first_step + 1,
-                          report.first_step + report.steps, counted(report.tiles, "tile"), counted(report.rows, "row"),
-                          counted(report.strips, "strip"), report.reason);
+      text += fmt::format("steps {} to {} run tile by tile: {} of {} in {}; {} of intermediates in windows of {}; {}\n",
+                          report.first_step + 1, report.first_step + report.steps, counted(report.tiles, "tile"),
+                          counted(report.rows, "row"), counted(report.strips, "strip"), bytes_text(report.kept_bytes),
+                          bytes_text(report.window_bytes), report.reason);
     } else {
       text += fmt::format("step {} runs whole: {}\n", report.first_step + 1, report.reason);
     }

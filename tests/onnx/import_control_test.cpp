@@ -13,13 +13,12 @@
 namespace tenon {
 namespace {
 
-TEST(OnnxControl, ChoicesBySizesAreMade) {
-  OnnxModelBuilder model;
-  model.input("x", "f32[n, 1]");
-  model.node("Shape", {"x"}, {"shape"});
+/// x without its last axis where that is 1, as an exporter writes squeeze().
+proto::NodeProto& add_squeeze_by_size(OnnxModelBuilder& model, const std::string& result) {
   model.constant("one", ints({1}));
-  model.node("Slice", {"shape", "one", "two"}, {"last"});
   model.constant("two", ints({2}));
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Slice", {"shape", "one", "two"}, {"last"});
   model.node("Equal", {"last", "one"}, {"is_one"});
   proto::GraphProto squeezes;
   GraphBuilder(squeezes).node("Squeeze", {"x", "one"}, {"s"});
@@ -27,7 +26,13 @@ TEST(OnnxControl, ChoicesBySizesAreMade) {
   proto::GraphProto keeps;
   GraphBuilder(keeps).node("Identity", {"x"}, {"k"});
   GraphBuilder(keeps).output("k");
-  model.node("If", {"is_one"}, {"y"}, {attribute("then_branch", squeezes), attribute("else_branch", keeps)});
+  return model.node("If", {"is_one"}, {result}, {attribute("then_branch", squeezes), attribute("else_branch", keeps)});
+}
+
+TEST(OnnxControl, ChoicesBySizesAreMade) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n, 1]");
+  add_squeeze_by_size(model, "y");
   model.output("y");
   EXPECT_EQ(imported(model).outputs()[0].value.shape().to_string(), "f32[n]");
 }
@@ -219,23 +224,11 @@ TEST(OnnxControl, ValuesThatGrowInAShortLoop) {
       same(interpret(graph, {Array::from<float>({2}, {1, 2})})[0], Array::from<float>({8}, {1, 2, 1, 2, 1, 2, 1, 2})));
 }
 
-/// x without its last axis where that is 1, as an exporter writes squeeze(); then something that only one rank takes.
+/// A squeeze by size, then something that only one rank takes.
 OnnxModelBuilder squeezed_by_size(const char* perm_of_rank_two) {
   OnnxModelBuilder model;
   model.input("x", "f32[n, m]");
-  model.constant("one", ints({1}));
-  model.constant("two", ints({2}));
-  model.node("Shape", {"x"}, {"shape"});
-  model.node("Slice", {"shape", "one", "two"}, {"last"});
-  model.node("Equal", {"last", "one"}, {"is_one"});
-  proto::GraphProto squeezes;
-  GraphBuilder(squeezes).node("Squeeze", {"x", "one"}, {"s"});
-  GraphBuilder(squeezes).output("s");
-  proto::GraphProto keeps;
-  GraphBuilder(keeps).node("Identity", {"x"}, {"k"});
-  GraphBuilder(keeps).output("k");
-  model.node("If", {"is_one"}, {"z"}, {attribute("then_branch", squeezes), attribute("else_branch", keeps)})
-      .set_name("squeeze");
+  add_squeeze_by_size(model, "z").set_name("squeeze");
   model.node("Transpose", {"z"}, {"y"},
              {attribute("perm", perm_of_rank_two ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0})});
   model.output("y");

@@ -48,4 +48,13 @@ testing::AssertionResult same(const Array& actual, const Array& expected) {
              : testing::AssertionFailure() << actual.to_string(16) << " against " << expected.to_string(16);
 }
 
+Array counted(std::vector<int64_t> dims) {
+  Array array(Dtype::f32, std::move(dims));
+  float next = 0;
+  for (float& x : array.mutable_values<float>()) {
+    x = next++;
+  }
+  return array;
+}
+
 }  // namespace tenon

@@ -24,4 +24,7 @@ testing::AssertionResult close(const Array& actual, const Array& expected, doubl
 /// Equal to the bit.
 testing::AssertionResult same(const Array& actual, const Array& expected);
 
+/// f32: 0, 1, 2, ...
+Array counted(std::vector<int64_t> dims);
+
 }  // namespace tenon

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/arrays.h"
 #include "tenon/realizations.h"
 #include "tenon/tensor.h"
 #include "tensor/realize/extents.h"
@@ -10,15 +11,6 @@
 
 namespace tenon::tensors {
 namespace {
-
-Array counted(std::vector<int64_t> dims) {
-  Array array(Dtype::f32, std::move(dims));
-  float next = 0;
-  for (float& x : array.mutable_values<float>()) {
-    x = next++;
-  }
-  return array;
-}
 
 std::shared_ptr<const Pending> recorded(const Tensor& tensor) {
   const Value value = Access::handle(tensor).value();

@@ -15,15 +15,6 @@
 namespace tenon {
 namespace {
 
-Array counted(std::vector<int64_t> dims) {
-  Array array(Dtype::f32, std::move(dims));
-  float next = 0;
-  for (float& x : array.mutable_values<float>()) {
-    x = next++;
-  }
-  return array;
-}
-
 struct Realize : testing::Test {
   void SetUp() override {
     clear_programs();

@@ -5,12 +5,6 @@
 namespace tenon::runtime {
 namespace {
 
-std::string bytes_text(double bytes) {
-  return bytes >= 1 << 20   ? fmt::format("{:.1f} MiB", bytes / (1 << 20))
-         : bytes >= 1 << 10 ? fmt::format("{:.1f} KiB", bytes / (1 << 10))
-                            : fmt::format("{} bytes", bytes);
-}
-
 std::string reason_of(const TileChoice& choice) {
   using Verdict = TileChoice::Verdict;
   const auto us = [](double nanoseconds) { return nanoseconds / 1e3; };
@@ -47,9 +41,6 @@ std::vector<PipelineReport> Engine::pipelines(const Bindings& bindings) {
       report.strips = region.strips;
       report.window_bytes = region.window_bytes * region.workers;
       report.kept_bytes = each.choice.kept_bytes;
-      report.reason =
-          fmt::format("{} of intermediates in windows of {}; {}", bytes_text(static_cast<double>(report.kept_bytes)),
-                      bytes_text(static_cast<double>(report.window_bytes)), report.reason);
     }
     reports.push_back(std::move(report));
   }

@@ -1,5 +1,6 @@
 #include "runtime/tiles/choose_tiles.h"
 
+#include "kernel/facts/kernel_facts.h"
 #include "runtime/tiles/tile_walk.h"
 
 namespace tenon::runtime {
@@ -12,8 +13,6 @@ constexpr double kMemoryByte = 0.06;
 constexpr double kWeightByte = 0.025;
 /// A call of a kernel: its prologue, and vectors that the end of a range leaves empty.
 constexpr double kCall = 250;
-/// kWorkOfANanosecond of kernel_facts.h.
-constexpr double kWorkOfANanosecond = 80;
 /// The share of the second cache that windows may fill: what kernels read and write beside them has the rest, and often
 /// a second thread of the same core.
 constexpr double kWindowShare = 0.3;
@@ -130,9 +129,9 @@ class Chooser {
     int64_t weights = 0;
     TileChoice choice{.verdict = TileChoice::Verdict::tiled, .kept_bytes = inside_bytes(), .strips = region_.strips};
     if (target_.threads > 1) {
-      choice.waiting_ns = uneven() * once() / kWorkOfANanosecond;
+      choice.waiting_ns = uneven() * once() / loops::kWorkOfANanosecond;
     }
-    choice.repeated_ns = walk(live) / kWorkOfANanosecond;
+    choice.repeated_ns = walk(live) / loops::kWorkOfANanosecond;
     for (const RegionStage& stage : region_.stages) {
       weights += stage.constant_bytes;
     }
@@ -190,7 +189,7 @@ double most_saved(const TileTarget& target, int64_t inside_bytes, int64_t moved_
   return (inside_bytes <= target.last_cache / 2 ? kFarByte : kMemoryByte) * static_cast<double>(moved_bytes);
 }
 
-bool may_pay(double saved_ns, double work) { return saved_ns >= kLeastShare * work / kWorkOfANanosecond; }
+bool may_pay(double saved_ns, double work) { return saved_ns >= kLeastShare * work / loops::kWorkOfANanosecond; }
 
 int64_t cached_bytes(const TileTarget& target) {
   return static_cast<int64_t>(kStayingShare * static_cast<double>(target.cache)) * target.threads;
