@@ -22,6 +22,7 @@ constexpr int kRounds = 9;
 constexpr double kSecondsOfARound = 0.05;
 constexpr int kRoundsOfLong = 3;  // of programs that take
 constexpr double kLong = 1;       // seconds and more
+constexpr int kTracedRounds = 5;
 
 struct Case {
   std::string name;
@@ -144,6 +145,27 @@ double ratio(const Executable& off, const Executable& on, const std::vector<Arra
   return median(ratios);
 }
 
+/// Of the time that threads have from the first kernel of a run to the end of the last, the part in which they run
+/// none: at the ends of steps, and in steps that fewer threads share. By traces.
+double waiting(const Executable& executable, const std::vector<Array>& inputs) {
+  std::vector<double> parts;
+  for (int round = 0; round < kTracedRounds; ++round) {
+    Trace trace;
+    executable.run(inputs, {.trace = &trace});
+    int64_t begin = INT64_MAX;
+    int64_t end = 0;
+    double busy = 0;
+    for (const TraceEvent& event : trace.events()) {
+      begin = std::min(begin, event.begin_ns);
+      end = std::max(end, event.end_ns);
+      busy += static_cast<double>(event.end_ns - event.begin_ns);
+    }
+    const auto had = static_cast<double>(executable.capabilities().threads) * static_cast<double>(end - begin);
+    parts.push_back(1 - busy / had);
+  }
+  return median(parts);
+}
+
 std::string tiled_text(const Executable& executable, const Bindings& at) {
   int steps = 0;
   for (const PipelineReport& report : executable.pipelines(at)) {
@@ -177,6 +199,10 @@ int main(int argc, char** argv) {
                  bench::Better::higher, note);
       logs += each.is_block ? std::log(faster) : 0;
       counted += each.is_block ? 1 : 0;
+    }
+    if (on.capabilities().threads > 1) {
+      report.add(each.name + "_waiting", waiting(on, inputs), "of threads' time", std::nullopt, bench::Better::lower,
+                 fmt::format("{:.3f} with pipelines off", waiting(off, inputs)));
     }
     const double bytes = static_cast<double>(off.memory(each.at).arena_bytes);
     if (bytes > 0) {

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "inputs.h"
 #include "json.h"
+#include "pipeline_options.h"
 #include "plot.h"
 #include "stopwatch.h"
 #include "sweep.h"
@@ -30,6 +31,8 @@ constexpr Option kOptions[] = {
     {"--seconds", "S", "go on for this long at each point (default 0.2)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kNoPipelines,
+    kPipelineRows,
 };
 
 constexpr Example kExamples[] = {
@@ -174,7 +177,9 @@ int run(const Arguments& arguments) {
   progress.show("compiling");
   CompileReport report;
   std::optional<Executable> executable;
-  const double compile_time = microseconds([&] { executable = compile(model.graph, {.report = &report}); });
+  CompileOptions compile_options{.report = &report};
+  take_pipeline_options(arguments, compile_options);
+  const double compile_time = microseconds([&] { executable = compile(model.graph, compile_options); });
   progress.show("");
   size_t width = 7;
   for (const Bindings& each : swept) {

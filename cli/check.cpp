@@ -11,6 +11,7 @@
 #include "interrupt.h"
 #include "ir/data_axes.h"
 #include "json.h"
+#include "pipeline_options.h"
 #include "rounding.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -27,6 +28,8 @@ constexpr Option kOptions[] = {
     {"--tolerance", "X", "allow this error relative to the largest element (default: by the output's type)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: the interpreter keeps them"},
+    kNoPipelines,
+    kPipelineRows,
 };
 
 constexpr Example kExamples[] = {
@@ -226,7 +229,9 @@ int run(const Arguments& arguments) {
   const auto tolerance = arguments.find_real("--tolerance");
   const auto threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0));
   progress.show("compiling");
-  const Executable executable = compile(model.graph);
+  CompileOptions compile_options;
+  take_pipeline_options(arguments, compile_options);
+  const Executable executable = compile(model.graph, compile_options);
   const std::vector<Array> compiled = [&] {
     const InterruptibleRun interruptible;
     return executable.run(inputs, {.threads = threads,

@@ -14,6 +14,7 @@
 #include "load_trainable.h"
 #include "machine.h"
 #include "picture.h"
+#include "pipeline_options.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
 #include "verb.h"
@@ -38,9 +39,8 @@ constexpr Option kOptions[] = {
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
-    {"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"},
-    {"--pipeline-rows", "N",
-     "tiles of N rows of the last kernel's grid wherever that can be, instead of where it pays"},
+    kNoPipelines,
+    kPipelineRows,
     {"--skip", "PASS,...", "leave these passes out"},
 };
 
@@ -65,9 +65,6 @@ void check(const Arguments& arguments) {
   std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) { return arguments.has(view); });
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
-  }
-  if (arguments.has("--pipeline-rows") && arguments.has("--no-pipelines")) {
-    fail("`--pipeline-rows` and `--no-pipelines` are one or the other");
   }
   for (const std::string_view option : {"--loss", "--optimizer"}) {
     if (arguments.has(option) && !arguments.has("--train")) {
@@ -250,10 +247,8 @@ int run(const Arguments& arguments) {
                                : load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
                                                     arguments.find("--optimizer").value_or("adam"));
   CompileReport report;
-  CompileOptions options{.fuse = !arguments.has("--no-fuse"),
-                         .pipelines = !arguments.has("--no-pipelines"),
-                         .pipeline_rows = arguments.find_number("--pipeline-rows", 1).value_or(0),
-                         .skip = arguments.list("--skip")};
+  CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
+  take_pipeline_options(arguments, options);
   options.machine = machine_of(arguments);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);

@@ -11,6 +11,7 @@
 #include "inputs.h"
 #include "interrupt.h"
 #include "npy.h"
+#include "pipeline_options.h"
 #include "stopwatch.h"
 #include "summary.h"
 #include "tenon/tenon.h"
@@ -29,7 +30,8 @@ constexpr Option kOptions[] = {
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
-    {"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"},
+    kNoPipelines,
+    kPipelineRows,
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
 };
 
@@ -96,6 +98,12 @@ void print_json(const Graph& graph, const PreparedInputs& prepared, const std::v
       .set("memory", times.prepared.memory)
       .set("first", times.first);
   us.set("median", times.repeated.median()).set("least", times.repeated.least());
+  const RunCounters counted = executable.counters();
+  Json counters = Json::object();
+  counters.set("runs", counted.runs)
+      .set("tiles", counted.tiles)
+      .set("kept_bytes", counted.kept_bytes)
+      .set("waiting_us", counted.waiting_ms * 1e3);
   Json::object()
       .set("model", graph.name())
       .set("bindings", sizes)
@@ -104,6 +112,7 @@ void print_json(const Graph& graph, const PreparedInputs& prepared, const std::v
       .set("kernels", executable.kernel_count())
       .set("code", report.code)
       .set("microseconds", us)
+      .set("counters", counters)
       .set("repeats", times.repeated.times.size())
       .print();
 }
@@ -168,8 +177,9 @@ int run(const Arguments& arguments) {
   progress.show("compiling");
   CompileReport report;
   std::optional<Executable> executable;
-  times.compile = microseconds(
-      [&] { executable = compile(model.graph, {.pipelines = !arguments.has("--no-pipelines"), .report = &report}); });
+  CompileOptions compile_options{.report = &report};
+  take_pipeline_options(arguments, compile_options);
+  times.compile = microseconds([&] { executable = compile(model.graph, compile_options); });
   times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");
   const std::vector<Array> inputs = prepared.arrays();

@@ -81,7 +81,9 @@ struct RunCounters {
   int64_t peak_memory_bytes = 0;
   double compile_ms = 0;     ///< time in Level 1,
   double specialize_ms = 0;  ///< in Level 2,
-  double run_ms = 0;         ///< and in runs, Level 2 included; of all threads together
+  double waiting_ms =
+      0;  ///< of callers at the ends of steps and regions, for threads that were not done; not inside of loops,
+  double run_ms = 0;  ///< and in runs, Level 2 included; of all threads together
 };
 
 /// What one binding needs.

@@ -98,10 +98,10 @@ void Pool::ran_alone(double nanoseconds) {
   alone_until_.store(nanoseconds_now(), std::memory_order_relaxed);
 }
 
-void Pool::run(const Job& job, int threads) {
+int64_t Pool::run(const Job& job, int threads) {
   if (busy_.exchange(true, std::memory_order_acquire)) {
     job.body(job.context, 0, job.count, 0);
-    return;
+    return 0;
   }
   job_ = job;
   const int64_t chunks = (job.count - 1) / job.grain + 1;
@@ -131,13 +131,14 @@ void Pool::run(const Job& job, int threads) {
     generation_.notify_all();
   }
   claim(0);
-  close();
+  const int64_t waited = close();
 
   const std::exception_ptr error = std::exchange(error_, nullptr);
   busy_.store(false, std::memory_order_release);
   if (error) {
     std::rethrow_exception(error);
   }
+  return waited;
 }
 
 void Pool::start(int workers) {
@@ -216,14 +217,20 @@ void Pool::leave() {
   }
 }
 
-void Pool::close() {
+/// Returns for how long it waited.
+int64_t Pool::close() {
   int32_t inside = inside_.fetch_and(kCountMask, std::memory_order_acq_rel) & kCountMask;
+  if (inside == 0) {
+    return 0;
+  }
+  const int64_t begin = nanoseconds_now();
   while (inside != 0) {
     if (!changes_soon(inside_, inside)) {
       inside_.wait(inside, std::memory_order_acquire);
     }
     inside = inside_.load(std::memory_order_acquire);
   }
+  return nanoseconds_now() - begin;
 }
 
 void Pool::claim(int worker) {

@@ -1,4 +1,5 @@
 // Programs whose steps run tile by tile, against the same programs step by step: the same bits.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -145,7 +146,12 @@ INSTANTIATE_TEST_SUITE_P(
                    "a = conv(x, w, stride=[2, 1], low=[1, 1], high=[1, 1]); "
                    "y = conv(a, w2, groups=16, w_dilation=[2, 2], low=[2, 2], high=[2, 2])"},
                   kImage,
-                  2}));
+                  2},
+        ChainCase{{"several_outputs", "x: f32[b, 16, h, v], w: f32[16, 16, 3, 3], w2: f32[16, 1, 3, 3]",
+                   "a = relu(conv(x, w, low=[1, 1], high=[1, 1])); y2 = conv(a, w, low=[1, 1], high=[1, 1]); "
+                   "y = conv(y2, w2, groups=16, low=[1, 1], high=[1, 1])"},
+                  kImage,
+                  3}));
 
 /// An expansion, a depthwise convolution, a projection and a residual.
 Graph inverted_residual() {
@@ -164,6 +170,52 @@ TEST(Pipelines, KeepWindowsOfWhatIsBetweenTheSteps) {
   const Executable whole = compile(graph, in_tiles(0));
   const Executable tiles = compile(graph, in_tiles(4));
   EXPECT_LT(tiles.memory(at).arena_bytes, whole.memory(at).arena_bytes / 3);
+}
+
+TEST(Pipelines, OfWhatIsReadOutsideTooAreSharedByThreads) {
+  // Longer than a region may be, and the last but one of the first region is read behind it.
+  std::string chain = "a0 = conv(x, w, low=[1, 1], high=[1, 1])";
+  for (int i = 1; i < 10; ++i) {
+    chain += fmt::format("; a{} = relu(conv(a{}, w, low=[1, 1], high=[1, 1]))", i, i - 1);
+  }
+  const Graph graph = make({"chain", "x: f32[b, 16, h, v], w: f32[16, 16, 3, 3]", chain + "; y = add(a9, a6)"});
+  const Bindings at = {{"b", 1}, {"h", 100}, {"v", 30}};
+  const Executable tiles = compile(graph, in_tiles(4));
+  const std::vector<PipelineReport> reports = tiles.pipelines(at);
+  ASSERT_GE(reports.size(), 2) << tiles.explain();
+  EXPECT_EQ(reports[0].steps, 8);
+  EXPECT_EQ(reports[0].strips > 1, tiles.capabilities().threads > 1);
+  expect_same_bits(graph, {at, {{"b", 2}, {"h", 7}, {"v", 3}}}, true,
+                   [&](const Bindings& sizes) { return inputs_at(graph, sizes); });
+}
+
+TEST(Pipelines, TakeLessMemoryWhereTheyTakeNoLonger) {
+  // Products of which weights do not stay in cache beside what is between them: there is no time to gain.
+  const Graph graph =
+      make({"dense", "x: f32[m, 256], w: f32[256, 1024], w2: f32[1024, 256]", "y = matmul(relu(matmul(x, w)), w2)"});
+  const Bindings at = {{"m", 16384}};
+  const Executable tiles = compile(graph);
+  EXPECT_LT(tiles.memory(at).arena_bytes, compile(graph, {.pipelines = false}).memory(at).arena_bytes / 3)
+      << reasons(tiles, at);
+}
+
+TEST(Pipelines, NeverTakeMoreMemory) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const Graph graph = random_network(seed);
+    const Executable tiles = compile(graph, {.native = false});
+    const Executable whole = compile(graph, {.native = false, .pipelines = false});
+    for (const int64_t size : {1, 20, 60}) {
+      Bindings at;
+      for (const Axis& axis : graph.inputs()[0].shape().axes()) {
+        if (const std::string name = axis.name(); !name.empty()) {
+          at.set(name, name == "batch" ? 3 : size);
+        }
+      }
+      EXPECT_LE(tiles.memory(at).live_bytes, whole.memory(at).live_bytes)
+          << "seed " << seed << " at " << at.to_string() << "\n"
+          << reasons(tiles, at);
+    }
+  }
 }
 
 TEST(Pipelines, AreWhereTheyPayAndNotElsewhere) {

@@ -1,9 +1,11 @@
 #include "runtime/plan/tile_regions.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/host_caches.h"
 #include "runtime/plan/launches.h"
+#include "runtime/plan/region_maker.h"
 
 namespace tenon::runtime {
 namespace {
@@ -12,129 +14,8 @@ namespace {
 constexpr int kMostSteps = 8;
 /// An intermediate is written once and read about so often at most.
 constexpr int64_t kMostUses = 3;
-
-class RegionMaker {
- public:
-  RegionMaker(const Program& program, const Plan& plan, const Specialization& s)
-      : program_(program), plan_(plan), s_(s) {}
-
-  /// Steps [first, end) as one region, not cut yet.
-  TiledRegion make(int first, int end) {
-    if (rows_.empty()) {
-      rows_ = values_of(plan_.row_program, plan_.row_extents, plan_.names, s_.bindings);
-    }
-    region_ = {.first_step = first, .steps = end - first};
-    for (int step = first; step < end; ++step) {
-      const Span& parts = plan_.steps[static_cast<size_t>(step)].parts;
-      for (uint32_t i = parts.first; i < parts.end(); ++i) {
-        if (is_chosen(plan_, s_, plan_.parts[i])) {
-          add_stage(static_cast<int>(i));
-        }
-      }
-    }
-    for (const RegionUse& use : region_.uses) {
-      const RegionBuffer& buffer = region_.buffers[static_cast<size_t>(use.buffer)];
-      if (use.writes && !buffer.inside) {
-        stage_of(use).is_root = true;
-      }
-    }
-    for (size_t i = 0; i < region_.stages.size(); ++i) {
-      region_.driver = region_.stages[i].is_root ? static_cast<int>(i) : region_.driver;
-    }
-    return std::move(region_);
-  }
-
- private:
-  void add_stage(int at) {
-    const PartPlan& part = plan_.parts[static_cast<size_t>(at)];
-    const PhasePlan& phase = plan_.phases[plan_.kernels[static_cast<size_t>(part.kernel)].phases.first];
-    const int64_t rows = row_value(part.rows.rows);
-    RegionStage stage{.part = at,
-                      .rows = {.rows = rows, .all = rows * row_value(part.rows.items)},
-                      .first_use = static_cast<uint32_t>(region_.uses.size())};
-    if (stage.rows.all > 0) {
-      stage.iterations = s_.value(phase.grid) / stage.rows.all;
-      stage.work = loops::kByteOperation * static_cast<double>(s_.value(phase.work) * stage.iterations);
-    }
-    for (uint32_t i = part.rows.uses.first; i < part.rows.uses.end(); ++i) {
-      add_use(plan_.row_uses[i]);
-    }
-    stage.uses = static_cast<uint32_t>(region_.uses.size()) - stage.first_use;
-    const size_t arguments = program_.kernels[static_cast<size_t>(part.kernel)].buffers.size();
-    for (size_t i = 0; i < arguments; ++i) {
-      const int slot = plan_.arguments[part.first_argument + i];
-      if (slot >= 0 && plan_.slots[static_cast<size_t>(slot)].memory == Memory::constant) {
-        stage.constant_bytes += s_.bytes(plan_.slots[static_cast<size_t>(slot)]);
-      }
-    }
-    region_.stages.push_back(stage);
-  }
-
-  void add_use(const RowUsePlan& plan) {
-    const int buffer = buffer_of(plan.slot);
-    if (buffer < 0) {
-      return;
-    }
-    RegionUse use{.buffer = buffer,
-                  .argument = plan.argument,
-                  .writes = plan.writes,
-                  .first = static_cast<uint32_t>(region_.touched.size()),
-                  .count = plan.touched.count};
-    for (uint32_t i = plan.touched.first; i < plan.touched.end(); ++i) {
-      const TouchedPlan& each = plan_.touched[i];
-      TouchedRow row{.first = row_value(each.first),
-                     .last = row_value(each.last),
-                     .step = row_value(each.step),
-                     .item_step = row_value(each.item_step)};
-      row.least = each.least < 0 ? row.least : row_value(each.least);
-      row.most = each.most < 0 ? row.most : row_value(each.most);
-      region_.touched.push_back(row);
-    }
-    region_.uses.push_back(use);
-  }
-
-  /// Of a slot that a step of the region writes; -1 for others.
-  int buffer_of(int slot) {
-    const auto known = std::ranges::find(region_.buffers, slot, &RegionBuffer::slot);
-    if (known != region_.buffers.end()) {
-      return static_cast<int>(known - region_.buffers.begin());
-    }
-    const int end = region_.first_step + region_.steps;
-    const auto writes = [&](int step) {
-      return std::ranges::find(program_.steps[static_cast<size_t>(step)].writes, slot) !=
-             program_.steps[static_cast<size_t>(step)].writes.end();
-    };
-    bool is_written = false;
-    for (int step = region_.first_step; step < end; ++step) {
-      is_written |= writes(step);
-    }
-    if (!is_written) {
-      return -1;
-    }
-    const Slot& plan = plan_.slots[static_cast<size_t>(slot)];
-    region_.buffers.push_back({.slot = slot,
-                               .elements = s_.value(plan.elements),
-                               .element_bytes = static_cast<int64_t>(byte_size(plan.dtype)),
-                               .inside = plan.memory == Memory::intermediate && plan.outputs == 0 &&
-                                         plan.first >= region_.first_step && plan.last < end});
-    return static_cast<int>(region_.buffers.size()) - 1;
-  }
-
-  int64_t row_value(RowExtentId id) const { return rows_[static_cast<size_t>(id)]; }
-
-  RegionStage& stage_of(const RegionUse& use) {
-    const auto at = static_cast<uint32_t>(&use - region_.uses.data());
-    return *std::ranges::find_if(region_.stages, [&](const RegionStage& stage) {
-      return at >= stage.first_use && at < stage.first_use + stage.uses;
-    });
-  }
-
-  const Program& program_;
-  const Plan& plan_;
-  const Specialization& s_;
-  std::vector<int64_t> rows_;  // of Plan::row_extents; empty: not computed yet
-  TiledRegion region_;
-};
+/// The part of the memory of its steps that a region must save where it saves no time.
+constexpr double kLeastOfMemory = 0.25;
 
 class Tiler {
  public:
@@ -166,14 +47,31 @@ class Tiler {
   /// The best region that begins with a step; returns where to go on.
   int add_from(int first, int end) {
     TiledRegion best;
+    RegionChoice chosen = fastest_from(first, end, best);
+    if (best.steps > 0 && !settle(best, chosen.choice)) {
+      best.steps = 0;
+    }
+    if (best.steps == 0 && target_.rows == 0 && is_large(first)) {
+      smallest_from(first, end, chosen, best);
+    }
+    chosen.steps = std::max(best.steps, 1);
+    if (best.steps > 0) {
+      chosen.region = static_cast<int>(s_.regions.size());
+      s_.tiles += best.tiles();
+      s_.kept_bytes += chosen.choice.kept_bytes;
+      s_.regions.push_back(std::move(best));
+    }
+    s_.choices.push_back(chosen);
+    return first + chosen.steps;
+  }
+
+  /// Of the regions that begin with a step the one that saves most time; `best` has no steps where none does.
+  RegionChoice fastest_from(int first, int end, TiledRegion& best) {
     RegionChoice chosen{.first_step = first, .steps = 1};
     int64_t inside = 0;
     double work = work_[static_cast<size_t>(first)];
     int since = 0;  // it was found
-    for (int last = first + 1; last < std::min(end, first + kMostSteps) && since < 2; ++last, ++since) {
-      if (takes_state(first) || takes_state(last)) {
-        break;
-      }
+    for (int last = first + 1; last < last_from(first, end) && since < 2; ++last, ++since) {
       inside += bytes_that_end(first, last);
       work += work_[static_cast<size_t>(last)];
       if (inside <= 0 || (target_.rows == 0 && inside <= cached_bytes(target_))) {
@@ -189,7 +87,7 @@ class Tiler {
       TiledRegion region = maker_.make(first, last + 1);
       const TileChoice choice = choose_tiles(region, target_);
       if (choice.tiled() && (best.steps == 0 || target_.rows > 0 || choice.net() > chosen.choice.net())) {
-        chosen = {.first_step = first, .steps = region.steps, .choice = choice};
+        chosen.choice = choice;
         best = std::move(region);
         since = -1;
       } else if (best.steps == 0) {
@@ -197,26 +95,95 @@ class Tiler {
       }
       since = target_.rows > 0 ? -1 : since;
     }
-    if (best.steps > 0 && !settle_alone(best)) {
-      chosen.steps = 1;
-      chosen.choice.verdict = TileChoice::Verdict::shared;
-    } else if (best.steps > 0) {
-      chosen.region = static_cast<int>(s_.regions.size());
-      s_.tiles += best.tiles();
-      s_.kept_bytes += chosen.choice.kept_bytes;
-      s_.regions.push_back(std::move(best));
-    }
-    s_.choices.push_back(chosen);
-    return first + chosen.steps;
+    return chosen;
   }
 
-  /// Where strips would write the same rows, one thread can go through all of them still.
-  bool settle_alone(TiledRegion& region) const {
-    if (settle_tiles(region)) {
-      return true;
+  /// Of the regions that begin with a step and take much less memory than their steps, the one that takes least.
+  void smallest_from(int first, int end, RegionChoice& chosen, TiledRegion& best) {
+    int64_t inside = 0;
+    int64_t before = live()[static_cast<size_t>(first)];
+    int64_t least = INT64_MAX;
+    for (int last = first + 1; last < last_from(first, end); ++last) {
+      inside += bytes_that_end(first, last);
+      before = std::max(before, live()[static_cast<size_t>(last)]);
+      if (static_cast<double>(inside) < kLeastOfMemory * static_cast<double>(before)) {
+        continue;
+      }
+      TiledRegion region = maker_.make(first, last + 1);
+      TileChoice choice = choose_tiles_for_memory(region, target_);
+      if (choice.tiled() && settle(region, choice)) {
+        const int64_t bytes = live_bytes(region);
+        if (bytes < least && static_cast<double>(bytes) <= (1 - kLeastOfMemory) * static_cast<double>(before)) {
+          least = bytes;
+          chosen.choice = choice;
+          best = std::move(region);
+        }
+      }
     }
-    region.strips = 1;
-    return (target_.threads == 1 || target_.rows > 0) && settle_tiles(region);
+  }
+
+  /// Where regions that begin with a step end at most.
+  int last_from(int first, int end) const {
+    int last = first;
+    while (last < std::min(end, first + kMostSteps) && !takes_state(last)) {
+      ++last;
+    }
+    return last;
+  }
+
+  /// Whether it can be cut as was chosen; else the verdict says why not.
+  bool settle(TiledRegion& region, TileChoice& choice) {
+    if (!settle_tiles(region)) {
+      // Where strips would write the same rows, one thread can go through all of them still.
+      region.strips = 1;
+      choice.repeated_ns = 0;
+      if ((target_.threads > 1 && target_.rows == 0) || !settle_tiles(region)) {
+        choice.verdict = TileChoice::Verdict::shared;
+        return false;
+      }
+    }
+    if (target_.rows == 0 && live_bytes(region) > *std::ranges::max_element(live())) {
+      choice.verdict = TileChoice::Verdict::takes_memory;
+      return false;
+    }
+    return true;
+  }
+
+  /// What is in memory while a region runs.
+  int64_t live_bytes(const TiledRegion& region) const {
+    int64_t bytes = region.window_bytes * region.workers;
+    for (const Slot& slot : plan_.slots) {
+      bytes += lives(slot, region.first_step, region.first_step + region.steps) ? s_.bytes(slot) : 0;
+    }
+    for (const RegionBuffer& buffer : region.buffers) {
+      bytes -= buffer.inside ? buffer.elements * buffer.element_bytes : 0;
+    }
+    return bytes;
+  }
+
+  /// Of steps: what is in memory while one runs, where each ends before the next begins.
+  const std::vector<int64_t>& live() {
+    if (live_.empty()) {
+      live_.resize(plan_.steps.size());
+      for (const Slot& slot : plan_.slots) {
+        for (int step = slot.first; lives(slot, step, step + 1); ++step) {
+          live_[static_cast<size_t>(step)] += s_.bytes(slot);
+        }
+      }
+      most_live_ = std::ranges::max(live_);
+    }
+    return live_;
+  }
+
+  /// Whether what is in memory at a step is near the most that ever is, and does not stay in cache.
+  bool is_large(int step) {
+    const int64_t bytes = live()[static_cast<size_t>(step)];
+    return bytes > cached_bytes(target_) && 2 * bytes > most_live_;
+  }
+
+  /// Whether a slot is an intermediate that lives during one of the steps [first, end).
+  static bool lives(const Slot& slot, int first, int end) {
+    return slot.memory == Memory::intermediate && slot.first >= 0 && slot.first < end && slot.last >= first;
   }
 
   /// Of what no step behind `last` reads and none before `first` writes.
@@ -242,6 +209,8 @@ class Tiler {
   std::vector<double> work_;         // of steps
   std::vector<const Slot*> states_;  // outputs that take the memory of an input
   TileTarget target_;
+  std::vector<int64_t> live_;  // empty: not computed yet
+  int64_t most_live_ = 0;      // of those
 };
 
 }  // namespace

@@ -91,6 +91,7 @@ class Engine : public Runnable {
   std::atomic<int64_t> runs_ = 0;
   std::atomic<int64_t> tiles_ = 0;
   std::atomic<int64_t> kept_bytes_ = 0;
+  std::atomic<int64_t> waited_ns_ = 0;
   std::atomic<int64_t> run_ns_ = 0;
   std::atomic<int64_t> specialize_ns_ = 0;
 };

@@ -64,6 +64,7 @@ RunCounters Engine::counters() const {
           .peak_memory_bytes = memory.peak,
           .compile_ms = options_.compile_ms,
           .specialize_ms = static_cast<double>(specialize_ns_.load(std::memory_order_relaxed)) / kMillisecond,
+          .waiting_ms = static_cast<double>(waited_ns_.load(std::memory_order_relaxed)) / kMillisecond,
           .run_ms = static_cast<double>(run_ns_.load(std::memory_order_relaxed)) / kMillisecond};
 }
 

@@ -38,7 +38,11 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
   const Executor executor = executor_for(pool_, options.threads);
   const auto run = [&](Watch* watch) {
     const FlushDenormals flush(options.flush_denormals);
+    state.waited_ns = 0;
     execution.run(executor, options.threads, watch);
+    if (state.waited_ns > 0) {
+      waited_ns_.fetch_add(state.waited_ns, std::memory_order_relaxed);
+    }
     if (s->tiles > 0) {
       tiles_.fetch_add(s->tiles, std::memory_order_relaxed);
       kept_bytes_.fetch_add(s->kept_bytes, std::memory_order_relaxed);

@@ -69,7 +69,7 @@ void run_whole(const Run& run, const Launch& launch, Failure& failure) {
 }
 
 void run_shared(const Run& run, const Launch& launch, Failure& failure) {
-  run.context.pool.parallel_for(
+  run.state.waited_ns += run.context.pool.parallel_for(
       launch.chunks, 1,
       [&](int64_t first, int64_t last, int) {
         for (int64_t chunk = first; chunk < last; ++chunk) {

@@ -13,13 +13,15 @@ std::string reason_of(const TileChoice& choice) {
     case Verdict::unordered: return "rows go through what is between them in another order";
     case Verdict::fits_already: return "what is between it and the next stays in cache as it is";
     case Verdict::shared: return "threads would write the same rows";
+    case Verdict::takes_memory:
+      return "what it reads and writes would be in memory at once, more than ever is without it";
     case Verdict::tiled:
     case Verdict::costs_more:
       return fmt::format(
-          "saves {:.1f} us of memory; costs {:.1f} us for halos, {:.1f} for calls, {:.1f} for weights, {:.1f} of "
+          "saves {:.1f} us of memory{}; costs {:.1f} us for halos, {:.1f} for calls, {:.1f} for weights, {:.1f} of "
           "waiting",
-          us(choice.saved_ns), us(choice.repeated_ns), us(choice.call_ns), us(choice.weights_ns),
-          us(choice.waiting_ns));
+          us(choice.saved_ns), choice.for_memory ? ", and space" : "", us(choice.repeated_ns), us(choice.call_ns),
+          us(choice.weights_ns), us(choice.waiting_ns));
   }
   return "";
 }

@@ -25,6 +25,7 @@ class StripRun {
       for (size_t i = 0; i < region_.stages.size(); ++i) {
         if (!walk_.rows(i).empty()) {
           run_stage(i, rows.begin / region_.tile + tile);
+          copy_own(region_.stages[i]);
         }
       }
     }
@@ -46,6 +47,20 @@ class StripRun {
     }
   }
 
+  /// To where it is read outside of the region, what no other strip copies.
+  void copy_own(const RegionStage& stage) {
+    for (const RegionUse& use : region_.uses_of(stage)) {
+      const auto b = static_cast<size_t>(use.buffer);
+      const RegionBuffer& buffer = region_.buffers[b];
+      const Interval own = use.writes && buffer.copied ? walk_.own(stage, use) : Interval{};
+      if (!own.empty()) {
+        std::memcpy(run_.state.pointers[static_cast<size_t>(buffer.slot)] + own.begin * buffer.element_bytes,
+                    window(buffer) + (own.begin - walk_.origin(b)) * buffer.element_bytes,
+                    static_cast<size_t>(own.size() * buffer.element_bytes));
+      }
+    }
+  }
+
   /// A buffer with a window is given to kernels as if all of it was there: what they touch is.
   void run_stage(size_t i, int64_t tile) {
     const RegionStage& stage = region_.stages[i];
@@ -56,7 +71,7 @@ class StripRun {
     for (const RegionUse& use : region_.uses_of(stage)) {
       const auto b = static_cast<size_t>(use.buffer);
       const RegionBuffer& buffer = region_.buffers[b];
-      if (buffer.inside) {
+      if (buffer.has_window()) {
         arguments_[static_cast<size_t>(use.argument)] = window(buffer) - walk_.origin(b) * buffer.element_bytes;
       }
     }
@@ -100,7 +115,7 @@ void run_region(const Run& run, const TiledRegion& region, bool parallel) {
     }
   };
   if (parallel && region.strips > 1) {
-    run.context.pool.parallel_for(
+    run.state.waited_ns += run.context.pool.parallel_for(
         region.strips, 1,
         [&](int64_t first, int64_t last, int worker) {
           if (last - first == region.strips) {

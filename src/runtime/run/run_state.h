@@ -26,6 +26,7 @@ struct RunState {
   // Of Plan::arguments:
   std::vector<void*> arguments;
   std::vector<RunState> bodies;  // of Plan::bodies
+  int64_t waited_ns = 0;         // RunCounters::waiting_ms
 
   /// Hold nobody's memory any more.
   void forget();

@@ -139,6 +139,7 @@ RunCounters Segmented::counters() const {
     sum.memory_bytes += one.memory_bytes;
     sum.peak_memory_bytes += one.peak_memory_bytes;
     sum.specialize_ms += one.specialize_ms;
+    sum.waiting_ms += one.waiting_ms;
   }
   constexpr double kMillisecond = 1e6;
   sum.runs = runs_.load(std::memory_order_relaxed);

@@ -27,6 +27,10 @@ constexpr int64_t kLineBytes = 64;
 /// Of the time of a region, what threads wait for the last of them where each has one strip: they are never equally
 /// fast. Steps by themselves have kStripsPerThread chunks for each.
 constexpr double kUneven = 0.2;
+/// For memory, so many tiles for each thread, in windows beyond the second cache; and the share of a region's time that
+/// they may cost.
+constexpr int64_t kTilesForMemory = 2 * kStripsPerThread;
+constexpr double kCostOfMemory = 0.01;
 /// What cannot save this share of a region's time is not looked at further.
 constexpr double kLeastShare = 0.03;
 
@@ -40,6 +44,21 @@ class Chooser {
     }
     region_.workers = target_.threads;
     return target_.rows > 0 ? take(target_.rows) : choose();
+  }
+
+  TileChoice run_for_memory() {
+    if (const auto verdict = why_not(); verdict != TileChoice::Verdict::tiled) {
+      return {.verdict = verdict};
+    }
+    region_.workers = target_.threads;
+    region_.tile = std::max<int64_t>(1, driven() / (kTilesForMemory * target_.threads));
+    set_strips(target_.threads == 1 ? 1 : kStripsPerThread * target_.threads);
+    TileChoice choice = judge();
+    choice.for_memory = true;
+    if (-choice.net() > kCostOfMemory * once() / loops::kWorkOfANanosecond) {
+      choice.verdict = TileChoice::Verdict::costs_more;
+    }
+    return choice;
   }
 
  private:
@@ -183,6 +202,40 @@ class Chooser {
   const TileTarget& target_;
 };
 
+/// Whether what each strip copies of a buffer lies behind what the one before it copies.
+bool strips_are_apart(const TiledRegion& region, int buffer) {
+  int64_t end = 0;
+  for (int64_t i = 0; i < region.strips; ++i) {
+    Interval own;
+    for (const RegionStage& stage : region.stages) {
+      for (const RegionUse& use : region.uses_of(stage)) {
+        own = use.writes && use.buffer == buffer ? hull(own, own_elements(region, stage, use, region.strip(i))) : own;
+      }
+    }
+    if (!own.empty() && own.begin < end) {
+      return false;
+    }
+    end = std::max(end, own.end);
+  }
+  return true;
+}
+
+/// Give windows to what stages write of which strips run some rows twice. False: strips would copy over each other.
+bool copy_what_overlaps(TiledRegion& region, const std::vector<bool>& overlap) {
+  for (size_t i = 0; i < region.stages.size(); ++i) {
+    for (const RegionUse& use : region.uses_of(region.stages[i])) {
+      RegionBuffer& buffer = region.buffers[static_cast<size_t>(use.buffer)];
+      if (overlap[i] && use.writes && !buffer.has_window()) {
+        buffer.copied = strips_are_apart(region, use.buffer);
+        if (!buffer.copied) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 double most_saved(const TileTarget& target, int64_t inside_bytes, int64_t moved_bytes) {
@@ -197,18 +250,23 @@ int64_t cached_bytes(const TileTarget& target) {
 
 TileChoice choose_tiles(TiledRegion& region, const TileTarget& target) { return Chooser(region, target).run(); }
 
+TileChoice choose_tiles_for_memory(TiledRegion& region, const TileTarget& target) {
+  return Chooser(region, target).run_for_memory();
+}
+
 bool settle_tiles(TiledRegion& region) {
   for (RegionBuffer& buffer : region.buffers) {
     buffer.window = 0;
+    buffer.copied = false;
   }
   const WalkReport all = walk_all(region);
-  if (!all.is_sound || all.roots_overlap) {
+  if (!all.is_sound || !copy_what_overlaps(region, all.overlap)) {
     return false;
   }
   region.window_bytes = 0;
   for (size_t b = 0; b < region.buffers.size(); ++b) {
     RegionBuffer& buffer = region.buffers[b];
-    if (buffer.inside) {
+    if (buffer.has_window()) {
       buffer.window = std::min(all.live[b] + all.live[b] / 2, buffer.elements);
       buffer.window_at = region.window_bytes;
       region.window_bytes += (buffer.window * buffer.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;

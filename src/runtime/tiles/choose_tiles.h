@@ -23,7 +23,8 @@ struct TileChoice {
     unordered,     // a stage goes through a buffer in another order than that of its rows
     fits_already,  // what is between the stages stays in cache as it is
     costs_more,
-    shared,  // strips would write the same rows
+    shared,        // strips would write the same rows
+    takes_memory,  // more than the program takes without it
   };
   Verdict verdict = Verdict::empty;
   int64_t kept_bytes = 0;  // that are no longer written to memory and read again
@@ -34,6 +35,7 @@ struct TileChoice {
 
   double waiting_ns = 0;  // threads for the last of them
   int64_t strips = 1;
+  bool for_memory = false;  // it takes about as long as it did, in less memory
 
   bool tiled() const { return verdict == Verdict::tiled; }
   double net() const { return saved_ns - repeated_ns - call_ns - weights_ns - waiting_ns; }
@@ -49,6 +51,10 @@ int64_t cached_bytes(const TileTarget& target);
 
 /// Fill in how the region is cut, by a few of its tiles. Where the verdict is not `tiled` that is of no meaning.
 TileChoice choose_tiles(TiledRegion& region, const TileTarget& target);
+
+/// The same for a region that takes much of a program's memory: tiles that take a small part of it, where that costs
+/// next to no time.
+TileChoice choose_tiles_for_memory(TiledRegion& region, const TileTarget& target);
 
 /// Go through all tiles to see that each finds what it reads, and size the windows. False: it cannot be cut so, because
 /// strips would write the same rows.

@@ -20,7 +20,14 @@ Interval share_of(const TiledRegion& region, const RegionStage& stage, const Int
   return {stage.rows.all * rows.begin / all, stage.rows.all * rows.end / all};
 }
 
+Interval common(const Interval& a, const Interval& b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
+
 }  // namespace
+
+Interval own_elements(const TiledRegion& region, const RegionStage& stage, const RegionUse& use,
+                      const Interval& strip) {
+  return touched_elements(region, stage, use, share_of(region, stage, strip));
+}
 
 int64_t TiledRegion::tiles() const {
   int64_t result = 0;
@@ -66,6 +73,12 @@ bool TileWalk::next() {
   }
   at_ += region_.tile;
   return true;
+}
+
+Interval TileWalk::own(const RegionStage& stage, const RegionUse& use) const {
+  const auto at = static_cast<size_t>(&stage - region_.stages.data());
+  const Interval rows = common(rows_[at], share_of(region_, stage, strip_));
+  return rows.empty() ? Interval{} : touched_elements(region_, stage, use, rows);
 }
 
 /// From the last stage to the first: rows that have not run, of those that this tile's rows of later stages read.
@@ -130,7 +143,7 @@ void TileWalk::place() {
   for (size_t b = 0; b < live_.size(); ++b) {
     const RegionBuffer& buffer = region_.buffers[b];
     moves_[b] = {};
-    if (!buffer.inside || buffer.window == 0 || live_[b].empty() ||
+    if (!buffer.has_window() || buffer.window == 0 || live_[b].empty() ||
         (origins_[b] >= 0 && live_[b].begin >= origins_[b] && live_[b].end - origins_[b] <= buffer.window)) {
       continue;
     }
@@ -149,6 +162,7 @@ class Reporter {
  public:
   explicit Reporter(const TiledRegion& region) : region_(region), walk_(region) {
     report_.live.assign(region.buffers.size(), 0);
+    report_.overlap.assign(region.stages.size(), false);
     ended_.assign(region.stages.size(), 0);
   }
 
@@ -160,20 +174,13 @@ class Reporter {
     report_.is_sound = report_.is_sound && walk_.is_sound();
     for (size_t i = 0; i < region_.stages.size(); ++i) {
       if (region_.stages[i].is_root && walk_.done(i).begin >= 0) {
-        report_.roots_overlap |= walk_.done(i).begin != ended_[i];
+        report_.overlap[i] = report_.overlap[i] || walk_.done(i).begin != ended_[i];
         ended_[i] = walk_.done(i).end;
       }
     }
   }
 
   WalkReport finish() { return std::move(report_); }
-
-  WalkReport finish_all() {
-    for (size_t i = 0; i < region_.stages.size(); ++i) {
-      report_.roots_overlap |= region_.stages[i].is_root && ended_[i] != region_.stages[i].rows.all;
-    }
-    return finish();
-  }
 
  private:
   void add_tile() {
@@ -206,7 +213,7 @@ WalkReport walk_all(const TiledRegion& region) {
   for (int64_t i = 0; i < region.strips; ++i) {
     reporter.go_through(region.strip(i), std::numeric_limits<int64_t>::max());
   }
-  return reporter.finish_all();
+  return reporter.finish();
 }
 
 WalkReport walk_some(const TiledRegion& region, const Interval& strip, int64_t tiles) {

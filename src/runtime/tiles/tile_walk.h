@@ -23,6 +23,8 @@ class TileWalk {
   /// The next tile; false: there is none.
   bool next();
 
+  /// Of what a stage writes to a buffer in this tile, the elements that are this strip's own.
+  Interval own(const RegionStage& stage, const RegionUse& use) const;
   /// Rows of a stage in this tile.
   const Interval& rows(size_t stage) const { return rows_[stage]; }
   /// Elements of a buffer that are used in this tile, or are kept for later ones.
@@ -53,10 +55,13 @@ class TileWalk {
   bool is_sound_ = true;
 };
 
+/// Elements of a buffer that belong to one strip alone, of those that a stage writes.
+Interval own_elements(const TiledRegion& region, const RegionStage& stage, const RegionUse& use, const Interval& strip);
+
 /// What going through a region, or a part of one, comes to.
 struct WalkReport {
-  bool is_sound = true;        // windows of 0 elements are not looked at
-  bool roots_overlap = false;  // strips would write rows of a root twice, or leave some out
+  bool is_sound = true;       // windows of 0 elements are not looked at
+  std::vector<bool> overlap;  // of stages: roots of which strips run some rows twice
   int64_t tiles = 0;
   int64_t calls = 0;
   double work = 0;            // of all rows that run

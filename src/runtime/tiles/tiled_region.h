@@ -15,8 +15,12 @@ struct RegionBuffer {
   int64_t elements = 0;
   int64_t element_bytes = 4;
   bool inside = false;    // no step outside of the region uses it: only a window of it is in memory
-  int64_t window = 0;     // elements of that
+  bool copied = false;    // used outside, but strips compute some of its rows twice: each has a window, and copies what
+                          // is its own of that
+  int64_t window = 0;     // elements of a window
   int64_t window_at = 0;  // bytes from where the windows of a worker begin
+
+  bool has_window() const { return inside || copied; }
 };
 
 /// What a stage does with one of those.

@@ -1,0 +1,16 @@
+// The options about steps that run tile by tile, which several verbs share.
+#pragma once
+
+#include "arguments.h"
+#include "tenon/compile.h"
+
+namespace tenon::cli {
+
+inline constexpr Option kNoPipelines{"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"};
+inline constexpr Option kPipelineRows{
+    "--pipeline-rows", "N", "tiles of N rows of the last kernel's grid wherever that can be, instead of where it pays"};
+
+/// What those say. Error: both.
+void take_pipeline_options(const Arguments& arguments, CompileOptions& options);
+
+}  // namespace tenon::cli
