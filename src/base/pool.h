@@ -45,6 +45,19 @@ class Pool {
   /// Nanoseconds from the call of threads that sleep to the first that is there, of late.
   double coming() const { return coming_.load(std::memory_order_relaxed); }
 
+  /// While one lives, threads that have nothing to do look for the next loop for longer before they sleep: somebody has
+  /// loops that follow each other. To wake them takes the caller microseconds for each.
+  class KeepAwake {
+   public:
+    explicit KeepAwake(Pool& pool) : pool_(pool) { pool_.runs_.fetch_add(1, std::memory_order_relaxed); }
+    ~KeepAwake() { pool_.runs_.fetch_sub(1, std::memory_order_relaxed); }
+    KeepAwake(const KeepAwake&) = delete;
+    KeepAwake& operator=(const KeepAwake&) = delete;
+
+   private:
+    Pool& pool_;
+  };
+
   /// Call f(begin, end, worker) on ranges that together cover [0, count), each of at most `grain` unless they all run
   /// on the caller. `worker` is in [0, size()), and of one loop no two ranges run under one number at once. At most
   /// `threads` threads take part; 0 is all. Everything that f wrote is visible when this returns. All compute in the
@@ -82,6 +95,7 @@ class Pool {
   void start(int workers);
   void work(int worker);
   void sleep(int32_t generation);
+  bool changes_in_a_run(const std::atomic<int32_t>& value, int32_t old) const;
   bool enter();
   bool is_much_left() const;
   void leave();
@@ -109,6 +123,7 @@ class Pool {
 
   // Apart, because each is written by another thread than the one that waits for it.
   alignas(64) std::atomic<bool> busy_ = false;
+  alignas(64) std::atomic<int32_t> runs_ = 0;        // of KeepAwake
   alignas(64) std::atomic<int32_t> awake_ = 0;       // workers that have not gone to sleep
   std::atomic<double> coming_ = 20'000;              // nanoseconds, as long as nothing was measured
   std::atomic<int64_t> called_ = 0;                  // when those that sleep were, in nanoseconds; 0: one has come

@@ -148,6 +148,9 @@ Context make_context(const Program& program, std::span<const KernelEntry> code, 
 }
 
 void execute_inline(const Run& run) { execute(run, false); }
-void execute_parallel(const Run& run) { execute(run, true); }
+void execute_parallel(const Run& run) {
+  const Pool::KeepAwake keep_awake(run.context.pool);
+  execute(run, true);
+}
 
 }  // namespace tenon::runtime

@@ -190,10 +190,17 @@ class Tiler {
       return;
     }
     const Extent rows = stream_ ? rows_of_stream() : min(most(most_rows(), whole_columns), most_stored(product));
-    tile_side(product.rows, rows, 1, loops_of_rows(product));
-    tile_side(product.columns, most(tiles_.columns, whole_rows), std::max(kColumnMultiple, constants_.panel),
-              loops_of_columns(product));
+    const TileSides sides =
+        tiles_for_cores({.rows = side_of(product.rows),
+                         .columns = side_of(product.columns),
+                         .others = steps_of(draft_, in_order(result_.grid))},
+                        {.rows = rows, .columns = most(tiles_.columns, whole_rows)}, form_.options.cores);
+    tile_side(product.rows, sides.rows, 1, loops_of_rows(product));
+    tile_side(product.columns, sides.columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
   }
+
+  /// Steps of a side that tiles cut; 1 where another product has cut it, or it is whole in every tile.
+  Extent side_of(AxisSet side) const { return steps_of(draft_, in_order(side & common_ & ~tiled_ & ~result_.grid)); }
 
   /// How many loops of a side make a tile: one is enough for what can be read in place, and the others go around. But
   /// columns fill vectors, so there two short ones count as one, even if what they read must then be stored.

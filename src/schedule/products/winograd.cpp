@@ -174,8 +174,9 @@ class Writer {
     rows_.insert(rows_.end(), {y_.axis, x_.axis});
     const int64_t most =
         most_squares(options_.tiles, work_bytes(constants_), size_of(match_.channels) + size_of(match_.results));
-    // Whole rows of the image where they fit.
-    const Extent share = max(Extent(kFewestSquares), ceildiv(steps_of(draft_, rows_), options_.cores) + x_.squares);
+    // Whole rows of the image where they fit; with many cores, something for each of them counts more.
+    const Extent of_each = ceildiv(steps_of(draft_, rows_), options_.cores);
+    const Extent share = max(Extent(kFewestSquares), options_.cores > kFewCores ? of_each : of_each + x_.squares);
     result_.grid = cut_loops(draft_, rows_, named_size(draft_, min(Extent(most), share)), 1);
     y_.square = number_of(y_.axis);
     x_.square = number_of(x_.axis);
