@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "compile_options.h"
 #include "files.h"
 #include "inputs.h"
 #include "json.h"
-#include "pipeline_options.h"
 #include "plot.h"
 #include "stopwatch.h"
 #include "sweep.h"
@@ -179,6 +179,7 @@ int run(const Arguments& arguments) {
   std::optional<Executable> executable;
   CompileOptions compile_options{.report = &report};
   take_pipeline_options(arguments, compile_options);
+  take_threads(arguments, compile_options);
   const double compile_time = microseconds([&] { executable = compile(model.graph, compile_options); });
   progress.show("");
   size_t width = 7;

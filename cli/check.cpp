@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "base/fail.h"
+#include "compile_options.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "ir/data_axes.h"
 #include "json.h"
-#include "pipeline_options.h"
 #include "rounding.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -231,6 +231,7 @@ int run(const Arguments& arguments) {
   progress.show("compiling");
   CompileOptions compile_options;
   take_pipeline_options(arguments, compile_options);
+  take_threads(arguments, compile_options);
   const Executable executable = compile(model.graph, compile_options);
   const std::vector<Array> compiled = [&] {
     const InterruptibleRun interruptible;

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/fail.h"
+#include "compile_options.h"
 #include "compiler/inspect.h"
 #include "explain_steps.h"
 #include "files.h"
 #include "load_trainable.h"
 #include "machine.h"
 #include "picture.h"
-#include "pipeline_options.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
 #include "verb.h"

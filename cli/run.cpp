@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "compile_options.h"
 #include "files.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "npy.h"
-#include "pipeline_options.h"
 #include "stopwatch.h"
 #include "summary.h"
 #include "tenon/tenon.h"
@@ -179,6 +179,7 @@ int run(const Arguments& arguments) {
   std::optional<Executable> executable;
   CompileOptions compile_options{.report = &report};
   take_pipeline_options(arguments, compile_options);
+  take_threads(arguments, compile_options);
   times.compile = microseconds([&] { executable = compile(model.graph, compile_options); });
   times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");

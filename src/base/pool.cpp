@@ -21,7 +21,7 @@ constexpr int kSpins = 400;
 /// Between steps of a run it looks for longer, in nanoseconds: what one thread alone may take for a step. The system
 /// takes 3 to 5 us to wake each thread, one after the other: with 16 threads a norm of 83 us took as long on all of
 /// them as on one.
-constexpr int64_t kAwakeInARun = 1'000'000;
+constexpr int64_t kAwakeInARun = 4'000'000;
 constexpr int kSpinsOfAYield = 32;
 
 void relax() {

@@ -1,6 +1,7 @@
 #include "kernel/facts/kernel_facts.h"
 
 #include "kernel/facts/work.h"
+#include "tenon/error.h"
 
 namespace tenon::loops {
 namespace {
@@ -14,22 +15,32 @@ class InProgramNames {
     return kernel_.arguments.empty() ? extent : extent.substitute(kernel_.arguments);
   }
 
-  BufferUse operator()(BufferUse use) const {
-    for (Footprint* footprint : {&use.reads, &use.writes}) {
-      for (Touched& range : footprint->ranges) {
-        const auto limit = [&](const std::optional<Extent>& end) { return end ? std::optional((*this)(*end)) : end; };
-        range = {.first = (*this)(range.first),
-                 .last = (*this)(range.last),
-                 .step = (*this)(range.step),
-                 .item_step = (*this)(range.item_step),
-                 .least = limit(range.least),
-                 .most = limit(range.most)};
-      }
-    }
-    return use;
-  }
+  BufferUse operator()(const BufferUse& use) const { return {.reads = named(use.reads), .writes = named(use.writes)}; }
 
  private:
+  /// Sizes of tiles may be formulas so long that those of what they touch are beyond what extents can be: then it is
+  /// not known which elements those are.
+  Footprint named(Footprint footprint) const {
+    try {
+      for (Touched& range : footprint.ranges) {
+        range = in_names(range);
+      }
+      return footprint;
+    } catch (const Error&) {
+      return {.whole = true};
+    }
+  }
+
+  Touched in_names(const Touched& range) const {
+    const auto limit = [&](const std::optional<Extent>& end) { return end ? std::optional((*this)(*end)) : end; };
+    return {.first = (*this)(range.first),
+            .last = (*this)(range.last),
+            .step = (*this)(range.step),
+            .item_step = (*this)(range.item_step),
+            .least = limit(range.least),
+            .most = limit(range.most)};
+  }
+
   const Kernel& kernel_;
 };
 
@@ -55,8 +66,8 @@ KernelFacts facts_of(const Kernel& kernel) {
                             .rows = extent(axes.axis),
                             .work = named(work(kernel, phase)),
                             .buffers = {}});
-    for (BufferUse& use : footprints(kernel, phase, axes)) {
-      facts.phases.back().buffers.push_back(named(std::move(use)));
+    for (const BufferUse& use : footprints(kernel, phase, axes)) {
+      facts.phases.back().buffers.push_back(named(use));
     }
   }
   return facts;

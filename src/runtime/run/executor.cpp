@@ -95,7 +95,7 @@ void run_launch(const Run& run, const Launch& launch, Failure& failure) {
   Pool& pool = run.context.pool;
   const bool always = run.context.plan.least_shared_work == 0;
   const auto most = static_cast<int>(std::min<int64_t>(launch.chunks, run.threads > 0 ? run.threads : pool.size()));
-  if (always || pool.is_awake(most) ||
+  if (always || pool.is_awake(most > 2 ? most / 2 + 1 : most) ||
       pool.is_worth_waking(launch.alone.nanoseconds(launch.work / loops::kWorkOfANanosecond))) {
     run_shared(run, launch, failure);
   } else {

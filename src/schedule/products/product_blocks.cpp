@@ -31,21 +31,23 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
 TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores) {
   const int64_t wanted = kTilesOfACore * cores;
   const auto parts_of = [](const Extent& whole, const Extent& size) { return max(Extent(1), ceildiv(whole, size)); };
-  // A side into `parts`, but no more than have `least` each.
-  const auto cut = [](const Extent& whole, const Extent& size, const Extent& parts, int64_t least) {
-    const auto is_little = [&](const Extent& each) { return each.is_constant() && *each.constant() < 2 * least; };
-    const Extent most_parts = max(Extent(1), floordiv(whole, least));
-    return is_little(whole) || is_little(size) ? size
-                                               : min(size, max(Extent(1), ceildiv(whole, min(parts, most_parts))));
+  const auto is_little = [](const Extent& each, int64_t least) {
+    return each.is_constant() && *each.constant() < 2 * least;
   };
   TileSides sides = most;
+  // Into enough parts, but no more than have `least` each; columns are multiples of that.
   const auto cut_columns = [&](int64_t tiles, int64_t least) {
-    const Extent there = all.others * parts_of(all.rows, sides.rows);
-    sides.columns = cut(all.columns, sides.columns, ceildiv(tiles, max(Extent(1), there)), least);
+    if (!is_little(all.columns, least) && !is_little(sides.columns, least)) {
+      const Extent parts = ceildiv(tiles, max(Extent(1), all.others * parts_of(all.rows, sides.rows)));
+      sides.columns = min(sides.columns, max(Extent(least), least * floordiv(ceildiv(all.columns, parts), least)));
+    }
   };
   const auto cut_rows = [&](int64_t tiles, int64_t least) {
-    const Extent there = all.others * parts_of(all.columns, sides.columns);
-    sides.rows = cut(all.rows, sides.rows, ceildiv(tiles, max(Extent(1), there)), least);
+    if (!is_little(all.rows, least) && !is_little(sides.rows, least)) {
+      const Extent parts = ceildiv(tiles, max(Extent(1), all.others * parts_of(all.columns, sides.columns)));
+      const Extent most_parts = max(Extent(1), floordiv(all.rows, least));
+      sides.rows = min(sides.rows, max(Extent(1), ceildiv(all.rows, min(parts, most_parts))));
+    }
   };
   const auto wide = parts_of(all.columns, most.columns).constant();
   if (cores <= kFewCores || (wide && *wide >= wanted)) {

@@ -1,4 +1,6 @@
-#include "pipeline_options.h"
+#include "compile_options.h"
+
+#include <algorithm>
 
 #include "base/fail.h"
 
@@ -10,6 +12,12 @@ void take_pipeline_options(const Arguments& arguments, CompileOptions& options) 
   }
   options.pipelines = !arguments.has("--no-pipelines");
   options.pipeline_rows = arguments.find_number("--pipeline-rows", 1).value_or(0);
+}
+
+void take_threads(const Arguments& arguments, CompileOptions& options) {
+  if (const auto threads = arguments.find_number("--threads", 1)) {
+    options.machine.cores = std::min(options.machine.cores, *threads);
+  }
 }
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// The options about steps that run tile by tile, which several verbs share.
+// Options of how a model is compiled, which several verbs share.
 #pragma once
 
 #include "arguments.h"
@@ -12,5 +12,8 @@ inline constexpr Option kPipelineRows{
 
 /// What those say. Error: both.
 void take_pipeline_options(const Arguments& arguments, CompileOptions& options);
+
+/// `--threads N`: kernels are cut for as many cores as will run them.
+void take_threads(const Arguments& arguments, CompileOptions& options);
 
 }  // namespace tenon::cli
