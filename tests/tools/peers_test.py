@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "bench"))
 
 from opponents import figures, machine, page, plot, terminal  # noqa: E402
+
+COMMAND = Path(os.environ.get("TENON_COMMAND", ROOT / "build/release/tenon"))
+SERVER = COMMAND.with_name("bench_peers_steps")
 
 try:
     import numpy as np
@@ -224,6 +228,23 @@ class Script(unittest.TestCase):
         status, _, err = self.script("--sides", "tenon,rabbit")
         self.assertEqual(status, 2)
         self.assertIn("no side is called rabbit", err)
+
+
+@unittest.skipUnless(np and SERVER.exists(), "needs NumPy and bench_peers_steps")
+class Smoke(unittest.TestCase):
+    def test_tenon_is_measured_and_a_side_that_is_not_there_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["--tenon", COMMAND, "--folder", folder, "--sides", "tenon,onnxruntime,openvino", "--only",
+                     "softmax", "--rounds", "2", "--seconds", "0.001", "--threads", "1", "--json"]  # fmt: skip
+            run = subprocess.run([sys.executable, "-I", ROOT / "bench/peers.py", *words], capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        found, means = map(json.loads, run.stdout.splitlines())
+        ours = found["sides"]["tenon"]
+        self.assertEqual((found["name"], len(ours["steady"]), ours["stream"]["done"]), ("softmax", 2, 200))
+        self.assertGreater(ours["memory"], 0)
+        for name in ("onnxruntime", "openvino"):
+            self.assertTrue({"steady", "missing"} & found["sides"][name].keys())
+        self.assertIn("machine", means)
 
 
 if __name__ == "__main__":
