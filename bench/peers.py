@@ -18,6 +18,7 @@ differs, fails or is not installed is left out, and said. The status is not 0 wh
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -136,6 +137,7 @@ def measure(options, results):
 
 def main(words=None):
     options = parse(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that sides end, too
     if options.list:
         from opponents.workloads import table
 

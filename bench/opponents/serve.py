@@ -66,6 +66,7 @@ def main():
     print(json.dumps(side.version), file=out)
     for answer in answers(side, sys.stdin):
         print(json.dumps(answer), file=out)
+    os._exit(0)  # without waiting for threads and processes that libraries keep
 
 
 if __name__ == "__main__":
