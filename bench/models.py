@@ -11,7 +11,6 @@ integers exactly; where a file holds quantised values, whose rounding a last bit
 import argparse
 import collections
 import json
-import math
 import os
 import subprocess
 import sys
@@ -22,6 +21,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
+
+sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+
+from opponents.compare import difference  # noqa: E402
 
 COMMAND = os.environ["TENON_COMMAND"]
 TIMEOUT = 600
@@ -127,22 +130,6 @@ def traits(path):
                                                              or "NBits" in each for each in found)}
 
 
-def difference(wanted, got):
-    """The largest, relative to the output's largest element, but for a last bit of 1; infinite where shapes or non-finite elements differ."""
-    if wanted.shape != got.shape:
-        return math.inf
-    if wanted.size == 0:
-        return 0.0
-    a, b = wanted.astype(np.float64), got.astype(np.float64)
-    finite = np.isfinite(a)
-    if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
-        return math.inf
-    if not finite.any():
-        return 0.0
-    largest = max(0.0, float(np.max(np.abs(a[finite] - b[finite]))) - LAST_BIT)
-    return largest / (float(np.max(np.abs(a[finite]))) or 1.0)
-
-
 def run_tenon(path, inputs, folder, threads, repeat=1):
     words = [COMMAND, "run", path, "--threads", threads, "--repeat", repeat, "--json", "--output", folder / "out"]
     for number, (name, value) in enumerate(inputs.items()):
@@ -163,7 +150,7 @@ def compare(names, wanted, folder, trait):
             if got.shape != value.shape:
                 return f"{name} is {list(got.shape)}, must be {list(value.shape)}"
             continue
-        off = difference(value, got)
+        off = difference(value, got, LAST_BIT)
         exact = not np.issubdtype(value.dtype, np.floating) and not trait["quantised"]
         most = 0 if exact else QUANTISED_TOLERANCE if trait["quantised"] else TOLERANCE
         if trait["quantised"] and not np.issubdtype(value.dtype, np.floating) and value.shape == got.shape:

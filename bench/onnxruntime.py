@@ -10,13 +10,18 @@ import argparse
 import json
 import math
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
+
+sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out; last, since this file lies there
+
+from opponents.command import CommandError  # noqa: E402
+from opponents.command import tenon as run_command  # noqa: E402
+from opponents.compare import difference as difference_of  # noqa: E402
 
 COMMAND = os.environ["TENON_COMMAND"]
 FOLDER = Path(os.environ["TENON_BENCH_FOLDER"])
@@ -27,10 +32,10 @@ DTYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(bool)"
 
 
 def tenon(*words):
-    run = subprocess.run([COMMAND, *map(str, words), "--json"], capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        sys.exit(f"tenon {' '.join(map(str, words))}: {run.stderr}")
-    return json.loads(run.stdout)
+    try:
+        return run_command(COMMAND, *words)
+    except CommandError as error:
+        sys.exit(str(error))
 
 
 def parse_sizes(text):
@@ -70,9 +75,7 @@ def make_inputs(session, sizes):
 def difference(outputs, names):
     largest = 0.0
     for name, wanted in zip(names, outputs):
-        got = np.load(FOLDER / "out" / f"{name}.npy")
-        scale = float(np.max(np.abs(wanted))) or 1.0
-        largest = max(largest, float(np.max(np.abs(got.astype(np.float64) - wanted))) / scale)
+        largest = max(largest, difference_of(wanted, np.load(FOLDER / "out" / f"{name}.npy")))
     return largest
 
 
