@@ -1,5 +1,9 @@
 #include "tenon/machine.h"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <thread>
@@ -27,9 +31,20 @@ constexpr std::array kMachines = {
     NamedMachine{InstructionSet::armv8_2, "armv8.2", 16, 64 * kKiB, kMiB},
 };
 
+/// That this process may run on, which may be fewer than there are: taskset and containers see to that.
+int64_t cores_of_process() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    return CPU_COUNT(&set);
+  }
+#endif
+  return std::thread::hardware_concurrency();
+}
+
 Machine find_this_machine() {
   Machine machine;
-  machine.cores = std::max(1u, std::thread::hardware_concurrency());
+  machine.cores = std::max<int64_t>(1, cores_of_process());
   const HostCaches& caches = host_caches();
   machine.first_cache = caches.first > 0 ? caches.first : machine.first_cache;
   machine.second_cache = caches.second > 0 ? caches.second : machine.second_cache;

@@ -48,6 +48,12 @@ def on_a_terminal(*words, **environment):
 
 
 class Json(unittest.TestCase):
+    def test_cores_are_those_that_the_process_may_use(self):
+        one = min(os.sched_getaffinity(0))
+        run = subprocess.run([COMMAND, "--version", "--json"], capture_output=True, text=True, check=True,
+                             preexec_fn=lambda: os.sched_setaffinity(0, {one}))
+        self.assertEqual(json.loads(run.stdout)["machine"]["cores"], 1)
+
     def test_every_verb_prints_one_object(self):
         words = {"run": [SOFTMAX, *SIZES], "explain": [SOFTMAX, *SIZES], "check": [SOFTMAX, *SIZES],
                  "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None,
