@@ -75,6 +75,8 @@ int64_t panel_columns(const Machine& machine) {
   return int64_t{shape.lanes} * shape.vectors;
 }
 
+int64_t vector_bytes(const Machine& machine) { return codegen::target_of(machine).vector_bits / 8; }
+
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine& machine,
                      const BackendOptions& options) {
   return options.native ? compile_natively(kernels, machine, options.disk_cache) : interpret_kernels(kernels);
@@ -85,6 +87,8 @@ KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machin
 bool has_native_code() { return false; }
 
 int64_t panel_columns(const Machine&) { return 0; }
+
+int64_t vector_bytes(const Machine&) { return 64; }
 
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine&, const BackendOptions&) {
   return interpret_kernels(kernels);

@@ -32,6 +32,9 @@ KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machin
 /// it takes them as they are.
 int64_t panel_columns(const Machine& machine);
 
+/// Of the vectors of a machine's code; in a build that makes none, of the longest that there are.
+int64_t vector_bytes(const Machine& machine);
+
 /// Whether this build makes machine code.
 bool has_native_code();
 

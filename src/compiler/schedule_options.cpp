@@ -10,6 +10,7 @@ schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
           .panel = options.native ? panel_columns(options.machine) : 0,
           .tiles = schedule::product_tiles(options.machine.second_cache),
           .cores = options.machine.cores,
+          .vector_bytes = vector_bytes(options.machine),
           .winograd = options.winograd,
           .most_row_bytes = options.most_row_bytes,
           .least_shared_work = options.least_shared_work,

@@ -44,6 +44,14 @@ TEST(VectorPlan, ALoopThatStoresTakesALineAStep) {
   EXPECT_EQ(squares.unroll("armv8.2"), 4u);
 }
 
+TEST(VectorPlan, AFunctionOfShortVectorsTakesFourOfThemAStep) {
+  Squares functions(Extent::name("n"));
+  functions.kernel.values[1].what =
+      loops::Compute{.prim = Prim::erf, .operand_dtype = Dtype::f32, .operands = {0}, .literal = {}};
+  EXPECT_EQ(functions.unroll("x86-64-v4"), 2u);
+  EXPECT_EQ(functions.unroll("armv8.2"), 4u);
+}
+
 TEST(VectorPlan, ALoopThatAddsUpTakesFourVectorsAStep) {
   const Squares sums(Extent::name("n"), /*adds_up=*/true);
   for (const char* target : {"x86-64-v3", "x86-64-v4", "armv8.2"})

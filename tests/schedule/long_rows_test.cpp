@@ -106,6 +106,31 @@ TEST(LongRowForms, AreForLongRowsAndNotForMany) {
   }
 }
 
+// To compute exponentials twice costs short vectors more than memory, which arithmetic alone does not.
+TEST(LongRowForms, AreLeftToFewRowsWhereVectorsAreShort) {
+  const SmallGraph softmax{"softmax", "x: f32[row, col]", "y = softmax(x)"};
+  const SmallGraph norm{"layer_norm", "x: f32[row, col]", "y = layer_norm(x)"};
+  const SmallGraph sum{"logsumexp", "x: f32[row, col]", "y = logsumexp(x, axes=[1])"};
+  const auto streams = [](const SmallGraph& graph, int64_t vector_bytes, int64_t rows) {
+    std::vector<PassRun> runs;
+    const Program program =
+        make_program(compiler::optimize(make(graph), {}, runs), {.cores = 4, .vector_bytes = vector_bytes});
+    const std::vector<Part>& parts = program.steps[0].parts;
+    Bindings sizes;
+    sizes.set("row", rows);
+    sizes.set("col", 1 << 20);
+    return parts.size() == 2 && evaluate(parts[1].row_bytes, sizes) > program.most_row_bytes;
+  };
+  for (const int64_t rows : {1, 3, 4, 100}) {
+    for (const SmallGraph& each : {norm, sum}) {
+      EXPECT_TRUE(streams(each, 16, rows)) << each.name << ", " << rows;
+    }
+    for (const int64_t vector_bytes : {16, 32, 64}) {
+      EXPECT_EQ(streams(softmax, vector_bytes, rows), vector_bytes > 16 || rows < 4) << vector_bytes << ", " << rows;
+    }
+  }
+}
+
 // What is read once a channel, such as its scale and its statistics, does not decide where lanes run.
 TEST(RowsOfChannels, LanesRunAlongWhatIsReadForEveryElement) {
   const Program program =

@@ -1,6 +1,7 @@
 #include "codegen/math/llvm_lanes.h"
 
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
@@ -93,10 +94,56 @@ Lanes shift_right_signed(Lanes a, int bits) {
 Lanes fma(Lanes a, Lanes b, Lanes c) { return a.fma() ? intrinsic(llvm::Intrinsic::fma, {a, b, c}) : a * b + c; }
 Lanes fnma(Lanes a, Lanes b, Lanes c) { return a.fma() ? intrinsic(llvm::Intrinsic::fma, {-a, b, c}) : c - a * b; }
 
+namespace {
+
+/// Coefficients of a polynomial, as the addends of a chain of multiply-adds.
+class Addends {
+ public:
+  Addends(Lanes x, std::span<const double> numbers) : x_(x), numbers_(numbers) {
+    if (!x.context->options.loads_addends || lane_count(x.type()) == 0) return;
+    llvm::SmallVector<llvm::Constant*, 16> vectors;
+    for (const double each : numbers) {
+      vectors.push_back(llvm::ConstantFP::get(x.type(), each));
+    }
+    Build& b = x.builder();
+    auto* const values = llvm::ConstantArray::get(llvm::ArrayType::get(x.type(), vectors.size()), vectors);
+    // LLVM would load each just once and copy it from register to register, which takes time of the units that
+    // multiply: it must not see that this is the same table for other vectors, and in the next iteration.
+    auto* const type = llvm::FunctionType::get(b.getPtrTy(), {b.getPtrTy()}, false);
+    table_ = b.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/true), {table_of(values)});
+  }
+
+  Lanes operator[](size_t i) const {
+    if (table_ == nullptr) return number(x_, numbers_[i]);
+    Build& b = x_.builder();
+    return x_.with(b.CreateLoad(x_.type(), b.CreateConstGEP1_64(x_.type(), table_, i)));
+  }
+
+ private:
+  /// A constant of the module, one for equal values.
+  llvm::GlobalVariable* table_of(llvm::Constant* values) const {
+    llvm::Module& module = *x_.builder().GetInsertBlock()->getModule();
+    for (llvm::GlobalVariable& each : module.globals()) {
+      if (each.hasInitializer() && each.getInitializer() == values) return &each;
+    }
+    auto* const made = new llvm::GlobalVariable(module, values->getType(), /*isConstant=*/true,
+                                                llvm::GlobalValue::PrivateLinkage, values, "coefficients");
+    made->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    return made;
+  }
+
+  Lanes x_;
+  std::span<const double> numbers_;
+  llvm::Value* table_ = nullptr;
+};
+
+}  // namespace
+
 Lanes polynomial(Lanes x, std::span<const double> coefficients) {
-  Lanes sum = number(x, coefficients.back());
+  const Addends addends(x, coefficients);
+  Lanes sum = addends[coefficients.size() - 1];
   for (size_t i = coefficients.size() - 1; i-- > 0;) {
-    sum = fma(sum, x, number(x, coefficients[i]));
+    sum = fma(sum, x, addends[i]);
   }
   return sum;
 }
@@ -107,8 +154,14 @@ Lanes trunc(Lanes x) { return intrinsic(llvm::Intrinsic::trunc, {x}); }
 Lanes copysign(Lanes magnitude, Lanes sign) { return intrinsic(llvm::Intrinsic::copysign, {magnitude, sign}); }
 
 // In this order of operands they are one instruction on x86, which returns the second when a comparison is unordered.
-Lanes at_most(Lanes x, double limit) { return select(limit < x, limit, x); }
-Lanes at_least(Lanes x, double limit) { return select(x < limit, limit, x); }
+Lanes at_most(Lanes x, double limit) {
+  if (x.context->options.limits) return intrinsic(llvm::Intrinsic::minimum, {x, number(x, limit)});
+  return select(limit < x, limit, x);
+}
+Lanes at_least(Lanes x, double limit) {
+  if (x.context->options.limits) return intrinsic(llvm::Intrinsic::maximum, {x, number(x, limit)});
+  return select(x < limit, limit, x);
+}
 
 Lanes bits(Lanes x) {
   llvm::Type* word = x.builder().getIntNTy(x.type()->getScalarSizeInBits());

@@ -15,8 +15,10 @@ constexpr const char* kSymbol = "scalar_loop";
 
 /// Everything that the code depends on.
 std::string key(const ScalarProgram& program, const ScalarLoopOptions& options) {
-  std::string text = fmt::format("loop lanes={} fma={} f16={} scale={} tables={}", options.lanes, options.math.fma,
-                                 options.math.f16, options.math.scale, options.math.tables);
+  const MathOptions& math = options.math;
+  std::string text =
+      fmt::format("loop lanes={} fma={} f16={} scale={} tables={} limits={} loads_addends={}", options.lanes, math.fma,
+                  math.f16, math.scale, math.tables, math.limits, math.loads_addends);
   for (const ScalarInstruction& in : program.code) {
     text += fmt::format(";{} {} {} {} {} {} {:a}", name(in.prim), name(in.dtype), name(in.operand_dtype), in.a, in.b,
                         in.c, in.literal);

@@ -191,6 +191,24 @@ class TileEmitter {
     return e_.shape.form == ProductForm::floats ? widen({b_, math_options(e_.target)}, e_.shape.right, memory) : memory;
   }
 
+  /// An element of the left operand for all sums of a vector.
+  llvm::Value* splat(llvm::Value* place) {
+    return b_.CreateVectorSplat(
+        lanes(), b_.CreateAlignedLoad(sum_->getElementType(), place, llvm::Align(byte_size(e_.shape.left))));
+  }
+
+  /// The same where instructions take a lane for all of them: a plain load into lane 0, which what follows reads. LLVM
+  /// would make one instruction of load and splat, and that takes time of the units that multiply.
+  llvm::Value* first_lane(llvm::Value* place) {
+    llvm::Type* const element = bytes_ == 8 ? b_.getDoubleTy() : b_.getFloatTy();
+    auto* const vector = llvm::FixedVectorType::get(element, lanes());
+    llvm::Value* const loaded = b_.CreateAlignedLoad(element, place, llvm::Align(byte_size(e_.shape.left)));
+    llvm::Value* const lane = b_.CreateInsertElement(llvm::PoisonValue::get(vector), loaded, uint64_t{0});
+    auto* const type = llvm::FunctionType::get(vector, {vector}, false);
+    llvm::Value* const kept = b_.CreateCall(llvm::InlineAsm::get(type, "", "=w,0", /*hasSideEffects=*/false), {lane});
+    return b_.CreateShuffleVector(b_.CreateBitCast(kept, sum_), std::vector<int>(lanes(), 0));
+  }
+
   void store(llvm::Value* value, llvm::Value* place, llvm::Value* mask) {
     const llvm::Align align(static_cast<uint64_t>(bytes_));
     if (mask == nullptr) {
@@ -220,9 +238,7 @@ class TileEmitter {
     };
     const auto load_left = [&](int row) {
       llvm::Value* const place = row_start(lefts[static_cast<size_t>(row / 3)], row % 3, step(0));
-      llvm::Value* const element =
-          b_.CreateAlignedLoad(sum_->getElementType(), place, llvm::Align(byte_size(e_.shape.left)));
-      return b_.CreateVectorSplat(lanes(), element);
+      return e_.target.lane_operands ? first_lane(place) : splat(place);
     };
     Values next(sums.size());
     const auto add = [&](int row, int v, llvm::Value* left, llvm::Value* column) {

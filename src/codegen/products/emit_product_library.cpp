@@ -3,13 +3,12 @@
 
 #include "codegen/products/llvm_product.h"
 #include "codegen/products/product_library.h"
+#include "codegen/products/product_table.h"
 
 namespace tenon::codegen {
 namespace {
 
 constexpr const char* kSymbol = "products";
-
-constexpr int kPanels[] = {2, ProductKernels::kMostPanels};  // constants of f32 alone lie in panels
 
 constexpr size_t kParts = 2;  // modules, compiled on as many threads
 
@@ -30,7 +29,7 @@ class Library {
       add([&] { return emit_product_dot(e_, rows, e_.shape.dot_columns[static_cast<size_t>(rows)]); });
       add([&] { return emit_product_dot(e_, rows, 1); });
     }
-    for (const int panels : kPanels) {
+    for (const int panels : kProductPanels) {
       add([&] { return e_.types == ProductTypes{} ? emit_product_panels(e_, 1, panels) : nullptr; });
     }
     for (int rows = 1; rows <= e.shape.pair_rows; ++rows) {
@@ -101,59 +100,11 @@ std::vector<Jit::Request> product_requests(const ProductTypes& types, const Targ
 }
 
 ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
-  const ProductShape shape = product_shape(types, jit.target());
-  const auto bytes = [](Dtype dtype) { return static_cast<int>(byte_size(dtype)); };
-  ProductKernels kernels{.lanes = shape.lanes,
-                         .rows = shape.rows,
-                         .tall_rows = static_cast<int>(shape.widths.size()) - 1,
-                         .panel = shape.lanes * shape.vectors,
-                         .masks = shape.masks,
-                         .step = shape.step,
-                         .left_bytes = bytes(shape.left),
-                         .right_bytes = bytes(shape.right),
-                         .pair_rows = shape.pair_rows};
-  size_t count = 9 + std::size(kPanels) + 2 * shape.dot_columns.size() + static_cast<size_t>(shape.pair_rows);
-  for (const std::vector<int>& widths : shape.widths) {
-    count += 2 * widths.size();
-  }
-  std::vector<void*> addresses(count);
-  for (void* const part : jit.compile(product_requests(types, jit.target()))) {
-    reinterpret_cast<void (*)(void**)>(part)(addresses.data());
-  }
-
-  auto next = addresses.begin();
-  kernels.pack_rows = reinterpret_cast<ProductPack>(*next++);
-  kernels.pack_columns = reinterpret_cast<ProductPack>(*next++);
-  const auto pack_left = reinterpret_cast<ProductPack>(*next++);
-  if (shape.left != types.left || shape.step > 1) kernels.pack_left = pack_left;
-  for (size_t rows = 1; rows < shape.widths.size(); ++rows) {
-    for (const int vectors : shape.widths[rows]) {
-      const auto full = reinterpret_cast<ProductMicro>(*next++);
-      const auto part = reinterpret_cast<ProductMicro>(*next++);
-      kernels.tiles[rows][static_cast<size_t>(kernels.widths[rows]++)] = {vectors, full != nullptr ? full : part, part};
+  return product_table(types, jit.target(), [&](void** addresses) {
+    for (void* const part : jit.compile(product_requests(types, jit.target()))) {
+      reinterpret_cast<void (*)(void**)>(part)(addresses);
     }
-  }
-  for (size_t rows = 1; rows < shape.dot_columns.size(); ++rows) {
-    const auto several = reinterpret_cast<ProductMicro>(*next++);
-    const auto one = reinterpret_cast<ProductMicro>(*next++);
-    kernels.dots[rows] = {shape.dot_columns[rows], several, one};
-  }
-  for (const int panels : kPanels) {
-    kernels.panels[static_cast<size_t>(panels)] = reinterpret_cast<ProductMicro>(*next++);
-  }
-  for (int rows = 1; rows <= shape.pair_rows; ++rows) {
-    kernels.pairs[static_cast<size_t>(rows)] = reinterpret_cast<ProductMicro>(*next++);
-  }
-  if (has_matrix_unit(types, jit.target())) {
-    kernels.matrix.begin = reinterpret_cast<void (*)()>(*next++);
-    kernels.matrix.end = reinterpret_cast<void (*)()>(*next++);
-    kernels.matrix.tiles[1] = reinterpret_cast<ProductMicro>(*next++);
-    kernels.matrix.tiles[2] = reinterpret_cast<ProductMicro>(*next++);
-    kernels.matrix.pack_rows = reinterpret_cast<ProductPack>(*next++);
-    kernels.matrix.pack_columns = reinterpret_cast<ProductPack>(*next++);
-    kernels.matrix.step = matrix_shape(types, jit.target()).step;
-  }
-  return kernels;
+  });
 }
 
 }  // namespace tenon::codegen

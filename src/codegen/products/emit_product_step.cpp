@@ -20,8 +20,8 @@ llvm::Value* bytes(const ProductStep& context, llvm::Value* left, llvm::Value* r
   llvm::IRBuilderBase& b = context.b;
   const bool left_signed = context.e.shape.left == Dtype::i8;
   const bool right_signed = context.e.shape.right == Dtype::i8;
-  // Where the signs differ, the unsigned operand comes first.
-  if (left_signed && !right_signed) std::swap(left, right);
+  // Where the signs differ, the unsigned operand comes first; else the one of which a lane may be taken comes last.
+  if (left_signed == right_signed ? target.lane_operands : left_signed) std::swap(left, right);
   if (is_x86(target)) {
     return b.CreateIntrinsic(
         by_width(target, llvm::Intrinsic::x86_avx512_vpdpbusd_128, llvm::Intrinsic::x86_avx512_vpdpbusd_256,

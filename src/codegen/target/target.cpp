@@ -147,6 +147,7 @@ Target arm64_target(uint64_t hwcap, uint64_t hwcap2) {
   target.bf16_dot = has("bf16");
   target.i8_dot = has("dotprod");
   target.i8_matmul = has("i8mm");
+  target.lane_operands = true;
   return target;
 }
 
@@ -188,7 +189,12 @@ std::string describe(const Target& target) {
 MathOptions math_options(const Target& target) {
   const bool is_x86 = target.triple.starts_with("x86_64");
   const bool has_avx512 = is_x86 && target.vector_bits == 512;
-  return {.fma = target.fma, .f16 = target.f16_convert, .scale = has_avx512, .tables = has_avx512};
+  return {.fma = target.fma,
+          .f16 = target.f16_convert,
+          .scale = has_avx512,
+          .tables = has_avx512,
+          .limits = !is_x86,
+          .loads_addends = !is_x86};
 }
 
 }  // namespace tenon::codegen

@@ -18,12 +18,13 @@ struct Target {
   std::string features;  ///< beyond the baseline: "+avx512bf16,+avx512vnni"
   int vector_bits = 128;
   int vector_registers = 16;
-  bool fma = false;          ///< multiply and add with one rounding
-  bool f16_convert = false;  ///< f16 to f32 and back, a vector at a time
-  bool f16_math = false;     ///< arithmetic on vectors of f16
-  bool bf16_dot = false;     ///< products of bf16 summed in f32
-  bool i8_dot = false;       ///< products of bytes summed by fours in i32
-  bool i8_matmul = false;    ///< 2x8 by 8x2 products of bytes (ARM i8mm)
+  bool fma = false;            ///< multiply and add with one rounding
+  bool f16_convert = false;    ///< f16 to f32 and back, a vector at a time
+  bool f16_math = false;       ///< arithmetic on vectors of f16
+  bool bf16_dot = false;       ///< products of bf16 summed in f32
+  bool i8_dot = false;         ///< products of bytes summed by fours in i32
+  bool i8_matmul = false;      ///< 2x8 by 8x2 products of bytes (ARM i8mm)
+  bool lane_operands = false;  ///< instructions multiply a vector by one lane of another
 
   /// Elements of `bits` bits in one vector register.
   int lanes(int bits) const { return vector_bits / bits; }
@@ -52,10 +53,12 @@ Target arm64_target(uint64_t hwcap, uint64_t hwcap2);
 
 /// What emitted arithmetic may rely on. Results may differ in their last bits with and without fma.
 struct MathOptions {
-  bool fma = false;     // multiply and add with one rounding
-  bool f16 = false;     // f16 to f32 and back by instructions
-  bool scale = false;   // vectors of 16 floats times powers of two by one instruction
-  bool tables = false;  // ... and looked up in tables of 32 floats
+  bool fma = false;            // multiply and add with one rounding
+  bool f16 = false;            // f16 to f32 and back by instructions
+  bool scale = false;          // vectors of 16 floats times powers of two by one instruction
+  bool tables = false;         // ... and looked up in tables of 32 floats
+  bool limits = false;         // the smaller and the larger of two numbers, where NaN stays NaN, by one instruction
+  bool loads_addends = false;  // a multiply-add overwrites its addend: to load it again is better than to copy it
 };
 
 MathOptions math_options(const Target& target);

@@ -72,6 +72,7 @@ class Fusion {
     return build(members, outputs, BuildOptions{});
   }
   std::optional<LongRows> long_rows(const Cluster& cluster) const;
+  Extent is_worth_it(const loops::Kernel& long_rows, const loops::Kernel& kernel) const;
   std::string boundary(const Cluster& cluster) const;
   std::vector<const Node*> computed(const Cluster& cluster, const std::vector<Value>& outputs) const;
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;

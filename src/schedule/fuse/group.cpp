@@ -7,6 +7,7 @@
 #include "kernel/program/program.h"
 #include "schedule/fuse/fusion.h"
 #include "schedule/fuse/repeated_bytes.h"
+#include "schedule/fuse/row_time.h"
 
 namespace tenon::schedule {
 namespace {
@@ -17,6 +18,9 @@ constexpr size_t kMostJoined = size_t{1} << 15;
 /// A form for long rows that reads them once is the better one as soon as rows leave the first cache, not the second:
 /// their bytes count so many times.
 constexpr int64_t kOnePass = 32;
+
+/// What a form for long rows may take more than the other one before it counts as slower: neither is known exactly.
+constexpr double kMuchSlower = 1.1;
 
 class StepSet {
  public:
@@ -144,6 +148,17 @@ std::string signature(const Cluster& cluster) {
 
 }  // namespace
 
+/// 1 where a form for long rows is to be used as soon as they leave the cache. One that computes more may take longer
+/// than the memory that it saves, where vectors are short. Then threads that share rows are all that it is good for: 0
+/// with a row for every core. What the other form keeps of rows is no more than what it writes of them.
+Extent Fusion::is_worth_it(const loops::Kernel& long_rows, const loops::Kernel& kernel) const {
+  if (options_.most_row_bytes == 0) return 1;  // whatever it costs
+  const double here = row_time(kernel, options_.vector_bytes);
+  if (row_time(long_rows, options_.vector_bytes) <= kMuchSlower * here) return 1;
+  const Extent rows = loops::grid_size(kernel, kernel.phases.front()).substitute(kernel.arguments);
+  return min(1, floordiv(options_.cores - 1, max(1, rows)));
+}
+
 /// The kernel for rows that do not stay in cache, where there may be some and it reads less or needs less scratch.
 std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
   const loops::Kernel& kernel = cluster.nest.kernel;
@@ -173,7 +188,8 @@ std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
   }
   const bool fits = is_short(scratch);
   if (auto* nest = std::get_if<Nest>(&streamed); nest && (!fits || nest->streamed > cluster.nest.streamed)) {
-    const Extent weighted = reads_once(nest->kernel) ? row_bytes * kOnePass : row_bytes;
+    const Extent counted = reads_once(nest->kernel) ? row_bytes * kOnePass : row_bytes;
+    const Extent weighted = counted * is_worth_it(nest->kernel, kernel);
     return is_short(weighted) ? std::nullopt : std::optional(LongRows{std::move(*nest), weighted});
   }
   if (fits) {

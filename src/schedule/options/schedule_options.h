@@ -13,9 +13,10 @@ struct ScheduleOptions {
   bool layouts = true;  // StorageOrders, else all lies row by row
   int64_t panel = 0;    // columns of the panels that constant right operands of products are laid out in; 0: not
   ProductTiles tiles = product_tiles(kUsualSecondCache);
-  int64_t cores = 2;                             // that kernels are cut for
-  bool winograd = true;                          // convolutions may have the form of winograd.h
-  int64_t most_row_bytes = kMostRowBytes;        // Program::most_row_bytes
+  int64_t cores = 2;                       // that kernels are cut for
+  int64_t vector_bytes = 64;               // of the machine's vectors: forms that compute more cost less with long ones
+  bool winograd = true;                    // convolutions may have the form of winograd.h
+  int64_t most_row_bytes = kMostRowBytes;  // Program::most_row_bytes
   int64_t least_shared_work = kLeastSharedWork;  // Program::least_shared_work
   Pipelines pipelines = {};                      // Program::pipelines
 

@@ -1,0 +1,19 @@
+// The kernels of a library of products by their addresses; LLVM has no part in this.
+#pragma once
+
+#include <functional>
+
+#include "codegen/products/product_shape.h"
+#include "codegen/target/target.h"
+#include "kernel/product/product_blocked.h"
+
+namespace tenon::codegen {
+
+/// How many panels side by side there are kernels for: constants of f32 alone lie in panels.
+inline constexpr int kProductPanels[] = {2, ProductKernels::kMostPanels};
+
+/// The kernels whose addresses `hand_out` writes, each part of the library its own, in the library's order.
+ProductKernels product_table(const ProductTypes& types, const Target& target,
+                             const std::function<void(void** addresses)>& hand_out);
+
+}  // namespace tenon::codegen

@@ -1,0 +1,72 @@
+// Runs on ARM, under an emulator: products by kernels that were emitted elsewhere, against the obvious loops. What is
+// wrong is written a line each. arm_products_test.cpp builds and runs it.
+#include <cstdio>
+#include <memory>
+
+#include "base/aligned.h"
+#include "codegen/products/product_table.h"
+#include "support/product_case.h"
+
+/// The parts of libraries, two for each of product_kinds(); defined beside their code.
+extern "C" void (*const product_parts[])(void** addresses);
+
+namespace tenon {
+namespace {
+
+int count_wrong(const ProductTypes& types, const ProductKernels& k) {
+  const auto free = [](std::byte* block) { free_aligned(block); };
+  const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
+  int wrong = 0;
+  const auto expect_right = [&](const ProductCase& c) {
+    // Few rows by a right operand whose depth is contiguous sum in an order of their own.
+    const bool in_order = !c.right_transposed || (c.left_transposed && c.rows + c.gap > 1);
+    const std::string difference = tenon::difference(
+        types, c, [&](const ProductCall& call) { blocked_product(k, types, call, scratch.get()); },
+        in_order || is_integer(types.tile) ? 0 : 1e-6);
+    if (difference.empty()) return;
+    std::printf("%s by %s: %s\n", std::string(name(types.left)).c_str(), std::string(name(types.right)).c_str(),
+                difference.c_str());
+    ++wrong;
+  };
+  for (const int64_t rows : {1, 2, 3, 5, 7, 8, 9, 16, 17, 73}) {
+    for (const int64_t columns : {1, 3, 4, 5, 11, 12, 13, 24, 40, 73}) {
+      for (const int64_t depth : {0, 1, 2, 7, 33}) {
+        for (const int mode : {0, 1, 2, 3}) {
+          expect_right({.rows = rows,
+                        .columns = columns,
+                        .depth = depth,
+                        .left_transposed = (mode & 1) != 0,
+                        .right_transposed = (mode & 2) != 0,
+                        .gap = columns % 3,
+                        .accumulate = depth % 2 == 1});
+        }
+      }
+      expect_right({.rows = rows, .columns = columns, .depth = 19, .gap = 3, .panel = k.panel});
+    }
+  }
+  expect_right({.rows = 73, .columns = 257, .depth = 1031});
+  expect_right({.rows = 61, .columns = 512, .depth = 512, .gap = 512});
+  if (!is_integer(types.tile)) expect_right({.rows = 17, .columns = 45, .depth = 33, .special = true});
+  return wrong;
+}
+
+}  // namespace
+}  // namespace tenon
+
+/// Arguments: the capability words of the machine that the code is for.
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const auto target =
+      tenon::codegen::arm64_target(std::strtoull(argv[1], nullptr, 0), std::strtoull(argv[2], nullptr, 0));
+  int wrong = 0;
+  size_t part = 0;
+  for (const tenon::ProductKind& kind : tenon::product_kinds()) {
+    const auto kernels = tenon::codegen::product_table(kind.types, target, [&](void** addresses) {
+      product_parts[part++](addresses);
+      product_parts[part++](addresses);
+    });
+    wrong += tenon::count_wrong(kind.types, kernels);
+  }
+  std::printf("%zu kinds, %d wrong\n", tenon::product_kinds().size(), wrong);
+  return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,145 @@
+// Products for ARM machines, on any host: what their code is like, and, where a cross compiler and an emulator are
+// installed, what it computes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "base/read_file.h"
+#include "codegen/products/product_library.h"
+#include "codegen/products/product_shape.h"
+
+namespace tenon::codegen {
+namespace {
+
+// Bits of Linux's capability words.
+constexpr uint64_t kPlain = uint64_t{1} << 1;  // vectors
+constexpr uint64_t kDotProducts = uint64_t{1} << 20 | uint64_t{1} << 10;
+constexpr uint64_t kByteMatrices = uint64_t{3} << 13;  // of the second word, with bf16
+
+/// The lines of a function of an assembly text, from its label to its end; empty: there is none.
+std::string function_of(const std::string& text, const std::string& name) {
+  const size_t begin = text.find("\n" + name + ":");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find(".Lfunc_end", begin) - begin);
+}
+
+auto count(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern);
+  return std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator());
+}
+
+std::string tile_of(const ProductTypes& types, const Target& target, const std::string& name) {
+  for (const Jit::Request& request : product_requests(types, target)) {
+    if (std::string found = function_of(emit_assembly(request, target), name); !found.empty()) return found;
+  }
+  return {};
+}
+
+struct Case {
+  ProductTypes types;
+  uint64_t hwcap = kPlain;
+  uint64_t hwcap2 = 0;
+  std::string by_lane;  // the instruction that it is made of
+};
+
+/// A load that is splat takes time of the units that multiply: the left operand is loaded as it is, and multiplied by
+/// lane.
+TEST(ArmProducts, SlowMultiplyByLanes) {
+  const Case cases[] = {
+      {{Dtype::f32, Dtype::f32, Dtype::f32}, kPlain, 0, R"(fmla\tv\d+\.4s, v\d+\.4s, v\d+\.s\[0\])"},
+      {{Dtype::f64, Dtype::f64, Dtype::f64}, kPlain, 0, R"(fmla\tv\d+\.2d, v\d+\.2d, v\d+\.d\[0\])"},
+      {{Dtype::f16, Dtype::f16, Dtype::f32}, kPlain, 0, R"(fmla\tv\d+\.4s, v\d+\.4s, v\d+\.s\[0\])"},
+      {{Dtype::bf16, Dtype::bf16, Dtype::f32}, kPlain, 0, R"(fmla\tv\d+\.4s, v\d+\.4s, v\d+\.s\[0\])"},
+      {{Dtype::i8, Dtype::i8, Dtype::i32}, kPlain, 0, R"(mla\tv\d+\.4s, v\d+\.4s, v\d+\.s\[0\])"},
+      {{Dtype::i8, Dtype::i8, Dtype::i32}, kDotProducts, 0, R"(sdot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
+      {{Dtype::u8, Dtype::u8, Dtype::i32}, kDotProducts, 0, R"(udot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
+      {{Dtype::u8, Dtype::i8, Dtype::i32}, kDotProducts, kByteMatrices, R"(sudot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
+      {{Dtype::i8, Dtype::u8, Dtype::i32}, kDotProducts, kByteMatrices, R"(usdot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
+  };
+  for (const Case& c : cases) {
+    const Target target = arm64_target(c.hwcap, c.hwcap2);
+    const ProductShape shape = product_shape(c.types, target);
+    const std::string name = fmt::format("tile_{}x{}", shape.rows, shape.vectors);
+    const std::string tile = tile_of(c.types, target, name);
+    EXPECT_EQ(count(tile, c.by_lane), shape.rows * shape.vectors) << tile;
+    EXPECT_EQ(count(tile, R"(\t(ld1r|dup)\t)"), 0) << tile;
+    EXPECT_EQ(count(tile, R"(\t(ldr|ldp|str|stp)\tq.*\[sp)"), 0) << "sums leave the registers: " << tile;
+  }
+}
+
+/// Whether a program can be run.
+bool has(const std::string& program) {
+  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+/// A folder for as long as this lives.
+struct Folder {
+  Folder() : path(std::filesystem::path(testing::TempDir()) / fmt::format("tenon_arm_{}", getpid())) {
+    std::filesystem::create_directories(path);
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::filesystem::path path;
+};
+
+/// The libraries of all kinds as assembly, and the table that arm_products_main.cpp reads.
+void write_products(const Target& target, const std::filesystem::path& path) {
+  std::ofstream out(path);
+  std::string table = "\t.data\n\t.balign 8\n\t.globl product_parts\nproduct_parts:\n";
+  int number = 0;
+  for (const ProductKind& kind : product_kinds()) {
+    for (const Jit::Request& request : product_requests(kind.types, target)) {
+      // Each text is a file of its own to the assembler: its names get a number.
+      const std::string text = emit_assembly(request, target);
+      const std::string prefix = fmt::format("p{}_", number++);
+      out << std::regex_replace(std::regex_replace(text, std::regex(R"(\.L(\w+))"), ".L" + prefix + "$1"),
+                                std::regex(R"(\b(products|(tile|dot|pack)_\w+)\b)"), prefix + "$1");
+      table += fmt::format("\t.quad {}products\n", prefix);
+    }
+  }
+  out << table;
+}
+
+TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
+  const char* const compiler = "aarch64-linux-gnu-g++";
+  const char* const emulator = "qemu-aarch64";
+  if (!has(compiler) || !has(emulator)) GTEST_SKIP() << "needs " << compiler << " and " << emulator;
+  const std::string root = TENON_SOURCE_DIR;
+  std::string sources;
+  for (const char* const file :
+       {"tests/codegen/arm_products_main.cpp", "tests/support/product_case.cpp", "src/codegen/target/target.cpp",
+        "src/codegen/products/product_shape.cpp", "src/codegen/products/product_table.cpp",
+        "src/kernel/product/product.cpp", "src/kernel/product/product_blocked.cpp",
+        "src/kernel/product/product_matrix.cpp", "src/kernel/product/product_one_tile.cpp",
+        "src/kernel/product/product_packing.cpp", "src/base/aligned.cpp", "src/base/dtype.cpp", "src/base/error.cpp",
+        "src/base/half.cpp", "src/base/host_caches.cpp", "src/base/machine.cpp"}) {
+    sources += fmt::format(" {}/{}", root, file);
+  }
+  const Folder folder;
+  const std::string at = folder.path.string();
+  // Headers of {fmt} are the same for all machines.
+  const std::string objects = fmt::format(
+      "cd {0} && {1} -std=c++20 -O1 -ffp-contract=off -DFMT_HEADER_ONLY -I{2}/src -I{2}/include -I{2}/tests "
+      "-idirafter /usr/include -c {3} > log 2>&1",
+      at, compiler, root, sources);
+  ASSERT_EQ(std::system(objects.c_str()), 0) << read_file(at + "/log", int64_t{1} << 20);
+  for (const auto& [hwcap, hwcap2] : {std::pair(kPlain, uint64_t{0}), std::pair(kDotProducts, kByteMatrices)}) {
+    write_products(arm64_target(hwcap, hwcap2), folder.path / "products.s");
+    const std::string run = fmt::format(
+        "cd {0} && {1} -static -march=armv8.6-a *.o products.s -o products > log 2>&1 && {2} -cpu max ./products {3} "
+        "{4} "
+        "> log 2>&1",
+        at, compiler, emulator, hwcap, hwcap2);
+    EXPECT_EQ(std::system(run.c_str()), 0) << read_file(at + "/log", int64_t{1} << 20);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::codegen
