@@ -75,6 +75,11 @@ int64_t panel_columns(const Machine& machine) {
   return int64_t{shape.lanes} * shape.vectors;
 }
 
+bool has_byte_panels(const Machine& machine) {
+  const ProductTypes bytes{.left = Dtype::u8, .right = Dtype::i8, .tile = Dtype::i32};
+  return codegen::product_shape(bytes, codegen::target_of(machine)).form == codegen::ProductForm::bytes;
+}
+
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine& machine,
                      const BackendOptions& options) {
   return options.native ? compile_natively(kernels, machine, options.disk_cache) : interpret_kernels(kernels);
@@ -85,6 +90,8 @@ KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machin
 bool has_native_code() { return false; }
 
 int64_t panel_columns(const Machine&) { return 0; }
+
+bool has_byte_panels(const Machine&) { return false; }
 
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine&, const BackendOptions&) {
   return interpret_kernels(kernels);

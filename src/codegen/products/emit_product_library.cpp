@@ -109,6 +109,7 @@ ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
                          .panel = shape.lanes * shape.vectors,
                          .masks = shape.masks,
                          .step = shape.step,
+                         .flips = shape.flips,
                          .left_bytes = bytes(shape.left),
                          .right_bytes = bytes(shape.right),
                          .pair_rows = shape.pair_rows};
