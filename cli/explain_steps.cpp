@@ -122,6 +122,7 @@ Json steps_json(const Executable& executable, const std::vector<BoundStep>& boun
       step.set("region_first", report.region_first + 1).set("region_steps", report.region_steps);
     }
     step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
+    step.set("integer_products", report.integer_products);
     step.set("bytes_read", report.bytes_read.to_string()).set("bytes_written", report.bytes_written.to_string());
     step.set("flops", report.flops.to_string());
     if (!bound.empty()) {

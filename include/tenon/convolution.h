@@ -19,6 +19,7 @@ struct ConvOptions {
   std::string padding = "explicit";
   int64_t groups = 1;
   std::vector<int64_t> x_dilation = {};  // zeros between the elements of x, x_dilation - 1 of them
+  std::optional<Dtype> dtype = {};       // of the result, else x's; i8 and u8, also one of each, may give i32
 };
 /// x[batch, channel, position...] with w[out channel, channel / groups, offset...], without reversing w:
 /// (low + n + high - span) floordiv stride + 1 positions. Padding is zeros, which count as elements; negative padding

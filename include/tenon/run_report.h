@@ -45,6 +45,7 @@ struct StepReport {
   Extent flops = 0;                       ///< of products and convolutions; of a conditional, the larger branch's
   int parts = 1;                          ///< kernels that run side by side in this launch
   int phases = 1;                         ///< stretches that a barrier separates
+  bool integer_products = false;          ///< it multiplies matrices of eight-bit integers
   std::vector<struct BodyReport> bodies;  ///< of a control step
 };
 

@@ -77,6 +77,11 @@ int64_t panel_columns(const Machine& machine) {
 
 int64_t vector_bytes(const Machine& machine) { return codegen::target_of(machine).vector_bits / 8; }
 
+bool has_byte_panels(const Machine& machine) {
+  const ProductTypes bytes{.left = Dtype::u8, .right = Dtype::i8, .tile = Dtype::i32};
+  return codegen::product_shape(bytes, codegen::target_of(machine)).form == codegen::ProductForm::bytes;
+}
+
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine& machine,
                      const BackendOptions& options) {
   return options.native ? compile_natively(kernels, machine, options.disk_cache) : interpret_kernels(kernels);
@@ -89,6 +94,8 @@ bool has_native_code() { return false; }
 int64_t panel_columns(const Machine&) { return 0; }
 
 int64_t vector_bytes(const Machine&) { return 64; }
+
+bool has_byte_panels(const Machine&) { return false; }
 
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine&, const BackendOptions&) {
   return interpret_kernels(kernels);

@@ -115,6 +115,7 @@ struct Conv {
   std::vector<int64_t> stride, x_dilation, w_dilation;
   std::vector<Extent> low, high;
   int64_t groups = 1;
+  Dtype dtype = Dtype::f32;  // of the result, as in Contract
 
   static constexpr KindInfo info{"conv", "x w"};
   static constexpr auto fields() {
@@ -123,7 +124,8 @@ struct Conv {
                       Field{"w_dilation", &Conv::w_dilation},
                       Field{"low", &Conv::low},
                       Field{"high", &Conv::high},
-                      Field{"groups", &Conv::groups}};
+                      Field{"groups", &Conv::groups},
+                      Field{"dtype", &Conv::dtype}};
   }
 };
 

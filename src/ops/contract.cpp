@@ -5,17 +5,13 @@
 #include "tenon/ops.h"
 
 namespace tenon {
-namespace {
 
-/// The operands' own dtype, or i32 for the narrow integer products that would overflow at once.
-bool allowed_result(Dtype lhs, Dtype rhs, Dtype result) {
+bool multiplies_into(Dtype lhs, Dtype rhs, Dtype result) {
   const auto narrow = [](Dtype d) { return d == Dtype::i8 || d == Dtype::u8; };
   const auto half = [](Dtype d) { return d == Dtype::f16 || d == Dtype::bf16; };
   return (lhs == rhs && lhs == result) || (narrow(lhs) && narrow(rhs) && result == Dtype::i32) ||
          (half(lhs) && lhs == rhs && result == Dtype::f32);
 }
-
-}  // namespace
 
 Inferred infer(const Contract& op, Operands in) {
   const Value& lhs = in[0];
@@ -23,7 +19,7 @@ Inferred infer(const Contract& op, Operands in) {
   if (lhs.dtype() == Dtype::boolean) {
     fail("is for numbers, not bool");
   }
-  if (!allowed_result(lhs.dtype(), rhs.dtype(), op.dtype)) {
+  if (!multiplies_into(lhs.dtype(), rhs.dtype(), op.dtype)) {
     fail("{} times {} in {} is not supported; cast the operands", name(lhs.dtype()), name(rhs.dtype()), name(op.dtype));
   }
   if (op.lhs_batch.size() != op.rhs_batch.size() || op.lhs_contract.size() != op.rhs_contract.size()) {

@@ -45,8 +45,11 @@ Inferred infer(const Conv& op, Operands in) {
   if (x.dtype() == Dtype::boolean) {
     fail("is for numbers, not bool");
   }
-  if (x.dtype() != w.dtype()) {
-    fail("operands are {} and {}; cast one of them", name(x.dtype()), name(w.dtype()));
+  if (!multiplies_into(x.dtype(), w.dtype(), op.dtype)) {
+    if (x.dtype() != w.dtype() && x.dtype() == op.dtype) {
+      fail("operands are {} and {}; cast one of them", name(x.dtype()), name(w.dtype()));
+    }
+    fail("{} times {} in {} is not supported; cast the operands", name(x.dtype()), name(w.dtype()), name(op.dtype));
   }
   require_steps(op.stride, count, "stride");
   require_steps(op.x_dilation, count, "dilation of x");
@@ -69,7 +72,7 @@ Inferred infer(const Conv& op, Operands in) {
                           .x_dilation = op.x_dilation[i]},
                          result.constraints));
   }
-  result.shapes = {x.shape().with_axes(std::move(axes))};
+  result.shapes = {Shape(op.dtype, std::move(axes))};
   return result;
 }
 
@@ -81,7 +84,8 @@ Value conv(const Value& x, const Value& w, const ConvOptions& options) {
             .w_dilation = list_or<int64_t>(options.dilation, count, 1),
             .low = list_or<Extent>(options.low, count, 0),
             .high = list_or<Extent>(options.high, count, 0),
-            .groups = options.groups};
+            .groups = options.groups,
+            .dtype = options.dtype.value_or(x.dtype())};
     require_steps(op.stride, count, "stride");
     require_steps(op.x_dilation, count, "dilation of x");
     require_steps(op.w_dilation, count, "dilation");
@@ -131,7 +135,8 @@ Value conv_transpose(const Value& x, const Value& w, const ConvTransposeOptions&
             .w_dilation = dilation,
             .low = {},
             .high = {},
-            .groups = options.groups};
+            .groups = options.groups,
+            .dtype = x.dtype()};
     for (size_t i = 0; i < count; ++i) {
       const Extent reach = dilated(w.extent(static_cast<int>(i) + 2), dilation[i]) - 1;
       op.low.push_back(reach - low[i]);

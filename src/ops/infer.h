@@ -47,6 +47,10 @@ Inferred infer(const Barrier& op, Operands in);
 /// Error when the size of an axis is decided inside of a body: what is around it could not have that axis.
 void refuse_data_axes(const Graph& body);
 
+/// Whether sums of products of these dtypes may have that of `result`: the operands' own, or a wider one for narrow
+/// products, which would overflow at once.
+bool multiplies_into(Dtype lhs, Dtype rhs, Dtype result);
+
 /// The dtype of what row `fn` gives for operands that it takes; a cast's is the user's choice and not answered here.
 Dtype result_dtype(const ScalarFn& fn, Operands in);
 

@@ -84,7 +84,7 @@ std::optional<Product> as_product(const Value& value) {
   if (!is_wide(value.dtype())) {
     return std::nullopt;
   }
-  if (node.as<Conv>() != nullptr && is_constant(1)) {
+  if (node.as<Conv>() != nullptr && is_constant(1) && node.inputs[0].dtype() == value.dtype()) {
     product.axis_of_weights[1] = 0;
     return product;
   }

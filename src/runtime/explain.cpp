@@ -30,6 +30,9 @@ std::string step_lines(size_t number, const StepReport& step, const std::string&
   if (step.phases > 1) {
     text += fmt::format("; {} phases", step.phases);
   }
+  if (step.integer_products) {
+    text += "; integer products";
+  }
   text += '\n';
   if (!step.boundary.empty()) {
     text += fmt::format("{}   ends here: {}\n", indent, step.boundary);

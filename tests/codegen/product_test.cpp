@@ -116,6 +116,24 @@ TEST_P(Products, ReadPanels) {
   }
 }
 
+/// Operands that are read where they lie, or in copies, in one block or several.
+TEST_P(Products, ReadPanelsOfAnyDepth) {
+  const ProductKernels& k = kernels();
+  for (const int64_t depth : {0, 1, 3, 4, 64, 1028}) {
+    for (const int64_t rows : {int64_t{1}, int64_t{2} * k.rows + 1}) {
+      for (const int mode : {0, 1, 2}) {
+        expect_right({.rows = rows,
+                      .columns = 3 * k.panel + (mode == 0 ? 0 : 3),
+                      .depth = depth,
+                      .left_transposed = mode == 2,
+                      .gap = mode,
+                      .panel = k.panel,
+                      .accumulate = mode == 1});
+      }
+    }
+  }
+}
+
 TEST_P(Products, PassOnNanAndInfinity) {
   if (is_integer(types().tile)) GTEST_SKIP();
   for (const bool transposed : {false, true}) {
@@ -156,6 +174,33 @@ TEST_P(Products, SlowAreMadeForOtherMachines) {
     for (const Jit::Request& request : product_requests(types(), target)) {
       EXPECT_NE(emit_assembly(request, target).find("products"), std::string::npos) << machine;
     }
+  }
+}
+
+/// Machines that have dot products of bytes of like signs alone, or of unlike ones alone, have them for all.
+TEST(ProductLibrary, AllBytesAreDotProducts) {
+  const auto code_of = [](const ProductTypes& types, const Target& target) {
+    std::string text;
+    for (const Jit::Request& request : product_requests(types, target)) {
+      text += emit_assembly(request, target);
+    }
+    return text;
+  };
+  const auto has = [](const std::string& text, const char* word) { return text.find(word) != std::string::npos; };
+  const Target arm = target_of(machine_named("armv8.2"));
+  const Target x86 = x86_target(4, {"avx512vnni"});
+  for (const ProductKind& kind : product_kinds()) {
+    if (!is_byte_product(kind.types)) continue;
+    const bool right_signed = kind.types.right == Dtype::i8;
+    const std::string on_arm = code_of(kind.types, arm);
+    EXPECT_TRUE(has(on_arm, right_signed ? "sdot" : "udot")) << kind.symbol;
+    EXPECT_FALSE(has(on_arm, right_signed ? "udot" : "sdot")) << kind.symbol;
+    EXPECT_FALSE(has(on_arm, "usdot")) << kind.symbol;
+    const std::string on_x86 = code_of(kind.types, x86);
+    EXPECT_TRUE(has(on_x86, "vpdpbusd")) << kind.symbol;
+    EXPECT_FALSE(has(on_x86, "vpdpwssd")) << kind.symbol;
+    EXPECT_EQ(product_shape(kind.types, arm).flips, kind.types.left != kind.types.right) << kind.symbol;
+    EXPECT_EQ(product_shape(kind.types, x86).flips, kind.types.left == kind.types.right) << kind.symbol;
   }
 }
 

@@ -120,11 +120,14 @@ std::string difference(const ProductTypes& types, const ProductCase& c,
     left_size = elements(c.rows, call.left_row, c.depth);
   }
   int64_t right_size = 0;
+  int64_t whole_depth = c.depth;  // in panels
   if (c.panel > 0) {
     call.panel = c.panel;
     call.right_depth = c.panel;
-    call.right_panel = c.depth * c.panel + c.gap;
-    right_size = elements((c.columns + c.panel - 1) / c.panel, call.right_panel, c.depth * c.panel);
+    const int64_t together = is_byte_product(types) ? kBytesTogether : 1;
+    whole_depth = (c.depth + together - 1) / together * together;
+    call.right_panel = whole_depth * c.panel + c.gap;
+    right_size = elements((c.columns + c.panel - 1) / c.panel, call.right_panel, whole_depth * c.panel);
   } else if (c.right_transposed) {
     call.right_depth = 1;
     call.right_column = c.depth + c.gap;
@@ -140,6 +143,11 @@ std::string difference(const ProductTypes& types, const ProductCase& c,
   fill(right.data(), right_size, types.right, random, c.special);
   call.left = left.data();
   call.right = right.data();
+  for (int64_t k = c.depth; k < whole_depth; ++k) {  // steps that fill up a panel of bytes are zeros
+    for (int64_t column = 0; column < (c.columns + c.panel - 1) / c.panel * c.panel; ++column) {
+      right.data()[right_offset(types, call, k, column)] = std::byte{0};
+    }
+  }
 
   call.tile_row = c.columns + (c.gap > 0 ? c.gap : 0);
   const int64_t tile_size = c.rows * call.tile_row;

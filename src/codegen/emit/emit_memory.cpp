@@ -67,7 +67,30 @@ class LaneAccess {
     if (stride == 0) return load_one(first);
     if (stride == 1) return load_contiguous(first, mask_);
     if (stride == -1) return e_.b.CreateVectorReverse(load_contiguous(last(first), reversed(mask_)));
+    constexpr int64_t kFarthest = 4;
+    const bool is_byte = byte_size(e_.buffer(buffer_).dtype) == 1;
+    if (is_byte && stride > 1 && stride <= kFarthest && e_.target.vector_bits == 512) {
+      return load_every(first, static_cast<unsigned>(stride));
+    }
     return gather(first, along(e_.b.getInt64(static_cast<uint64_t>(stride))));
+  }
+
+  /// Bytes a few apart: no instruction gathers them, and LLVM would take them one by one. All between them is read,
+  /// where a mask costs nothing: it is the last one's neighbours that may not be there.
+  llvm::Value* load_every(llvm::Value* first, unsigned stride) {
+    const unsigned lanes = e_.vector.lanes;
+    std::vector<int> spread_out;
+    std::vector<int> taken;
+    for (unsigned i = 0; i < lanes * stride; ++i) {
+      spread_out.push_back(static_cast<int>(i % stride == 0 ? i / stride : lanes));
+      if (i % stride == 0) taken.push_back(static_cast<int>(i));
+    }
+    llvm::Value* const mask =
+        e_.b.CreateShuffleVector(all(), llvm::Constant::getNullValue(all()->getType()), spread_out);
+    auto* const stretch = llvm::FixedVectorType::get(element_, lanes * stride);
+    llvm::Value* const bytes = annotate(
+        e_, e_.b.CreateMaskedLoad(stretch, first, align_, mask, llvm::Constant::getNullValue(stretch)), buffer_);
+    return e_.b.CreateShuffleVector(bytes, taken);
   }
 
   /// One element for all lanes. It is read only if a lane wants it.

@@ -1,6 +1,7 @@
 // Conversions between dtypes, and between registers and memory.
 #include <llvm/IR/Intrinsics.h>
 
+#include <cmath>
 #include <limits>
 
 #include "base/fail.h"
@@ -65,7 +66,20 @@ Lanes round_to_odd(Lanes x) {
   return select(inexact & (abs(nearest) < std::numeric_limits<double>::infinity()), odd, nearest);
 }
 
+/// To fewer than 32 bits: no machine has vectors of that, and LLVM would take lanes one by one.
+llvm::Value* float_to_narrow(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Type* type, bool is_signed) {
+  const unsigned bits = type->getScalarSizeInBits();
+  const double low = is_signed ? -std::exp2(bits - 1) : 0;
+  const double high = std::exp2(is_signed ? bits - 1 : bits) - 1;
+  const auto number = [&](double x) { return llvm::ConstantFP::get(value->getType(), x); };
+  llvm::Value* within = b.CreateSelect(b.CreateFCmpOLT(value, number(low)), number(low), value);
+  within = b.CreateSelect(b.CreateFCmpOGT(within, number(high)), number(high), within);
+  within = b.CreateSelect(b.CreateFCmpUNO(value, value), number(0), within);
+  return b.CreateTrunc(b.CreateFPToSI(within, of_lanes(value, b.getInt32Ty())), type);
+}
+
 llvm::Value* float_to_integer(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Type* type, bool is_signed) {
+  if (type->getScalarSizeInBits() < 32) return float_to_narrow(b, value, type, is_signed);
   const auto id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return b.CreateIntrinsic(id, {type, value->getType()}, {value});
 }

@@ -88,7 +88,8 @@ class PackEmitter {
       llvm::Value* const memory =
           b_.CreateAlignedLoad(memory_type(b_.getContext(), from, lanes), source, llvm::Align(byte_size(from)));
       const EmitContext context{b_, math_options(e_.target)};
-      llvm::Value* const value = is_integer(to) ? extended(memory, from, to) : widen(context, from, memory);
+      llvm::Value* value = is_integer(to) ? extended(memory, from, to) : widen(context, from, memory);
+      if (e_.shape.flips) value = b_.CreateXor(value, llvm::ConstantInt::get(value->getType(), 0x80));
       b_.CreateAlignedStore(value, at(function_->getArg(2), times(k, byte_size(to))), llvm::Align(byte_size(to)));
     };
     llvm::Value* const columns = function_->getArg(3);

@@ -8,12 +8,13 @@ namespace {
 void choose_integers(ProductShape& shape, const ProductTypes& types, const Target& target) {
   const bool x86 = target.triple.starts_with("x86_64");
   const bool mixed = types.left != types.right;
-  // Intel's instruction takes one signed and one unsigned byte, ARM's first ones two alike.
-  if (x86 ? mixed && target.i8_dot : mixed ? target.i8_matmul : target.i8_dot) {
+  if (target.i8_dot) {
+    // Intel's instruction takes one signed and one unsigned byte, ARM's first ones two alike.
+    shape.flips = x86 ? !mixed : mixed && !target.i8_matmul;
     shape.form = ProductForm::bytes;
-    shape.left = types.left;
+    shape.left = !shape.flips ? types.left : types.left == Dtype::i8 ? Dtype::u8 : Dtype::i8;
     shape.right = types.right;
-    shape.step = 4;
+    shape.step = kBytesTogether;
   } else if (x86) {
     shape.form = ProductForm::pairs;
     shape.left = shape.right = Dtype::i16;
@@ -71,6 +72,7 @@ bool has_matrix_unit(const ProductTypes& types, const Target& target) {
 
 ProductShape matrix_shape(const ProductTypes& types, const Target& target) {
   ProductShape shape = product_shape(types, target);
+  shape.flips = false;
   shape.left = types.left;
   shape.right = types.right;
   shape.step = static_cast<int>(4 / byte_size(types.right));

@@ -20,11 +20,12 @@ struct ProductShape {
   ProductForm form = ProductForm::floats;
   Dtype left = Dtype::f32;  // as tiles read the operands
   Dtype right = Dtype::f32;
-  int step = 1;                          // neighbours in depth that one instruction sums
-  int lanes = 0;                         // sums in a vector
-  int rows = 0;                          // of the highest tile as wide as a panel
-  int vectors = 0;                       // of its columns; a panel has as many
-  bool masks = false;                    // loads of part of a vector are instructions
+  bool flips = false;  // bytes of the left operand have their highest bit turned: their sign is the other one
+  int step = 1;        // neighbours in depth that one instruction sums
+  int lanes = 0;       // sums in a vector
+  int rows = 0;        // of the highest tile as wide as a panel
+  int vectors = 0;     // of its columns; a panel has as many
+  bool masks = false;  // loads of part of a vector are instructions
   std::vector<std::vector<int>> widths;  // by rows, in vectors; up to the highest tile, which may have one alone
   int pair_rows = 0;                     // of the highest tile of two panels; 0: there are none
   std::vector<int> dot_columns;          // by rows: of a dot product; empty: there are none

@@ -15,6 +15,7 @@ ProductKernels product_table(const ProductTypes& types, const Target& target,
                          .panel = shape.lanes * shape.vectors,
                          .masks = shape.masks,
                          .step = shape.step,
+                         .flips = shape.flips,
                          .left_bytes = bytes(shape.left),
                          .right_bytes = bytes(shape.right),
                          .pair_rows = shape.pair_rows};

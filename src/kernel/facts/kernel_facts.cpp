@@ -1,6 +1,7 @@
 #include "kernel/facts/kernel_facts.h"
 
 #include "kernel/facts/work.h"
+#include "kernel/loop/loop_walk.h"
 #include "tenon/error.h"
 
 namespace tenon::loops {
@@ -52,7 +53,11 @@ KernelFacts facts_of(const Kernel& kernel) {
                     .scratch_bytes = named(scratch_bytes(kernel)),
                     .phases = {},
                     .is_copy = is_copy(kernel),
+                    .integer_products = false,
                     .may_fail = !kernel.sites.empty()};
+  for_each_product(kernel, [&](const Product& product) {
+    facts.integer_products = facts.integer_products || is_byte_product(types_of(kernel, product));
+  });
   for (const Extent& size : runtime_sizes(kernel)) {
     facts.sizes.push_back(named(size));
   }

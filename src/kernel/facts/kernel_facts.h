@@ -28,8 +28,9 @@ struct KernelFacts {
   std::vector<Extent> sizes;  // KernelArgs::sizes
   Extent scratch_bytes;       // that a call needs
   std::vector<PhaseFacts> phases;
-  bool is_copy = false;   // it computes nothing
-  bool may_fail = false;  // it looks positions up that data decides: it may set the status
+  bool is_copy = false;           // it computes nothing
+  bool integer_products = false;  // it has some of eight-bit integers
+  bool may_fail = false;          // it looks positions up that data decides: it may set the status
 
   friend bool operator==(const KernelFacts&, const KernelFacts&) = default;
 };

@@ -31,18 +31,19 @@ Sum multiply_add(Sum a, Sum b, Sum sum) {
 }
 
 template <class Left, class Right, class Sum>
-void multiply(const ProductCall& call) {
+void multiply(const ProductTypes& types, const ProductCall& call) {
   const auto* const left = static_cast<const Left*>(call.left);
   const auto* const right = static_cast<const Right*>(call.right);
   auto* const tile = static_cast<Sum*>(call.tile);
+  const int64_t together = call.panel > 0 && is_byte_product(types) ? kBytesTogether : 1;
   for (int64_t m = 0; m < call.rows; ++m) {
     for (int64_t n = 0; n < call.columns; ++n) {
-      const int64_t column =
-          call.panel > 0 ? n / call.panel * call.right_panel + n % call.panel : n * call.right_column;
+      const int64_t column = right_offset(types, call, 0, n);
       Sum sum = call.accumulate != 0 ? tile[m * call.tile_row + n] : Sum{0};
       for (int64_t k = 0; k < call.depth; ++k) {
         const Left a = left[m * call.left_row + k * call.left_depth];
-        const Right b = right[k * call.right_depth + column];
+        const int64_t in_group = together == 1 ? 0 : k % together;
+        const Right b = right[column + (k - in_group) * call.right_depth + in_group];
         sum = multiply_add(convert<Sum>(a), convert<Sum>(b), sum);
       }
       tile[m * call.tile_row + n] = sum;
@@ -58,15 +59,26 @@ bool is_product(const ProductTypes& types) {
   return std::ranges::find(kKinds, types, &ProductKind::types) != kKinds.end();
 }
 
+bool is_byte_product(const ProductTypes& types) { return is_integer(types.tile); }
+
+int64_t right_offset(const ProductTypes& types, const ProductCall& call, int64_t depth, int64_t column) {
+  if (call.panel == 0) {
+    return depth * call.right_depth + column * call.right_column;
+  }
+  const int64_t begin = column / call.panel * call.right_panel;
+  const int64_t together = is_byte_product(types) ? kBytesTogether : 1;
+  return begin + depth / together * together * call.right_depth + column % call.panel * together + depth % together;
+}
+
 void reference_product(const ProductTypes& types, const ProductCall& call) {
-  if (types == kKinds[0].types) return multiply<float, float, float>(call);
-  if (types == kKinds[1].types) return multiply<double, double, double>(call);
-  if (types == kKinds[2].types) return multiply<Half, Half, float>(call);
-  if (types == kKinds[3].types) return multiply<BFloat16, BFloat16, float>(call);
-  if (types == kKinds[4].types) return multiply<int8_t, int8_t, int32_t>(call);
-  if (types == kKinds[5].types) return multiply<uint8_t, int8_t, int32_t>(call);
-  if (types == kKinds[6].types) return multiply<int8_t, uint8_t, int32_t>(call);
-  if (types == kKinds[7].types) return multiply<uint8_t, uint8_t, int32_t>(call);
+  if (types == kKinds[0].types) return multiply<float, float, float>(types, call);
+  if (types == kKinds[1].types) return multiply<double, double, double>(types, call);
+  if (types == kKinds[2].types) return multiply<Half, Half, float>(types, call);
+  if (types == kKinds[3].types) return multiply<BFloat16, BFloat16, float>(types, call);
+  if (types == kKinds[4].types) return multiply<int8_t, int8_t, int32_t>(types, call);
+  if (types == kKinds[5].types) return multiply<uint8_t, int8_t, int32_t>(types, call);
+  if (types == kKinds[6].types) return multiply<int8_t, uint8_t, int32_t>(types, call);
+  if (types == kKinds[7].types) return multiply<uint8_t, uint8_t, int32_t>(types, call);
   TENON_CHECK(false, "no product of {} and {} in {}", name(types.left), name(types.right), name(types.tile));
 }
 

@@ -20,7 +20,9 @@ struct ProductCall {
   int64_t right_depth = 0;
   int64_t right_column = 1;
   /// Above 0: `right` lies in panels of that many columns: column c at (c / panel) * right_panel + c % panel, and
-  /// right_column is not used. Whole panels may be read, whatever `columns` is.
+  /// right_column is not used. Whole panels may be read, whatever `columns` is. In panels of bytes so many steps of a
+  /// column as kBytesTogether lie side by side, in the place of as many rows of the panel; the last ones are filled up
+  /// with zeros.
   int64_t panel = 0;
   int64_t right_panel = 0;
   void* tile = nullptr;  // rows of the accumulators' dtype, columns side by side
@@ -30,6 +32,8 @@ struct ProductCall {
   int64_t depth = 0;
   int64_t accumulate = 0;
 };
+
+inline constexpr int64_t kBytesTogether = 4;
 
 /// What products are made of: both operands' dtype and that of the tile. f16 and bf16 accumulate in f32, i8 and u8 in
 /// i32.
@@ -50,6 +54,11 @@ struct ProductKind {
 };
 std::span<const ProductKind> product_kinds();
 bool is_product(const ProductTypes& types);
+/// Whether it is one of eight-bit integers.
+bool is_byte_product(const ProductTypes& types);
+
+/// Where element (depth, column) of the right operand lies, in elements.
+int64_t right_offset(const ProductTypes& types, const ProductCall& call, int64_t depth, int64_t column);
 
 inline constexpr int64_t kProductScratchBytes = int64_t{512} << 10;
 /// Enough for products of f32 whose right operand lies in panels of the machine's own width: nothing is copied.

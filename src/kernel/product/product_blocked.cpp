@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "kernel/product/product_one_tile.h"
 #include "kernel/product/product_packing.h"
@@ -59,7 +60,8 @@ class Blocked {
       if (k_.pack_left == nullptr) {
         directly(whole);
       } else {
-        nest(0, whole, /*packs_right=*/false);
+        const int64_t done = call_.rows == 1 && left_in_place() ? one_row_of_bytes(whole) : 0;
+        nest(done, whole - done, /*packs_right=*/false);
       }
       nest(whole, call_.columns - whole, /*packs_right=*/true);
     }
@@ -74,7 +76,8 @@ class Blocked {
 
   /// Whether the right operand is best read where it is.
   bool in_place() const {
-    if (k_.step > 1 || k_.right_bytes != right_bytes_) return false;
+    if (k_.right_bytes != right_bytes_) return false;
+    if (k_.step > 1) return k_.step == kBytesTogether && is_byte_product(types_) && call_.panel == k_.panel;
     if (call_.panel > 0) return k_.masks || call_.panel % k_.lanes == 0;
     if (call_.right_column != 1) return false;
     if (call_.rows <= 2 * k_.rows) return true;
@@ -85,6 +88,12 @@ class Blocked {
     const int64_t row = call_.right_depth * right_bytes_;
     const bool whole_lines = row % 64 == 0 && reinterpret_cast<uintptr_t>(call_.right) % 64 == 0;
     return bytes <= cache / 2 && whole_lines && !collides(row);
+  }
+
+  /// Whether tiles can read the left operand where it lies: whole steps of it, side by side.
+  bool left_in_place() const {
+    return k_.pack_left == nullptr ||
+           (!k_.flips && k_.left_bytes == left_bytes_ && call_.left_depth == 1 && call_.depth % k_.step == 0);
   }
 
   /// Rows in tiles that are all nearly as high.
@@ -232,6 +241,24 @@ class Blocked {
     return done * k_.panel;
   }
 
+  /// The same of bytes, both operands as they lie.
+  int64_t one_row_of_bytes(int64_t columns) {
+    steps_.left_depth = k_.step;
+    steps_.right_depth = call_.right_depth * k_.step;
+    steps_.depth = call_.depth / k_.step;
+    steps_.accumulate = call_.accumulate;
+    return across_panels(columns);
+  }
+
+  /// What flipped bytes add to the sums (FlippedBytes) comes off first.
+  void begin_flipped(int64_t rows, const std::byte* right, std::byte* tile, int64_t columns) {
+    FlippedBytes flipped;
+    const int64_t accumulate = std::exchange(steps_.accumulate, 0);
+    span(1, FlippedBytes::zeros(), right, flipped.excess(), columns);
+    steps_.accumulate = 1;
+    flipped.subtract(rows, columns, tile, steps_.tile_row, accumulate != 0);
+  }
+
   void dots() {
     steps_.left_row = call_.left_row * left_bytes_;
     steps_.depth = call_.depth;
@@ -268,8 +295,8 @@ class Blocked {
 
   Plan plan(int64_t columns, bool packs_right) const {
     Plan plan{.depth = call_.depth, .rows = call_.rows, .columns = columns};
-    plan.packs_left = k_.pack_left != nullptr ||
-                      (packs_right && call_.left_depth != 1 && call_.rows > k_.rows && columns > 2 * k_.panel);
+    plan.packs_left =
+        !left_in_place() || (packs_right && call_.left_depth != 1 && call_.rows > k_.rows && columns > 2 * k_.panel);
     plan.strips = packs_right && !plan.packs_left && call_.left_depth == 1 && call_.rows > k_.rows &&
                   columns >= 4 * k_.panel && collides(call_.left_row * left_bytes_);
     plan.pairs = packs_right && !plan.packs_left && suits_pairs(columns);
@@ -279,6 +306,8 @@ class Blocked {
       plan.depth = balanced(call_.depth, this_machine().first_cache * 2 / 3 / (k_.panel * k_.right_bytes), 4);
     } else if (plan.packs_left || packs_right) {
       plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock, 4);
+    } else if (call_.rows > 2 * k_.rows) {
+      plan.depth = balanced(call_.depth, kDepthInPlace * k_.step, 4);
     }
     if (plan.packs_left) {
       plan.rows = balanced(call_.rows, (kLeftScratch - 64 * plan.depth) / (plan.depth * k_.left_bytes + 64), k_.rows);
@@ -305,13 +334,15 @@ class Blocked {
     alignas(64) std::byte of_strip[kStripBytes];
     std::byte* const packed_left =
         blocks.strips ? static_cast<std::byte*>(of_strip) : scratch_ + (packs_right ? kRightScratch : 0);
-    steps_.right_depth = packs_right ? int64_t{k_.panel} * k_.step * k_.right_bytes : call_.right_depth * right_bytes_;
+    steps_.right_depth =
+        k_.step * (packs_right ? int64_t{k_.panel} * k_.right_bytes : call_.right_depth * right_bytes_);
     for (int64_t column = 0; column < columns; column += blocks.columns) {
       const int64_t width = std::min(blocks.columns, columns - column);
       for (int64_t begin = 0; begin < call_.depth; begin += blocks.depth) {
         const int64_t depth = std::min(blocks.depth, call_.depth - begin);
         steps_.depth = (depth + k_.step - 1) / k_.step;
-        steps_.accumulate = begin > 0 ? 1 : call_.accumulate;
+        const int64_t accumulate = begin > 0 ? 1 : call_.accumulate;
+        steps_.accumulate = accumulate;
         steps_.right_panel = packing.panel_bytes(depth);
         if (packs_right) packing.pack_right(begin, depth, first + column, width, scratch_);
         for (int64_t row = 0; row < call_.rows; row += blocks.rows) {
@@ -322,8 +353,8 @@ class Blocked {
             packing.pack_left(row, rows, begin, depth, packed_left, steps_);
           } else {
             steps_.left_row = call_.left_row * left_bytes_;
-            steps_.left_depth = call_.left_depth * left_bytes_;
-            left = at(call_.left, row * steps_.left_row + begin * steps_.left_depth);
+            steps_.left_depth = call_.left_depth * left_bytes_ * k_.step;
+            left = at(call_.left, row * steps_.left_row + begin * call_.left_depth * left_bytes_);
           }
           if (blocks.pairs) {
             by_pairs(rows, left, scratch_, tile, width);
@@ -333,7 +364,10 @@ class Blocked {
           for (int64_t panel = 0; panel < width; panel += blocks.panel) {
             const std::byte* const right = packs_right ? scratch_ + panel / k_.panel * steps_.right_panel
                                                        : packing.right_at(begin, first + column + panel);
-            strip(high, left, right, tile + panel * tile_bytes_, std::min(blocks.panel, width - panel));
+            const int64_t in_panel = std::min(blocks.panel, width - panel);
+            steps_.accumulate = accumulate;
+            if (k_.flips) begin_flipped(rows, right, tile + panel * tile_bytes_, in_panel);
+            strip(high, left, right, tile + panel * tile_bytes_, in_panel);
           }
         }
       }

@@ -38,11 +38,12 @@ struct ProductKernels {
   int panel = 0;                    // columns of a panel: the width of the highest tile
   bool masks = false;               // a partial tile reads nothing of `right` beyond its columns
   int step = 1;                     // neighbours in depth that tiles read together
+  bool flips = false;               // bytes of the left operand have their highest bit turned when they are packed
   int left_bytes = 0;               // of an element of the left operand, as tiles read it
   int right_bytes = 0;              // likewise
   ProductPack pack_rows = nullptr;  // of a right operand whose columns are contiguous, for multiples of `step` in depth
   ProductPack pack_columns = nullptr;  // whose depth is, for multiples of `step` times `lanes`
-  ProductPack pack_left = nullptr;     // `columns` neighbours in depth; null: tiles read the left operand as it is
+  ProductPack pack_left = nullptr;     // `columns` neighbours in depth; null: tiles read the left operand anywhere
 
   /// By rows, the widths of tiles, narrow ones first; the first one is 1.
   std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};

@@ -20,6 +20,7 @@ class Matrix {
 
   Matrix(const MatrixKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch)
       : k_(kernels),
+        types_(types),
         call_(call),
         bytes_(static_cast<int64_t>(byte_size(types.left))),
         left_scratch_(static_cast<std::byte*>(scratch)),
@@ -43,9 +44,10 @@ class Matrix {
           copy_left(row, rows, depth, packs_left);
           for (int64_t panel = 0; panel < columns; panel += kColumns) {
             const int64_t width = std::min(kColumns, columns - panel);
-            std::byte* const right = right_scratch_ + panel / kColumns * panel_bytes;
-            if (row == 0) pack_panel(depth, column + panel, width, right);
-            strip(row, rows, right, column + panel, width);
+            std::byte* const packed = right_scratch_ + panel / kColumns * panel_bytes;
+            const bool as_it_lies = in_panels() && depth_ % MatrixKernels::kStepBytes == 0;
+            if (row == 0 && !as_it_lies) pack_panel(depth, column + panel, width, packed);
+            strip(row, rows, as_it_lies ? right_at(depth, column + panel) : packed, column + panel, width);
           }
         }
       }
@@ -77,14 +79,18 @@ class Matrix {
   int64_t copied_stride() const { return (steps_.depth + 1) * MatrixKernels::kStepBytes; }
 
   const std::byte* right_at(int64_t depth, int64_t column) const {
-    const int64_t offset =
-        call_.panel > 0 ? column / call_.panel * call_.right_panel + column % call_.panel : column * call_.right_column;
-    return at(call_.right, (depth * call_.right_depth + offset) * bytes_);
+    return at(call_.right, right_offset(types_, call_, depth, column) * bytes_);
   }
+
+  /// Whether the right operand lies in panels as tiles read them, but for the end of the last step.
+  bool in_panels() const { return call_.panel == kColumns && k_.step == kBytesTogether && is_byte_product(types_); }
 
   void pack_panel(int64_t depth, int64_t first, int64_t columns, std::byte* to) {
     int64_t done = 0;
-    if (call_.panel == 0 && call_.right_column == 1) {
+    if (in_panels()) {
+      done = (depth_ + k_.step - 1) / k_.step * k_.step;
+      std::memcpy(to, right_at(depth, first), static_cast<size_t>(done * kColumns));
+    } else if (call_.panel == 0 && call_.right_column == 1) {
       done = depth_ / k_.step * k_.step;
       k_.pack_rows(right_at(depth, first), call_.right_depth * bytes_, to, columns, done);
     } else if (call_.panel == 0 && call_.right_depth == 1) {
@@ -141,6 +147,7 @@ class Matrix {
   }
 
   const MatrixKernels& k_;
+  const ProductTypes& types_;
   const ProductCall& call_;
   const int64_t bytes_;  // of an element of either operand
   std::byte* const left_scratch_;

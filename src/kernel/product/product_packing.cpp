@@ -1,6 +1,8 @@
 #include "kernel/product/product_packing.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 namespace tenon {
@@ -18,9 +20,7 @@ ProductPacking::ProductPacking(const ProductKernels& kernels, const ProductTypes
       right_bytes_(static_cast<int64_t>(byte_size(types.right))) {}
 
 const std::byte* ProductPacking::right_at(int64_t depth, int64_t column) const {
-  const int64_t offset =
-      call_.panel > 0 ? column / call_.panel * call_.right_panel + column % call_.panel : column * call_.right_column;
-  return at(call_.right, (depth * call_.right_depth + offset) * right_bytes_);
+  return at(call_.right, right_offset(types_, call_, depth, column) * right_bytes_);
 }
 
 int64_t ProductPacking::panel_bytes(int64_t depth) const { return k_.panel * whole_steps(depth) * k_.right_bytes; }
@@ -86,8 +86,30 @@ void ProductPacking::pack_left(int64_t row, int64_t rows, int64_t begin, int64_t
   }
   steps.left_row = (whole_steps(depth) * k_.left_bytes + 127) / 64 * 64;
   steps.left_depth = int64_t{k_.left_bytes} * k_.step;
+  if (call_.left_row == 1 && k_.left_bytes == 1 && k_.step == kBytesTogether) {
+    pack_left_columns(from, rows, depth, to, steps.left_row);
+    return;
+  }
   for (int64_t m = 0; m < rows; ++m) {
     pack_left_row(at(from, m * call_.left_row * left_bytes_), depth, to + m * steps.left_row);
+  }
+}
+
+void ProductPacking::pack_left_columns(const std::byte* from, int64_t rows, int64_t depth, std::byte* to,
+                                       int64_t stride) const {
+  const uint32_t turned = k_.flips ? 0x80808080U : 0;
+  for (int64_t k = 0; k < depth; k += kBytesTogether) {
+    // Steps beyond the last meet zeros: any of them will do.
+    const auto step = [&](int64_t i) { return at(from, std::min(k + i, depth - 1) * call_.left_depth); };
+    const std::byte* const a = step(0);
+    const std::byte* const b = step(1);
+    const std::byte* const c = step(2);
+    const std::byte* const d = step(3);
+    for (int64_t m = 0; m < rows; ++m) {
+      const std::array<std::byte, kBytesTogether> together = {a[m], b[m], c[m], d[m]};
+      const uint32_t word = std::bit_cast<uint32_t>(together) ^ turned;
+      std::memcpy(to + m * stride + k, &word, sizeof word);
+    }
   }
 }
 
@@ -106,6 +128,24 @@ void ProductPacking::pack_left_row(const std::byte* from, int64_t depth, std::by
     std::memset(to + depth * k_.left_bytes, 0, static_cast<size_t>((whole_steps(depth) - depth) * k_.left_bytes));
   } else if (from != to) {
     std::memcpy(to, from, static_cast<size_t>(depth * left_bytes_));
+  }
+}
+
+const std::byte* FlippedBytes::zeros() {
+  alignas(64) static constexpr auto row = [] {
+    std::array<std::byte, ProductPacking::kMostDepth> bytes = {};
+    bytes.fill(std::byte{0x80});
+    return bytes;
+  }();
+  return row.data();
+}
+
+void FlippedBytes::subtract(int64_t rows, int64_t columns, std::byte* tile, int64_t stride, bool accumulate) const {
+  for (int64_t m = 0; m < rows; ++m) {
+    auto* const row = reinterpret_cast<uint32_t*>(tile + m * stride);
+    for (int64_t n = 0; n < columns; ++n) {
+      row[n] = (accumulate ? row[n] : 0) - excess_[static_cast<size_t>(n)];
+    }
   }
 }
 

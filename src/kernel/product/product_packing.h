@@ -1,6 +1,7 @@
 // Copies of the operands of a product, as register tiles read them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +34,8 @@ class ProductPacking {
  private:
   void pack_panel(int64_t begin, int64_t depth, int64_t first, int64_t columns, std::byte* to) const;
   void copy_element(const std::byte* from, std::byte* to) const;
+  /// Bytes whose rows lie side by side.
+  void pack_left_columns(const std::byte* from, int64_t rows, int64_t depth, std::byte* to, int64_t stride) const;
   void pack_left_row(const std::byte* from, int64_t depth, std::byte* to) const;
   int64_t whole_steps(int64_t depth) const { return (depth + k_.step - 1) / k_.step * k_.step; }
 
@@ -41,6 +44,23 @@ class ProductPacking {
   const ProductCall& call_;
   const int64_t left_bytes_;  // of elements in the operands
   const int64_t right_bytes_;
+};
+
+/// Bytes of the left operand with their highest bit turned are 128 off, one way or the other. So sums have too much
+/// what a row of zeros, turned likewise, gives for their column.
+class FlippedBytes {
+ public:
+  static constexpr int64_t kMostColumns = 64;
+
+  /// As many as a copy of the left operand may have.
+  static const std::byte* zeros();
+  /// Where the sums of that row belong, of at most kMostColumns.
+  std::byte* excess() { return reinterpret_cast<std::byte*>(excess_.data()); }
+  /// From a tile of i32 whose rows are `stride` bytes apart, or from zeros in its place.
+  void subtract(int64_t rows, int64_t columns, std::byte* tile, int64_t stride, bool accumulate) const;
+
+ private:
+  alignas(64) std::array<uint32_t, kMostColumns> excess_;
 };
 
 /// Rows this far apart fall on the same few places of a cache.

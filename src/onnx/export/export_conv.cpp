@@ -63,15 +63,17 @@ Grouped grouped(const Conv& kind, const Node& node, OnnxWriter& to) {
     kernel.push_back(weights.extent(axis));
     axes.push_back(axis);
   }
-  const std::string x = surrounded(kind, to.tensor(node.inputs[0]), node.inputs[0].shape(), true, to);
+  const auto widened = [&](const Value& value) { return to.cast(to.tensor(value), value.dtype(), kind.dtype); };
+  const std::string x =
+      surrounded(kind, widened(node.inputs[0]), node.inputs[0].shape().with_dtype(kind.dtype), true, to);
   const std::string read = to.slice(x, std::vector<Extent>(axes.size(), 0), {split.begin() + 3, split.end()}, axes,
                                     std::vector<int64_t>(axes.size(), 1));
-  return {to.reshape(read, split), to.reshape(to.tensor(node.inputs[1]), kernel)};
+  return {to.reshape(read, split), to.reshape(widened(node.inputs[1]), kernel)};
 }
 
 /// The sum over the kernel's places of a slice of x times the weights there.
 std::string unrolled(const Conv& kind, const Node& node, OnnxWriter& to) {
-  const Dtype dtype = node.inputs[0].dtype();
+  const Dtype dtype = kind.dtype;
   const Shape& result = node.shapes[0];
   const Grouped operands = grouped(kind, node, to);
   std::vector<int64_t> sizes;
@@ -131,7 +133,7 @@ OnnxTensors write_onnx(const Conv& kind, const Node& node, OnnxWriter& to) {
   const std::string result = to.node(
       "Conv", {x, w},
       {{"strides", kind.stride}, {"dilations", kind.w_dilation}, {"pads", pads}, {"group", int64_t{kind.groups}}});
-  return {to.cast(result, carrier, dtype)};
+  return {to.cast(result, carrier, kind.dtype)};
 }
 
 }  // namespace tenon::exporter

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/quantised_product.h"
 #include "onnx/operators/sliding_attributes.h"
 #include "ops/axes.h"
 #include "ops/sliding.h"
@@ -111,7 +112,11 @@ Value max_positions(const NodeCall& call, const Value& y) {
 
 Results maximum(const NodeCall& call) {
   const std::vector<int64_t> sizes = kernel_shape(call);
-  const Value y = max_pool(call.x(0), sizes, pool_options(call, sizes.size()));
+  const auto pooled = [&](const Value& x) { return max_pool(x, sizes, pool_options(call, sizes.size())); };
+  if (const auto integers = call.wants(1) ? std::nullopt : of_integers(call, call.item(0), pooled)) {
+    return *integers;
+  }
+  const Value y = pooled(call.x(0));
   return call.wants(1) ? std::vector<Value>{y, max_positions(call, y)} : std::vector<Value>{y};
 }
 

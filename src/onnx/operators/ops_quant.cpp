@@ -24,8 +24,13 @@ Value along_axis(const Value& parameter, const Value& x, int axis, int64_t block
   if (parameter.extent(0) == Extent(1)) {
     return reshape(parameter, {});
   }
+  const int along = x.shape().normalize_axis(axis);
+  if (compare(parameter.extent(0), x.extent(along)) == Comparison::different) {
+    fail("axis {} of x is {}, but there are {} scales or zero points", along, x.shape().axis(along).to_string(),
+         parameter.extent(0).to_string());
+  }
   std::vector<Axis> axes(static_cast<size_t>(x.rank()), Axis(1));
-  axes[static_cast<size_t>(x.shape().normalize_axis(axis))] = parameter.shape().axis(0);
+  axes[static_cast<size_t>(along)] = parameter.shape().axis(0);
   return reshape(parameter, axes);
 }
 
@@ -51,6 +56,9 @@ Results quantize(const NodeCall& call) {
   const Dtype wide = is_float(x.dtype()) ? compute_dtype(x.dtype()) : Dtype::f32;
   const Dtype dtype = by.zero ? by.zero.dtype() : call.dtype_attribute("output_dtype", Dtype::u8);
   const Format format = by.zero ? call.item(2).format : call.format_attribute("output_dtype");
+  if (format == Format::plain && is_quantised_by(call, call.item(0), call.x(1), call.x_or_none(2))) {
+    return call.item(0).quantised->x;
+  }
   const Value steps = cast(x, wide) / cast(by.scale, wide);
   if (is_narrow_float(format)) {
     const Value beside_zero = by.zero ? select(eq(steps, 0), scalar(wide, 0), steps) : steps;  // -0 + 0 is 0

@@ -107,72 +107,25 @@ Value integer_product(const NodeCall& call, const Value& a, const Value& a_zero,
 
 namespace {
 
-/// The sizes of a kernel's position axes and what a window does on x, where all of it is known but for x's own sizes.
-struct Patches {
-  std::vector<int64_t> kernel, stride, dilation;
+/// Padding of x in a convolution, for all axes of it.
+struct Padding {
+  std::vector<Extent> low = {0, 0}, high = {0, 0};
+
+  bool is_none() const {
+    const auto is_zero = [](const Extent& extent) { return extent == Extent(0); };
+    return std::ranges::all_of(low, is_zero) && std::ranges::all_of(high, is_zero);
+  }
 };
 
-std::optional<Patches> patches_of(const Value& x, const Value& w, const ConvOptions& options) {
-  const auto count = static_cast<size_t>(x.rank() - 2);
-  Patches result{.kernel = {}, .stride = options.stride, .dilation = options.dilation};
-  result.stride.resize(count, 1);
-  result.dilation.resize(count, 1);
-  constexpr int64_t most_places = 64;
-  int64_t places = 1;
-  for (int i = 2; i < w.rank(); ++i) {
-    const std::optional<int64_t> size = w.extent(i).constant();
-    places *= size.value_or(most_places + 1);
-    if (places > most_places) {
-      return {};
-    }
-    result.kernel.push_back(*size);
+/// x with its zero point around it, which need not be known before the run.
+Value padded_with(const NodeCall& call, const Value& x, const Value& zero, const Padding& by) {
+  if (const std::optional<Array> fill = call.known_array(zero); fill && fill->size() == 1) {
+    return pad(x, by.low, by.high, "constant", fill->at(0));
   }
-  return options.groups == 1 && options.padding == "explicit" ? std::optional(result) : std::nullopt;
-}
-
-/// What is under each place of the window: [batch, channel, place, position...].
-Value under_window(const Value& x, const Patches& by) {
-  std::vector<Value> parts = {x};
-  for (size_t axis = 0; axis < by.kernel.size(); ++axis) {
-    const int position = static_cast<int>(axis) + 2;
-    std::vector<Value> next;
-    for (const Value& part : parts) {
-      const Extent reach = part.extent(position) - (by.kernel[axis] - 1) * by.dilation[axis];
-      for (int64_t k = 0; k < by.kernel[axis]; ++k) {
-        next.push_back(
-            slice_axis(part, position, k * by.dilation[axis], reach + k * by.dilation[axis], by.stride[axis]));
-      }
-    }
-    parts = std::move(next);
-  }
-  return parts.size() == 1 ? expand_dims(parts[0], {2}) : stack(parts, 2);
-}
-
-/// The padded x convolved with w: a product of what lies under the window, in bytes.
-Value conv_as_product(const Value& x, const Value& w, const Patches& by) {
-  // Both are written once: else each place of the window computes x again, and each block of channels the windows.
-  const bool is_one_place = std::ranges::all_of(by.kernel, [](int64_t size) { return size == 1; });
-  const Value patches = is_one_place ? under_window(x, by) : barrier({under_window(barrier({x})[0], by)})[0];
-  std::vector<Axis> flat = {x.shape().axis(0), Axis(x.extent(1) * patches.extent(2))};
-  for (int i = 3; i < patches.rank(); ++i) {
-    flat.push_back(patches.shape().axis(i));
-  }
-  const Value rows = reshape(w, {w.shape().axis(0), Axis(x.extent(1) * patches.extent(2))});
-  const Value sums = contract(rows, reshape(patches, flat), {.lhs_contract = {1}, .rhs_contract = {1}}, Dtype::i32);
-  Axes order = all_axes(sums);  // [channel, batch, position...]
-  std::swap(order[0], order[1]);
-  return transpose(sums, order);
-}
-
-/// Floats hold sums of so few products of bytes exactly.
-bool is_exact_in_floats(const Value& w) {
-  Extent terms = 1;
-  for (int i = 1; i < w.rank(); ++i) {
-    terms *= w.extent(i);
-  }
-  constexpr int64_t most_terms = (int64_t{1} << 24) / (255 * 255);
-  const std::optional<int64_t> count = terms.constant();
-  return count && *count <= most_terms;
+  std::vector<Axis> positions = x.shape().axes();
+  positions[0] = positions[1] = Axis(1);
+  const Value inside = pad(broadcast_to(scalar(Dtype::u8, 1), positions), by.low, by.high, "constant", 0);
+  return select(ne(inside, scalar(Dtype::u8, 0)), pad(x, by.low, by.high, "constant", 0), as_scalar(zero));
 }
 
 }  // namespace
@@ -181,32 +134,48 @@ Value integer_conv(const NodeCall& call, const Value& x, const Value& x_zero, co
   const Value weights = with_kernel_shape(call, w);
   ConvOptions options = conv_options(call);
   const bool x_counts = counts(call, x_zero);
-  const std::optional<Array> fill = x_counts ? call.known_array(x_zero) : std::nullopt;
-  const bool has_fill = !x_counts || (fill && fill->size() == 1);
-  const bool are_bytes = is_byte(x) && is_byte(w);
-  const std::optional<Patches> by =
-      are_bytes && has_fill && !counts(call, w_zero) && x.rank() > 2 ? patches_of(x, weights, options) : std::nullopt;
-  if (!by) {
+  const bool w_counts = counts(call, w_zero);
+  const bool each = w_counts && !is_single(w_zero);
+  if (!is_byte(x) || !is_byte(w) || x.rank() < 3 || (w_counts && options.groups != 1) ||
+      (x_counts && !is_single(x_zero))) {
     std::vector<Axis> beside(static_cast<size_t>(w.rank()), Axis(1));
-    const bool each = w_zero && !is_single(w_zero);
     if (each) {
       beside[0] = w_zero.shape().axis(0);
     }
-    const Value a = offset(x, x_zero);
-    const Value b = offset(weights, each ? reshape(w_zero, beside) : w_zero);
-    const bool in_floats = are_bytes && is_exact_in_floats(w);
-    return in_floats ? cast(conv(cast(a, Dtype::f32), cast(b, Dtype::f32), options), Dtype::i32) : conv(a, b, options);
+    return conv(offset(x, x_zero), offset(weights, each ? reshape(w_zero, beside) : w_zero), options);
   }
+  options.dtype = Dtype::i32;
+  Value sums = conv(x, weights, options);
   Value padded = x;
-  if (!options.low.empty()) {
-    std::vector<Extent> low = {0, 0};
-    std::vector<Extent> high = {0, 0};
-    low.insert(low.end(), options.low.begin(), options.low.end());
-    high.insert(high.end(), options.high.begin(), options.high.end());
-    padded = pad(x, low, high, "constant", fill ? fill->at(0) : 0);
+  if (x_counts) {
+    Padding by;
+    const Conv& as_made = *sums.node().as<Conv>();
+    by.low.insert(by.low.end(), as_made.low.begin(), as_made.low.end());
+    by.high.insert(by.high.end(), as_made.high.begin(), as_made.high.end());
+    if (!by.is_none()) {
+      padded = padded_with(call, x, x_zero, by);
+      options.low = options.high = {};
+      options.padding = "valid";
+      sums = conv(padded, weights, options);
+    }
+    Value of_channels = sum_beside(call, weights, 0, false);
+    if (w_counts) {  // the part that both zero points add comes off once
+      Extent terms = 1;
+      for (int i = 1; i < w.rank(); ++i) {
+        terms *= weights.extent(i);
+      }
+      of_channels = of_channels - wide(w_zero) * extent_value(terms, Dtype::i32);
+    }
+    sums = sums - along_channels(of_channels, sums.rank()) * wide(as_scalar(x_zero));
   }
-  const Value sums = conv_as_product(padded, weights, *by);
-  return x_counts ? sums - along_channels(sum_beside(call, w, 0, false), sums.rank()) * wide(as_scalar(x_zero)) : sums;
+  if (w_counts) {
+    std::vector<Axis> one = weights.shape().axes();
+    one[0] = Axis(1);
+    const Value under_window = conv(padded, broadcast_to(scalar(Dtype::i8, 1), one), options);
+    const Value zero = wide(each ? along_channels(w_zero, sums.rank()) : as_scalar(w_zero));
+    sums = sums - under_window * zero;
+  }
+  return sums;
 }
 
 std::optional<Value> dequantised_product(const NodeCall& call, const Item& a, const Item& b, bool swap_b) {
@@ -233,13 +202,43 @@ std::optional<Value> dequantised_conv(const NodeCall& call, const Item& x, const
   if (!scale) {
     return {};
   }
-  if (call.attribute("group", 1) != 1) {
-    return {};  // few products for each element: bytes gain nothing
-  }
   const QuantisedSource& left = *x.quantised;
   const Value sums = integer_conv(call, left.x, left.zero, w.quantised->x, w.quantised->zero);
   const Value factor = as_scalar(left.scale) * *scale;
   return cast(sums, Dtype::f32) * (factor.rank() == 0 ? factor : along_channels(factor, sums.rank()));
+}
+
+bool is_quantised_by(const NodeCall& call, const Item& item, const Value& scale, const Value& zero) {
+  if (!is_plain(item) || !zero || !item.quantised->zero || item.quantised->x.dtype() != zero.dtype() ||
+      !is_single(scale) || !is_single(item.quantised->scale)) {
+    return false;
+  }
+  const auto same = [&](const Value& a, const Value& b) {
+    const std::optional<Array> known_a = call.known_array(a);
+    const std::optional<Array> known_b = call.known_array(b);
+    return known_a && known_b && known_a->dtype() == known_b->dtype() && known_a->at(0) == known_b->at(0);
+  };
+  if (!same(scale, item.quantised->scale) || !same(zero, item.quantised->zero)) {
+    return false;
+  }
+  const double step = call.known_array(scale)->at(0);  // products with it must be neither denormal nor infinite
+  return step > 1e-30 && step < 1e30;
+}
+
+std::optional<Item> of_integers(const NodeCall& call, const Item& item, const std::function<Value(const Value&)>& f) {
+  if (!is_plain(item) || !is_single(item.quantised->scale)) {
+    return {};
+  }
+  QuantisedSource source = *item.quantised;
+  const std::optional<Array> scale = call.known_array(source.scale);
+  if (!scale || !(scale->at(0) > 0)) {
+    return {};
+  }
+  source.x = f(source.x);
+  Item result(cast(offset(source.x, source.zero ? as_scalar(source.zero) : Value()), Dtype::f32) *
+              as_scalar(source.scale));
+  result.quantised = std::make_shared<const QuantisedSource>(source);
+  return result;
 }
 
 }  // namespace tenon::importer

@@ -2,6 +2,7 @@
 // and corrections beside them.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "onnx/import/node_call.h"
@@ -26,5 +27,12 @@ Value integer_conv(const NodeCall& call, const Value& x, const Value& x_zero, co
 /// scales. Nothing for scales that are not one for a and one, or one for each column, for b.
 std::optional<Value> dequantised_product(const NodeCall& call, const Item& a, const Item& b, bool swap_b);
 std::optional<Value> dequantised_conv(const NodeCall& call, const Item& x, const Item& w);
+
+/// Whether to quantise the item by this scale and zero point gives the integers back that it was dequantised from.
+bool is_quantised_by(const NodeCall& call, const Item& item, const Value& scale, const Value& zero);
+
+/// What `f` gives for the item, where it takes some elements as they are, such as the largest ones: f of the integers,
+/// dequantised. Nothing for an item that is not integers under one positive scale.
+std::optional<Item> of_integers(const NodeCall& call, const Item& item, const std::function<Value(const Value&)>& f);
 
 }  // namespace tenon::importer

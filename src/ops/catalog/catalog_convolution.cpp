@@ -11,8 +11,9 @@ using Integers = std::vector<int64_t>;
 using Extents = std::vector<Extent>;
 
 Value conv_text(const Value& x, const Value& w, const Integers& stride, const Integers& x_dilation,
-                const Integers& w_dilation, const Extents& low, const Extents& high, int64_t groups) {
-  return conv(x, w, {stride, w_dilation, low, high, "explicit", groups, x_dilation});
+                const Integers& w_dilation, const Extents& low, const Extents& high, int64_t groups,
+                std::optional<Dtype> dtype) {
+  return conv(x, w, {stride, w_dilation, low, high, "explicit", groups, x_dilation, dtype});
 }
 
 Value conv_transpose_text(const Value& x, const Value& w, const Integers& stride, const Integers& dilation,
@@ -46,7 +47,8 @@ Value resize_text(const Value& x, const Axes& axes, const Extents& size, const s
 
 std::vector<CatalogEntry> convolution_builders() {
   return {
-      builder<&conv_text>("conv", "x, w, stride=[], x_dilation=[], w_dilation=[], low=[], high=[], groups=1",
+      builder<&conv_text>("conv",
+                          "x, w, stride=[], x_dilation=[], w_dilation=[], low=[], high=[], groups=1, dtype=none",
                           "w[out, channel / groups, offset...] slides along x[batch, channel, position...]"),
       builder<&conv_transpose_text>("conv_transpose",
                                     "x, w, stride=[], dilation=[], low=[], high=[], output_padding=[], groups=1",

@@ -29,7 +29,8 @@ Value gradient_of_x(const Conv& op, const Value& x, const Value& w, const Value&
             .w_dilation = op.w_dilation,
             .low = {},
             .high = {},
-            .groups = op.groups};
+            .groups = op.groups,
+            .dtype = op.dtype};
   for (size_t i = 0; i < op.stride.size(); ++i) {
     back.low.push_back(reach(w, i, op.w_dilation[i]) - op.low[i]);
     back.high.push_back(reach(x, i, op.x_dilation[i]) - reach(g, i, op.stride[i]) + op.low[i]);
@@ -61,7 +62,8 @@ Value gradient_of_w(const Conv& op, const Value& x, const Value& w, const Value&
             .w_dilation = op.stride,
             .low = op.low,
             .high = {},
-            .groups = op.groups};
+            .groups = op.groups,
+            .dtype = op.dtype};
   for (size_t i = 0; i < op.stride.size(); ++i) {
     back.high.push_back(reach(w, i, op.w_dilation[i]) + reach(g, i, op.stride[i]) - reach(x, i, op.x_dilation[i]) -
                         op.low[i]);

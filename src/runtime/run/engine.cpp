@@ -31,6 +31,7 @@ StepReport report(const Program& program, const Step& step) {
     if (part.long_rows_of < 0) {
       result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
     }
+    result.integer_products = result.integer_products || kernel.integer_products;
     result.kind = kernel.is_copy ? result.kind : StepKind::kernel;
   }
   for (const Program& body : step.bodies) {

@@ -83,6 +83,7 @@ class Fusion {
   bool is_owned_loop(const Node& node) const;
   std::optional<double> flops_of_large(const Value& value) const;
   Cone cone_of(const Value& value, bool products) const;
+  bool leads_to_often(const Cluster& cluster, const Value& value) const;
   bool try_recompute(const Value& value, bool products);
   bool try_reduce_in_tiles(int producer, int consumer);
   bool pays_to_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const;

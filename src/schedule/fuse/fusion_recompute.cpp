@@ -73,6 +73,22 @@ Fusion::Cone Fusion::cone_of(const Value& value, bool products) const {
   return cone;
 }
 
+/// Whether something in the cluster that is made of the value is read often: it would be computed again as often.
+bool Fusion::leads_to_often(const Cluster& cluster, const Value& value) const {
+  std::unordered_set<const Node*> made{&value.node()};
+  for (const Node* node : cluster.nodes) {
+    const bool reads = std::ranges::any_of(roles_.operands(*node),
+                                           [&](const Value& operand) { return made.contains(&operand.node()); });
+    if (reads && reads_elements_often(*node)) {
+      return true;
+    }
+    if (reads) {
+      made.insert(node);
+    }
+  }
+  return false;
+}
+
 /// Copy what makes `value` into every cluster that reads it, from values that are smaller or read there anyway.
 bool Fusion::try_recompute(const Value& value, bool products) {
   const int owner = owner_.at(&value.node());
@@ -99,13 +115,20 @@ bool Fusion::try_recompute(const Value& value, bool products) {
         producer.members.contains(&load.node()) && std::ranges::find(stored, load) == stored.end();
     after += is_new_store ? bytes(load, size) : 0;
   }
+  // Behind a product nothing is computed again but what is read in much fewer bytes, such as integers of eight bits.
+  double narrow = 0;
+  for (const Value& load : frontier) {
+    narrow += bytes(load, size);
+  }
+  const bool is_narrow = 2 * narrow <= own;
   std::map<int, Cluster> changed;
   for (const int id : consumers) {
     const Cluster& consumer = clusters_.at(id);
-    const auto is_kind = [&](const Node* n) {
-      return products ? n->as<Contract>() != nullptr : reads_elements_often(*n);
-    };
-    if (roles_.of(*consumer.nodes[0]) == NodeRole::alone || std::ranges::any_of(consumer.nodes, is_kind) != products) {
+    const auto has = [&](const auto& is_kind) { return std::ranges::any_of(consumer.nodes, is_kind); };
+    const bool suits = products ? has([](const Node* n) { return n->as<Contract>() != nullptr; })
+                                : !has([](const Node* n) { return reads_elements_often(*n); }) ||
+                                      (is_narrow && !leads_to_often(consumer, value));
+    if (roles_.of(*consumer.nodes[0]) == NodeRole::alone || !suits) {
       return false;
     }
     before += own;

@@ -217,11 +217,15 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
   inside.insert(inside.end(), bounds.begin(), bounds.end());
   const Dtype dtype = compute_dtype(value.dtype());
   int element = emit(x, at, inside);
-  const auto* load = std::get_if<loops::Load>(&kernel_.values[static_cast<size_t>(element)].what);
+  const loops::Value& of_x = kernel_.values[static_cast<size_t>(element)];
+  const auto* load = std::get_if<loops::Load>(&of_x.what);
   if (!bounds.empty() && !(load && !load->inside.empty())) {
-    element = values_.select(values_.condition(bounds), element, values_.constant(dtype, 0));
+    const int padding = values_.constant(of_x.dtype, 0);
+    element = values_.select(values_.condition(bounds), element, padding);
   }
-  const int product = values_.compute(Prim::mul, dtype, {element, emit(w, weight, mask)});
+  const int a = values_.cast(element, dtype);
+  const int b = values_.cast(emit(w, weight, mask), dtype);
+  const int product = values_.compute(Prim::mul, dtype, {a, b});
   return values_.cast(loops.empty() ? product : reduce(ReduceOp::sum, dtype, product, -1, loops), value.dtype());
 }
 

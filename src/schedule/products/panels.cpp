@@ -40,22 +40,24 @@ int64_t PanelLayout::steps() const {
 namespace {
 
 /// One matrix that lies at `from`.
-void pack(const float* from, const PanelLayout& layout, float* to) {
+template <class Element>
+void pack(const Element* from, const PanelLayout& layout, Element* to) {
   const std::vector<int64_t> depth = offsets(layout);
   const auto steps = std::ssize(depth);
   const int64_t panels = (layout.columns + layout.panel - 1) / layout.panel;
   // Rows of several panels at once: what is read lies side by side.
   const auto pack_some = [&](int64_t begin, int64_t end, int /*worker*/) {
-    for (int64_t k = 0; k < steps; ++k) {
+    for (int64_t k = 0; k < layout.whole_steps(); ++k) {
       for (int64_t panel = begin; panel < end; ++panel) {
         const int64_t first = panel * layout.panel;
         const int64_t width = std::min(layout.panel, layout.columns - first);
-        float* const row = to + (panel * steps + k) * layout.panel;
-        const float* const source = from + depth[static_cast<size_t>(k)] + first * layout.column;
-        for (int64_t n = 0; n < width; ++n) {
-          row[n] = source[n * layout.column];
+        const int64_t together = layout.together;
+        Element* const row = to + (panel * layout.whole_steps() + k / together * together) * layout.panel;
+        const Element* const source =
+            k < steps ? from + depth[static_cast<size_t>(k)] + first * layout.column : nullptr;
+        for (int64_t n = 0; n < layout.panel; ++n) {
+          row[n * together + k % together] = source && n < width ? source[n * layout.column] : Element{0};
         }
-        std::fill(row + width, row + layout.panel, 0.0F);
       }
     }
   };
@@ -65,8 +67,12 @@ void pack(const float* from, const PanelLayout& layout, float* to) {
 }  // namespace
 
 Array in_panels(const Array& x, const PanelLayout& layout) {
-  TENON_CHECK(x.dtype() == Dtype::f32, "panels of {}", name(x.dtype()));
   Array packed = Array::uninitialized(x.dtype(), {layout.elements()});
+  if (byte_size(x.dtype()) == 1) {
+    pack(x.data() + layout.base, layout, packed.mutable_data());
+    return packed;
+  }
+  TENON_CHECK(x.dtype() == Dtype::f32, "panels of {}", name(x.dtype()));
   float* const to = packed.mutable_values<float>().data();
   if (!layout.winograd) {
     pack(x.values<float>().data() + layout.base, layout, to);

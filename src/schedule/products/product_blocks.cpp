@@ -107,11 +107,15 @@ bool CutsOfSides::count_as_one(Draft& draft, const std::vector<int>& side) const
   return true;
 }
 
+int64_t elements_for_float(const ProductTypes& types) {
+  return is_byte_product(types) ? static_cast<int64_t>(sizeof(float)) : 1;
+}
+
 DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles) {
   const std::vector<int> axes = in_order(product.depth);
   const auto all = steps_of(draft, axes).constant();
   const auto axis_of = [&](int axis) -> const loops::Axis& { return draft.kernel.axes[static_cast<size_t>(axis)]; };
-  const int64_t most_steps = packs ? tiles.depth_of_packed : tiles.depth;
+  const int64_t most_steps = (packs ? tiles.depth_of_packed : tiles.depth) * elements_for_float(product.types);
   if (all && *all <= most_steps) {
     return {.axis = -1, .size = 0, .steps = *all};
   }
@@ -129,7 +133,7 @@ DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool pac
     }
   }
   const Extent inner = steps_of(draft, {axes.begin() + 1, axes.end()});
-  const Extent most = max(Extent(1), floordiv(tiles.depth, max(Extent(1), inner)));
+  const Extent most = max(Extent(1), floordiv(tiles.depth * elements_for_float(product.types), max(Extent(1), inner)));
   const Extent size = block_size(axis_of(axes[0]).extent, most, 1);
   return {.axis = axes[0], .size = size, .steps = size * inner};
 }

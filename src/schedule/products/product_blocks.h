@@ -49,6 +49,10 @@ struct DepthBlock {
   Extent steps;  // of k, in a block
 };
 
+/// How many elements of an operand take the room of a float, in which sizes of tiles are counted. (Halves are counted
+/// as floats.)
+int64_t elements_for_float(const ProductTypes& types);
+
 /// The blocks of k in which an operand is stored first. `packs`: the right side is a constant in panels.
 DepthBlock depth_block(const Draft& draft, const ProductMatch& product, bool packs, const ProductTiles& tiles);
 

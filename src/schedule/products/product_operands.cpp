@@ -150,18 +150,19 @@ loops::Matrix stored_left(Draft& draft, int value, Dtype dtype, const std::vecto
   return {.buffer = transposed.buffer, .at = {}, .row = transposed.column, .column = transposed.row};
 }
 
-bool is_own_constant(const Draft& draft, int value, const ConstantOperands& constants) {
-  const loops::Load* load = plain_load(draft, value, Dtype::f32);
+bool is_own_constant(const Draft& draft, int value, Dtype dtype, const ConstantOperands& constants) {
+  const loops::Load* load = plain_load(draft, value, dtype);
   return load && constants.is_constant(load->buffer) && !is_read_elsewhere(draft, load->buffer, value);
 }
 
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants) {
-  return constants.panel != 0 && match.types == ProductTypes{} && is_own_constant(draft, match.right, constants);
+  const bool has_panels = match.types == ProductTypes{} || (constants.bytes && is_byte_product(match.types));
+  return constants.panel != 0 && has_panels && is_own_constant(draft, match.right, match.types.right, constants);
 }
 
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
                                     const DraftProduct& product, std::map<int, PanelLayout>& panels) {
-  const loops::Load* load = plain_load(draft, match.right, Dtype::f32);
+  const loops::Load* load = plain_load(draft, match.right, match.types.right);
   const loops::Product& statement = product.statement;
   if (statement.columns.size() != 1) {
     return std::nullopt;
@@ -176,6 +177,7 @@ std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& matc
     return std::nullopt;
   }
   PanelLayout layout{.panel = constants.panel, .columns = *columns, .base = *base, .column = *apart, .depth = {}};
+  layout.together = is_byte_product(match.types) ? kBytesTogether : 1;
   int64_t block = 1;  // steps of k in a block
   for (const int axis : statement.depth) {
     const bool is_cut = product.depth_blocks >= 0 && axis_of(draft, axis).tile_of == product.depth_blocks;
@@ -196,6 +198,9 @@ std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& matc
     layout.depth.push_back({.count = is_cut && is_outermost ? *whole : *count, .stride = *stride});
     block *= *count;
   }
+  if (product.depth_blocks >= 0 && block % layout.together != 0) {
+    return std::nullopt;
+  }
   loops::Affine at;
   for (const loops::Term& term : load->at.terms) {
     if (term.axis == column || std::ranges::find(statement.depth, term.axis) != statement.depth.end()) {
@@ -205,13 +210,13 @@ std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& matc
       at = add(at, scale(affine_axis(term.axis), block * layout.panel));
     } else if (const auto width = axis_of(draft, column).extent.constant();
                term.axis == column_tiles && width && *width % layout.panel == 0) {
-      at = add(at, scale(affine_axis(term.axis), *width * layout.steps()));
+      at = add(at, scale(affine_axis(term.axis), *width * layout.whole_steps()));
     } else {
       return std::nullopt;
     }
   }
   const loops::Matrix matrix{
-      .buffer = load->buffer, .at = at, .row = layout.panel, .column = layout.steps() * layout.panel};
+      .buffer = load->buffer, .at = at, .row = layout.panel, .column = layout.whole_steps() * layout.panel};
   panels[load->buffer] = std::move(layout);
   return matrix;
 }

@@ -26,7 +26,8 @@ struct DraftProduct {
 
 /// Which operands may be laid out anew.
 struct ConstantOperands {
-  int64_t panel = 0;  // columns of a panel; 0: none
+  int64_t panel = 0;   // columns of a panel; 0: none
+  bool bytes = false;  // those of products of bytes, too
   std::function<bool(int buffer)> is_constant = {};
 };
 
@@ -58,8 +59,8 @@ loops::Matrix stored(Draft& draft, int value, Dtype dtype, const std::vector<int
 /// The same for a left operand, whose rows may also lie side by side: as what it is made of does.
 loops::Matrix stored_left(Draft& draft, int value, Dtype dtype, const std::vector<int>& rows,
                           const std::vector<int>& depth, DraftProduct& product);
-/// Whether the value is a load of a constant that nothing else reads, of f32.
-bool is_own_constant(const Draft& draft, int value, const ConstantOperands& constants);
+/// Whether the value is a load of a constant of that dtype which nothing else reads.
+bool is_own_constant(const Draft& draft, int value, Dtype dtype, const ConstantOperands& constants);
 /// Whether the right operand is a constant that nothing else reads, which can be laid out anew.
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants);
 /// Such an operand in panels, as the product reads it; `panels` remembers. Nothing where tiles do not begin with

@@ -230,8 +230,8 @@ class Tiler {
     const auto steps = depth_block(draft_, product, is_packable(draft_, product, constants_), tiles_).steps.constant();
     const bool is_stored = is_packable(draft_, product, constants_) &&
                            !lies_in_rows(draft_, product.left, product.types.left, product.rows);
-    return is_stored && steps && *steps > 0 ? Extent(std::max(kFewestRows, tiles_.stored_elements / *steps))
-                                            : Extent(kMostOfOutput);
+    const int64_t room = tiles_.stored_elements * elements_for_float(product.types);
+    return is_stored && steps && *steps > 0 ? Extent(std::max(kFewestRows, room / *steps)) : Extent(kMostOfOutput);
   }
 
   int64_t most_rows() const {

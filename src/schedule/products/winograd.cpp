@@ -88,7 +88,7 @@ std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores,
   const auto* pixels = std::get_if<loops::Load>(&draft.value(product.left).what);
   const loops::Load* weights = plain_load(draft, product.right);
   if (product.batch != 0 || depth.size() != 3 || columns.size() != 1 || !pixels || !pixels->lookups.empty() ||
-      !weights || !is_own_constant(draft, product.right, constants) || !is_channels(draft, columns[0])) {
+      !weights || !is_own_constant(draft, product.right, Dtype::f32, constants) || !is_channels(draft, columns[0])) {
     return std::nullopt;
   }
   Match match{.product = &product, .weights = *weights, .y = {}, .x = {}, .results = columns[0]};
