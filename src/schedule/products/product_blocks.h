@@ -13,6 +13,9 @@ namespace tenon::schedule {
 /// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large and multiples of `multiple`.
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
 
+/// Up to so many, tiles are made for caches first.
+inline constexpr int64_t kFewCores = 2;
+
 /// Cuts loops that count as one, the last fastest, into blocks of at most `most` steps in all: the innermost ones are
 /// whole as long as they fit. Gives the loops that count blocks.
 AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple);
