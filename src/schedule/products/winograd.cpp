@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/program/program.h"
 #include "schedule/draft/substituted.h"
 #include "schedule/products/product_blocks.h"
+#include "schedule/products/winograd_blocks.h"
 
 namespace tenon::schedule {
 namespace {
 
 constexpr int64_t kFewestChannels = 64;  // on both sides
-/// Matrices in scratch lie this many elements further apart than they are large: places in a cache would collide.
-constexpr int64_t kApart = 16;
-/// Of a block, which reads all weights: room for so many, or the convolution is as good; and no fewer for threads.
-constexpr int64_t kLeastRoom = 30;
-constexpr int64_t kFewestSquares = 16;
 
 constexpr size_t kMostAxes = 60;  // AxisSet has 64 bits
-constexpr size_t kOwnAxes = 8;    // at most
+constexpr size_t kOwnAxes = 12;   // at most
 
 using Square = std::array<std::array<int, 4>, 4>;  // values, by row
 
@@ -69,15 +64,22 @@ int64_t work_bytes(const ConstantOperands& constants) {
   return constants.panel > 0 ? kProductPanelScratchBytes : kProductScratchBytes;
 }
 
-/// How many squares of so many channels and results a block has room for, beside what products use themselves.
-int64_t most_squares(const ProductTiles& tiles, int64_t work, int64_t channels_and_results) {
-  const int64_t elements =
-      std::min(tiles.winograd_elements, (kMostScratch - work) / static_cast<int64_t>(sizeof(float)));
-  return (elements / kWinogradParts - 2 * kApart) / channels_and_results;
+/// What is known of it before it is cut.
+WinogradSize size_of(const Draft& draft, const Match& match, int64_t cores) {
+  const auto extent = [&](int axis) { return draft.kernel.axes[static_cast<size_t>(axis)].extent; };
+  const Extent images =
+      steps_of(draft, in_order(match.product->rows & ~axis_bit(match.y.result) & ~axis_bit(match.x.result)));
+  const Extent y = extent(match.y.result);
+  const Extent x = extent(match.x.result);
+  return {.channels = *extent(match.channels).constant(),
+          .results = *extent(match.results).constant(),
+          .squares = (images * ceildiv(y, 2) * ceildiv(x, 2)).constant(),
+          .pixels = (images * y * x).constant(),
+          .cores = cores};
 }
 
 std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
-                          const std::vector<ProductMatch>& products, const ProductTiles& tiles) {
+                          const std::vector<ProductMatch>& products, const ScheduleOptions& options) {
   if (draft.kernel.axes.size() + kOwnAxes > kMostAxes || products.size() != 1 || draft.reductions.size() != 1 ||
       products[0].types != ProductTypes{}) {
     return std::nullopt;
@@ -106,9 +108,6 @@ std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores,
   }
   match.y = sides[0];
   match.x = sides[1];
-  const auto size_of = [&](int axis) { return *draft.kernel.axes[static_cast<size_t>(axis)].extent.constant(); };
-  // As for machine code, whoever runs the loops: all see the same steps.
-  const int64_t room = most_squares(tiles, kProductPanelScratchBytes, size_of(match.channels) + size_of(match.results));
   const bool known_weights =
       weights->at.base.is_constant() &&
       std::ranges::all_of(weights->at.terms, [](const loops::Term& term) { return term.scale.is_constant(); });
@@ -117,7 +116,8 @@ std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores,
     return each.axes == (product.rows | product.columns) && each.inside.empty() &&
            scale_along(each.at, match.results) == Extent(1);
   });
-  return room >= kLeastRoom && known_weights && known_stores ? std::optional(match) : std::nullopt;
+  const bool pays = winograd_pays(size_of(draft, match, options.cores), options.tiles);
+  return pays && known_weights && known_stores ? std::optional(match) : std::nullopt;
 }
 
 class Writer {
@@ -136,7 +136,7 @@ class Writer {
     write_results(product.statement.tile.buffer);
     std::erase_if(draft_.reductions,
                   [&](const DraftReduction& each) { return each.accumulator == match_.product->accumulator; });
-    result_.around = result_.grid;
+    result_.around = result_.grid | loop_bit(channel_blocks_);
     result_.winograd = true;
     result_.products.push_back(std::move(product));
     return std::move(result_);
@@ -172,18 +172,22 @@ class Writer {
     x_ = cut_of(match_.x);
     rows_ = in_order(match_.product->rows & ~axis_bit(match_.y.result) & ~axis_bit(match_.x.result));
     rows_.insert(rows_.end(), {y_.axis, x_.axis});
-    const int64_t most =
-        most_squares(options_.tiles, work_bytes(constants_), size_of(match_.channels) + size_of(match_.results));
+    blocks_ = winograd_blocks(size_, options_.tiles, constants_.panel, work_bytes(constants_));
     // Whole rows of the image where they fit; with many cores, something for each of them counts more.
     const Extent of_each = ceildiv(steps_of(draft_, rows_), options_.cores);
     const Extent share = max(Extent(kFewestSquares), options_.cores > kFewCores ? of_each : of_each + x_.squares);
-    result_.grid = cut_loops(draft_, rows_, named_size(draft_, min(Extent(most), share)), 1);
+    result_.grid = cut_loops(draft_, rows_, named_size(draft_, min(Extent(blocks_.squares), share)), 1);
+    if (blocks_.results < size_.results) {
+      result_blocks_ = tile_axis(draft_, match_.results, blocks_.results);
+      result_.grid |= axis_bit(result_blocks_);
+    }
+    if (blocks_.channels < size_.channels) {
+      channel_blocks_ = tile_axis(draft_, match_.channels, blocks_.channels);
+    }
     y_.square = number_of(y_.axis);
     x_.square = number_of(x_.axis);
     squares_ = steps_of(draft_, rows_);
   }
-
-  int64_t size_of(int axis) { return *draft_.axis(axis).extent.constant(); }
 
   int compute(Prim prim, int a, int b) { return draft_.values.compute(prim, Dtype::f32, {a, b}); }
 
@@ -253,8 +257,8 @@ class Writer {
       }
       columns[j] = transformed(d);
     }
-    const int64_t channels = size_of(match_.channels);
-    const Extent apart = squares_ * channels + kApart;
+    const int64_t channels = blocks_.channels;
+    const Extent apart = squares_ * channels + kWinogradApart;
     const int buffer = add_scratch(draft_, Dtype::f32, kWinogradParts * apart);
     const loops::Affine at = add(scale(step_number(draft_, rows_), channels), affine_axis(match_.channels));
     for (size_t i = 0; i < 4; ++i) {
@@ -265,7 +269,7 @@ class Writer {
         draft_.stores.push_back({.buffer = buffer,
                                  .at = add(at, affine_constant(part * apart)),
                                  .value = row[j],
-                                 .axes = all_rows() | axis_bit(match_.channels)});
+                                 .axes = all_rows() | axis_bit(match_.channels) | loop_bit(channel_blocks_)});
       }
     }
     product.statement.left = {
@@ -273,38 +277,42 @@ class Writer {
   }
 
   void write_products(DraftProduct& product) {
-    const int64_t channels = size_of(match_.channels);
-    const int64_t results = size_of(match_.results);
     const loops::Load& weights = match_.weights;
     const bool panels = constants_.panel > 0;
-    const PanelLayout layout{.panel = panels ? constants_.panel : results,
-                             .columns = results,
+    const PanelLayout layout{.panel = panels ? constants_.panel : size_.results,
+                             .columns = size_.results,
                              .base = *weights.at.base.constant(),
                              .column = *constant_scale(weights, match_.results),
-                             .depth = {{.count = channels, .stride = *constant_scale(weights, match_.channels)}},
+                             .depth = {{.count = size_.channels, .stride = *constant_scale(weights, match_.channels)}},
                              .winograd = WinogradPositions{.y = *constant_scale(weights, match_.y.weight),
                                                            .x = *constant_scale(weights, match_.x.weight)}};
-    const Extent apart = squares_ * results + kApart;
+    const Extent apart = squares_ * blocks_.results + kWinogradApart;
     loops::Product& statement = product.statement;
-    statement.right = {.buffer = weights.buffer,
-                       .at = scale(affine_axis(product.each), layout.matrix_elements()),
-                       .row = layout.panel,
-                       .column = panels ? channels * layout.panel : 1};
+    loops::Affine at = scale(affine_axis(product.each), layout.matrix_elements());
+    if (result_blocks_ >= 0) {
+      at = add(at, scale(affine_axis(result_blocks_), blocks_.results * (panels ? size_.channels : 1)));
+    }
+    if (channel_blocks_ >= 0) {
+      at = add(at, scale(affine_axis(channel_blocks_), blocks_.channels * layout.panel));
+    }
+    statement.right = {
+        .buffer = weights.buffer, .at = at, .row = layout.panel, .column = panels ? size_.channels * layout.panel : 1};
     statement.tile = {.buffer = add_scratch(draft_, Dtype::f32, kWinogradParts * apart),
                       .at = scale(affine_axis(product.each), apart),
-                      .row = results,
+                      .row = blocks_.results,
                       .column = 1};
     statement.rows = rows_;
     statement.columns = {match_.results};
     statement.depth = {match_.channels};
     statement.panel = constants_.panel;
+    statement.adds_after = product.depth_blocks = channel_blocks_;
     statement.work = add_scratch(draft_, Dtype::u8, work_bytes(constants_));
     result_.panels[weights.buffer] = layout;
   }
 
   void write_results(int buffer) {
-    const int64_t results = size_of(match_.results);
-    const Extent apart = squares_ * results + kApart;
+    const int64_t results = blocks_.results;
+    const Extent apart = squares_ * results + kWinogradApart;
     const loops::Affine at = add(scale(step_number(draft_, rows_), results), affine_axis(match_.results));
     std::array<std::array<int, 2>, 4> columns;  // by x
     for (size_t j = 0; j < 4; ++j) {
@@ -345,6 +353,8 @@ class Writer {
     }
   }
 
+  static AxisSet loop_bit(int axis) { return axis < 0 ? 0 : axis_bit(axis); }
+
   AxisSet all_rows() const {
     AxisSet set = result_.grid;
     for (const int axis : rows_) {
@@ -358,6 +368,10 @@ class Writer {
   const ConstantOperands& constants_;
   const Match& match_;
   const ScheduleOptions& options_;
+  const WinogradSize size_ = size_of(draft_, match_, options_.cores);
+  WinogradBlocks blocks_ = {};
+  int result_blocks_ = -1;   // loops over blocks,
+  int channel_blocks_ = -1;  // or none
   Cut y_, x_;
   std::vector<int> rows_;  // the loops over the squares of a block
   Extent squares_;         // in a block
@@ -369,7 +383,7 @@ class Writer {
 std::optional<TiledProducts> tile_winograd(Draft& draft, const std::vector<size_t>& stores,
                                            const ConstantOperands& constants, const std::vector<ProductMatch>& products,
                                            const ScheduleOptions& options) {
-  const auto match = find(draft, stores, constants, products, options.tiles);
+  const auto match = find(draft, stores, constants, products, options);
   return match ? std::optional(Writer(draft, stores, constants, *match, options).run()) : std::nullopt;
 }
 

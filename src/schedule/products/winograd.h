@@ -10,10 +10,14 @@
 // has 36 multiplications for the same results. Weights are transformed and laid out once. A block of squares at a time,
 // pixels are transformed into scratch, 16 products leave their sums in scratch, and what is made of them is stored.
 //
-//   for each block of squares:
-//     for each square, for each channel:   V[0..16) = B^T d B
-//     for each part of 16:                 M[part] = V[part] * U[part]
-//     for each square, for each result:    4 stores of what follows A^T M A, where the image has that many
+//   for each block of squares, for each block of results:
+//     for each block of channels:
+//       for each square, for each channel:   V[0..16) = B^T d B
+//       for each part of 16:                 M[part] += V[part] * U[part]
+//     for each square, for each result:      4 stores of what follows A^T M A, where the image has that many
+//
+// Blocks of results transform the same pixels again, so channels and results are whole where they leave room for enough
+// squares: winograd_blocks.h. Where products add up in order, blocks of channels change no bits.
 //
 // An infinite pixel is subtracted from itself on the way: what it touches, and other results of its squares, is NaN.
 #pragma once
