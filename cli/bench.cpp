@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "cache.h"
+#include "cost.h"
 #include "files.h"
 #include "inputs.h"
 #include "json.h"
@@ -30,6 +32,8 @@ constexpr Option kOptions[] = {
     {"--seconds", "S", "go on for this long at each point (default 0.2)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kNoCacheOption,
+    kLongOption,
 };
 
 constexpr Example kExamples[] = {
@@ -59,12 +63,13 @@ struct Settings {
 };
 
 Point measure(const GraphModel& model, const Executable& executable, const Bindings& swept, const Bindings& bound,
-              const std::vector<std::string>& words, const Extent& macs, const Settings& settings) {
+              const Extent& macs, const Settings& settings, const Arguments& arguments) {
   Bindings sizes = bound;
   for (const auto& [name, size] : swept) {
     sizes.set(name, size);
   }
-  const PreparedInputs prepared = prepare_inputs(model, sizes, words);
+  const PreparedInputs prepared = prepare_inputs(model, sizes, arguments.all("--input"));
+  announce_cost(model.graph, prepared.bindings, arguments);
   const std::vector<Array> inputs = prepared.arrays();
   const RunOptions options{
       .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
@@ -174,7 +179,8 @@ int run(const Arguments& arguments) {
   progress.show("compiling");
   CompileReport report;
   std::optional<Executable> executable;
-  const double compile_time = microseconds([&] { executable = compile(model.graph, {.report = &report}); });
+  const double compile_time = microseconds(
+      [&] { executable = compile(model.graph, {.disk_cache = uses_cache(arguments), .report = &report}); });
   progress.show("");
   size_t width = 7;
   for (const Bindings& each : swept) {
@@ -188,7 +194,7 @@ int run(const Arguments& arguments) {
   std::vector<Point> points;
   for (const Bindings& each : swept) {
     progress.show(fmt::format("{} of {}", points.size() + 1, swept.size()));
-    points.push_back(measure(model, *executable, each, bound, arguments.all("--input"), macs, settings));
+    points.push_back(measure(model, *executable, each, bound, macs, settings, arguments));
     progress.show("");
     if (!as_json) {
       print_row(points.back(), width);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fail.h"
+#include "cache.h"
 #include "compiler/inspect.h"
 #include "explain_steps.h"
 #include "files.h"
@@ -42,6 +43,7 @@ constexpr Option kOptions[] = {
     {"--pipeline-rows", "N",
      "tiles of N rows of the last kernel's grid wherever that can be, instead of where it pays"},
     {"--skip", "PASS,...", "leave these passes out"},
+    kNoCacheOption,
 };
 
 constexpr Example kExamples[] = {
@@ -267,7 +269,7 @@ int run(const Arguments& arguments) {
         "out");
   }
   const compiler::BackendOptions backend{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
-                                         .disk_cache = !arguments.has("--passes")};
+                                         .disk_cache = uses_cache(arguments) && !arguments.has("--passes")};
   options.native = arguments.has("--passes") || arguments.has("--bind") || loops_of || assembly_of;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   if (loops_of) {

@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "cache.h"
+#include "cost.h"
 #include "files.h"
 #include "inputs.h"
 #include "interrupt.h"
@@ -31,6 +33,8 @@ constexpr Option kOptions[] = {
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
     {"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"},
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
+    kNoCacheOption,
+    kLongOption,
 };
 
 constexpr Example kExamples[] = {
@@ -165,11 +169,15 @@ int run(const Arguments& arguments) {
     model = load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
   });
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
+  announce_cost(model.graph, prepared.bindings, arguments);
   progress.show("compiling");
   CompileReport report;
   std::optional<Executable> executable;
-  times.compile = microseconds(
-      [&] { executable = compile(model.graph, {.pipelines = !arguments.has("--no-pipelines"), .report = &report}); });
+  times.compile = microseconds([&] {
+    executable = compile(
+        model.graph,
+        {.disk_cache = uses_cache(arguments), .pipelines = !arguments.has("--no-pipelines"), .report = &report});
+  });
   times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");
   const std::vector<Array> inputs = prepared.arrays();
