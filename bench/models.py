@@ -1,11 +1,12 @@
 """Every ONNX file under a folder against ONNX Runtime, on made-up inputs at two bindings each.
 
-    ./dev models [--json] [--rounds N] [--threads N] --patterns | FOLDER...
+    ./dev models [--json] [--rounds N] [--threads N] [--interpreter] --patterns | FOLDER...
 
 A file is right, wrong, refused (by an error of one message), crashed (a signal, or no answer in time), or not run by ONNX
 Runtime itself at any sizes that were tried, which says nothing. Sizes are guessed from names, types and positions until
 ONNX Runtime takes them. Outputs agree when no element is off by more than a thousandth of the output's largest and a last bit of 1,
 integers exactly; where a file holds quantised values, whose rounding a last bit decides, by a twentieth and one step.
+With --interpreter, or without ONNX Runtime, what is compiled is held against the interpreter instead (`tenon check`).
 """
 
 import argparse
@@ -20,7 +21,11 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
+
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
 
 sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
 
@@ -105,6 +110,59 @@ def opened(path, threads):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
+class FileInputs:
+    """What a file says of its inputs, in the words of a session."""
+
+    Input = collections.namedtuple("Input", "name shape type")
+
+    def __init__(self, path):
+        graph = onnx.load(path, load_external_data=False).graph
+        constants = {each.name for each in graph.initializer}
+        self.inputs = [self.described(each) for each in graph.input if each.name not in constants]
+
+    def described(self, each):
+        kind = onnx.helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)
+        word = next((word for word, dtype in DTYPES.items() if dtype == kind), str(kind))
+        dims = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+                for dim in each.type.tensor_type.shape.dim]
+        return self.Input(each.name, dims, f"tensor({word})")
+
+    def get_inputs(self):
+        return self.inputs
+
+
+def is_one_step_off(output):
+    """What a last bit before a rounding to integers does."""
+    near = output["relative_error"] <= QUANTISED_TOLERANCE or output["largest_error"] <= 1
+    return near and output["mismatched"] == 0 and not output["misfit"]
+
+
+def check_binding(path, session, binding, first_guess, folder, arguments, trait):
+    """One binding against the interpreter: a record, and the guess of sizes that the model takes."""
+    record = {}
+    for guess, limit in ((guess, limit) for guess in range(first_guess, len(GUESSES)) for limit in LIMITS):
+        inputs, free = make_inputs(session, guess, binding, limit)
+        if binding > 0 and not free:
+            return None, guess
+        words = [COMMAND, "check", path, "--threads", arguments.threads, "--json", *saved(inputs, folder)]
+        record = {"sizes": {name: list(value.shape) for name, value in inputs.items()}}
+        try:
+            run = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        except subprocess.TimeoutExpired:
+            return record | {"result": "crashed", "reason": f"no answer in {TIMEOUT} seconds"}, guess
+        if run.returncode == 0:
+            return record | {"result": "right"}, guess
+        if run.returncode != 1:
+            return record | {"result": "crashed", "reason": f"status {run.returncode}: {reason_of(run.stderr)}"}, guess
+        if run.stdout:
+            outputs = [each for each in json.loads(run.stdout)["outputs"] if not each["ok"]]
+            if trait["quantised"] and all(map(is_one_step_off, outputs)):
+                return record | {"result": "right"}, guess
+            return record | {"result": "wrong", "reason": f"{outputs[0]['output']} differs from the interpreter"}, guess
+        record |= {"result": "refused", "reason": reason_of(run.stderr)}
+    return record, first_guess
+
+
 def answer(session, inputs):
     """What ONNX Runtime gives; None for what it refuses."""
     try:
@@ -130,12 +188,19 @@ def traits(path):
                                                              or "NBits" in each for each in found)}
 
 
-def run_tenon(path, inputs, folder, threads, repeat=1):
-    words = [COMMAND, "run", path, "--threads", threads, "--repeat", repeat, "--json", "--output", folder / "out"]
+def saved(inputs, folder):
+    """The words that give these inputs to the command."""
+    words = []
     for number, (name, value) in enumerate(inputs.items()):
         file = folder / f"{number}.npy"
         np.save(file, value)
         words += ["--input", f"{name}={file}"]
+    return words
+
+
+def run_tenon(path, inputs, folder, threads, repeat=1):
+    words = [COMMAND, "run", path, "--threads", threads, "--repeat", repeat, "--json", "--output", folder / "out",
+             *saved(inputs, folder)]
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT, check=False)
 
 
@@ -220,14 +285,18 @@ def try_binding(path, session, binding, first_guess, folder, arguments, trait):
 def try_file(path, first_guess, arguments):
     """Records of its bindings, from this guess of sizes on."""
     try:
-        session, trait = opened(path, arguments.threads), traits(path)
+        session = FileInputs(path) if arguments.interpreter else opened(path, arguments.threads)
+        trait = traits(path)
         make_inputs(session, 0, 0)
     except Exception as error:  # pylint: disable=broad-except
         return [{"result": "unrun", "reason": str(error).splitlines()[0][:160]}]
     records, guess = [], first_guess
     with tempfile.TemporaryDirectory() as folder:
         for binding in range(2):
-            record, guess = try_binding(path, session, binding, guess, Path(folder), arguments, trait)
+            if arguments.interpreter:
+                record, guess = check_binding(path, session, binding, guess, Path(folder), arguments, trait)
+            else:
+                record, guess = try_binding(path, session, binding, guess, Path(folder), arguments, trait)
             if record:
                 records.append(record)
     return records
@@ -237,7 +306,7 @@ def try_in_child(path, arguments):
     """The same in a process of its own, since ONNX Runtime dies of some sizes."""
     for guess in range(len(GUESSES)):
         words = [sys.executable, "-I", __file__, "--rounds", str(arguments.rounds), "--threads", str(arguments.threads),
-                 "--guess", str(guess), str(path)]
+                 "--guess", str(guess), str(path), *(["--interpreter"] if arguments.interpreter else [])]
         run = subprocess.run(words, capture_output=True, text=True, check=False)
         if run.returncode == 0:
             return json.loads(run.stdout)
@@ -269,9 +338,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=1, help="how often the two take turns; 0: no times (default 1)")
     parser.add_argument("--threads", type=int, default=2, help="of both (default 2)")
     parser.add_argument("--guess", type=int, help=argparse.SUPPRESS)  # the child of one file
+    parser.add_argument("--interpreter", action="store_true", help="against the interpreter, without ONNX Runtime")
     parser.add_argument("--patterns", action="store_true", help="write small files of all patterns, and run those")
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="folders, or files")
     arguments = parser.parse_args()
+    arguments.interpreter |= onnxruntime is None
     if arguments.guess is not None:
         print(json.dumps(try_file(arguments.folders[0], arguments.guess, arguments)))
         return

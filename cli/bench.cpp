@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "compile_options.h"
+#include "cost.h"
 #include "files.h"
 #include "inputs.h"
 #include "json.h"
@@ -33,6 +34,8 @@ constexpr Option kOptions[] = {
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
     kNoPipelines,
     kPipelineRows,
+    kNoCacheOption,
+    kLongOption,
 };
 
 constexpr Example kExamples[] = {
@@ -62,12 +65,13 @@ struct Settings {
 };
 
 Point measure(const GraphModel& model, const Executable& executable, const Bindings& swept, const Bindings& bound,
-              const std::vector<std::string>& words, const Extent& macs, const Settings& settings) {
+              const Extent& macs, const Settings& settings, const Arguments& arguments) {
   Bindings sizes = bound;
   for (const auto& [name, size] : swept) {
     sizes.set(name, size);
   }
-  const PreparedInputs prepared = prepare_inputs(model, sizes, words);
+  const PreparedInputs prepared = prepare_inputs(model, sizes, arguments.all("--input"));
+  announce_cost(model.graph, prepared.bindings, arguments);
   const std::vector<Array> inputs = prepared.arrays();
   const RunOptions options{
       .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
@@ -178,8 +182,7 @@ int run(const Arguments& arguments) {
   CompileReport report;
   std::optional<Executable> executable;
   CompileOptions compile_options{.report = &report};
-  take_pipeline_options(arguments, compile_options);
-  take_threads(arguments, compile_options);
+  take_compile_options(arguments, compile_options);
   const double compile_time = microseconds([&] { executable = compile(model.graph, compile_options); });
   progress.show("");
   size_t width = 7;
@@ -194,7 +197,7 @@ int run(const Arguments& arguments) {
   std::vector<Point> points;
   for (const Bindings& each : swept) {
     progress.show(fmt::format("{} of {}", points.size() + 1, swept.size()));
-    points.push_back(measure(model, *executable, each, bound, arguments.all("--input"), macs, settings));
+    points.push_back(measure(model, *executable, each, bound, macs, settings, arguments));
     progress.show("");
     if (!as_json) {
       print_row(points.back(), width);

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "compile_options.h"
+#include "cost.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "ir/data_axes.h"
@@ -30,6 +31,8 @@ constexpr Option kOptions[] = {
     {"--flush-denormals", "", "take numbers too small for full precision for 0: the interpreter keeps them"},
     kNoPipelines,
     kPipelineRows,
+    kNoCacheOption,
+    kLongOption,
 };
 
 constexpr Example kExamples[] = {
@@ -51,6 +54,7 @@ struct Difference {
   double relative = 0;     // that, by the largest |b|
   double mean = 0;         // of |a - b|
   int64_t mismatched = 0;  // elements where one is NaN or infinite and the other is not the same
+  int64_t overflowed = 0;  // elements that overflow on the way in the model's own types, as they should
   int64_t both_nan = 0;    // elements that are NaN on both sides, which compares nothing
   double tolerance = 0;
   bool is_rounding = false;  // every error is one that roundings on the way explain, where that was asked for
@@ -69,14 +73,16 @@ double largest_finite(Dtype dtype) {
                          : std::numeric_limits<double>::max();
 }
 
+bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 /// Whether an infinity is what `exact` rounds to, or so near to it that its error is allowed.
 bool is_right_overflow(double got, double exact, double most, double tolerance) {
   return std::isinf(got) && std::signbit(got) == std::signbit(exact) && std::fabs(exact) >= most * (1 - tolerance);
 }
 
-/// `wanted` may be of a wider type.
+/// `wanted` may be of a wider type, in which nothing overflows on the way; `narrow` is the same in the model's types.
 Difference compare(const std::string& output, const std::string& against, const Array& got, const Array& wanted,
-                   double tolerance) {
+                   double tolerance, const Array* narrow = nullptr) {
   Difference difference{.output = output, .against = against, .tolerance = tolerance};
   if (got.dims() != wanted.dims()) {
     difference.misfit =
@@ -94,7 +100,10 @@ Difference compare(const std::string& output, const std::string& against, const 
     }
     if (!std::isfinite(a) || !std::isfinite(b)) {
       difference.both_nan += std::isnan(a) && std::isnan(b) ? 1 : 0;
-      difference.mismatched += a == b || (std::isnan(a) && std::isnan(b)) ? 0 : 1;
+      const bool same = is_same(a, b);
+      const bool overflows = !same && !std::isfinite(a) && narrow != nullptr && is_same(a, narrow->at(i));
+      difference.overflowed += overflows ? 1 : 0;
+      difference.mismatched += same || overflows ? 0 : 1;
       continue;
     }
     const double error = std::fabs(a - b);
@@ -119,6 +128,7 @@ void print_json(const std::string& model, const Bindings& bindings, const std::v
                   .set("relative_error", each.relative)
                   .set("mean_error", each.mean)
                   .set("mismatched", each.mismatched)
+                  .set("overflowed", each.overflowed)
                   .set("both_nan", each.both_nan)
                   .set("tolerance", each.tolerance)
                   .set("by_rounding", each.is_rounding)
@@ -131,6 +141,7 @@ void print_json(const std::string& model, const Bindings& bindings, const std::v
 std::string remarks(const Difference& difference) {
   std::string text;
   if (difference.mismatched > 0) text += fmt::format(", {} infinite or NaN on one side", difference.mismatched);
+  if (difference.overflowed > 0) text += fmt::format(", {} overflow on the way", difference.overflowed);
   if (difference.is_comparable() && !difference.is_near() && difference.is_rounding) {
     text += ", by roundings on the way";
     if (difference.lost > 0) text += fmt::format(", which leave nothing of {} elements", difference.lost);
@@ -228,10 +239,10 @@ int run(const Arguments& arguments) {
   const std::vector<Array> inputs = prepared.arrays();
   const auto tolerance = arguments.find_real("--tolerance");
   const auto threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0));
+  announce_cost(model.graph, prepared.bindings, arguments);
   progress.show("compiling");
   CompileOptions compile_options;
-  take_pipeline_options(arguments, compile_options);
-  take_threads(arguments, compile_options);
+  take_compile_options(arguments, compile_options);
   const Executable executable = compile(model.graph, compile_options);
   const std::vector<Array> compiled = [&] {
     const InterruptibleRun interruptible;
@@ -250,9 +261,19 @@ int run(const Arguments& arguments) {
     if (!expected[i].source.empty()) comparisons.push_back({i, "expected", expected[i].value});
   }
   std::vector<Difference> differences;
-  for (const auto& [i, against, wanted] : comparisons) {
-    const double allowed = is_float(compiled[i].dtype()) ? tolerance.value_or(bounds[i]) : 0;
-    differences.push_back(compare(model.graph.outputs()[i].name, against, compiled[i], wanted, allowed));
+  const auto compare_all = [&](const std::vector<Array>& narrow) {
+    differences.clear();
+    for (const auto& [i, against, wanted] : comparisons) {
+      const double allowed = is_float(compiled[i].dtype()) ? tolerance.value_or(bounds[i]) : 0;
+      differences.push_back(compare(model.graph.outputs()[i].name, against, compiled[i], wanted, allowed,
+                                    narrow.empty() ? nullptr : &narrow[i]));
+    }
+  };
+  compare_all({});
+  if (std::ranges::any_of(differences, [](const Difference& each) { return each.mismatched > 0; })) {
+    progress.show("interpreting in the model's types");
+    compare_all(interpret(model.graph, inputs, {.bindings = prepared.bindings}));
+    progress.show("");
   }
   if (!tolerance && !std::ranges::all_of(differences, &Difference::ok)) {
     progress.show("interpreting with roundings");
@@ -281,7 +302,9 @@ const Verb kCheckVerb{
     .about =
         "The interpreter computes every float in 64 bits, slowly. For each output: the largest and the mean "
         "difference, and the largest relative to the output's largest element. The status is 1 where one is beyond "
-        "its tolerance, or is infinite where the other side does not overflow the output's type. Tolerances: 1e-4 for "
+        "its tolerance, or is infinite or NaN where the other side does not overflow the output's type and the model's "
+        "own "
+        "types do not overflow on the way. Tolerances: 1e-4 for "
         "f32, 1e-10 for f64, and integers agree exactly. Where f16 or bf16 are on the way to "
         "an "
         "output it follows from their epsilon (2^-10 and 2^-7): as many of them as the longest chain of operations "

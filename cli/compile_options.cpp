@@ -6,15 +6,13 @@
 
 namespace tenon::cli {
 
-void take_pipeline_options(const Arguments& arguments, CompileOptions& options) {
-  if (arguments.has("--pipeline-rows") && arguments.has("--no-pipelines")) {
+void take_compile_options(const Arguments& arguments, CompileOptions& options) {
+  if (arguments.has(kPipelineRows.name) && arguments.has(kNoPipelines.name)) {
     fail("`--pipeline-rows` and `--no-pipelines` are one or the other");
   }
-  options.pipelines = !arguments.has("--no-pipelines");
-  options.pipeline_rows = arguments.find_number("--pipeline-rows", 1).value_or(0);
-}
-
-void take_threads(const Arguments& arguments, CompileOptions& options) {
+  options.pipelines = !arguments.has(kNoPipelines.name);
+  options.pipeline_rows = arguments.find_number(kPipelineRows.name, 1).value_or(0);
+  options.disk_cache = !arguments.has(kNoCacheOption.name);
   if (const auto threads = arguments.find_number("--threads", 1)) {
     options.machine.cores = std::min(options.machine.cores, *threads);
   }

@@ -9,11 +9,9 @@ namespace tenon::cli {
 inline constexpr Option kNoPipelines{"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"};
 inline constexpr Option kPipelineRows{
     "--pipeline-rows", "N", "tiles of N rows of the last kernel's grid wherever that can be, instead of where it pays"};
+inline constexpr Option kNoCacheOption{"--no-cache", "", "neither read nor write machine code that is kept on disk"};
 
-/// What those say. Error: both.
-void take_pipeline_options(const Arguments& arguments, CompileOptions& options);
-
-/// `--threads N`: kernels are cut for as many cores as will run them.
-void take_threads(const Arguments& arguments, CompileOptions& options);
+/// What those say; with `--threads N` kernels are cut for as many cores as will run them. Error: both of the first two.
+void take_compile_options(const Arguments& arguments, CompileOptions& options);
 
 }  // namespace tenon::cli

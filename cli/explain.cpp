@@ -42,6 +42,7 @@ constexpr Option kOptions[] = {
     kNoPipelines,
     kPipelineRows,
     {"--skip", "PASS,...", "leave these passes out"},
+    kNoCacheOption,
 };
 
 constexpr Example kExamples[] = {
@@ -248,7 +249,7 @@ int run(const Arguments& arguments) {
                                                     arguments.find("--optimizer").value_or("adam"));
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
-  take_pipeline_options(arguments, options);
+  take_compile_options(arguments, options);
   options.machine = machine_of(arguments);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
@@ -262,7 +263,7 @@ int run(const Arguments& arguments) {
         "out");
   }
   const compiler::BackendOptions backend{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
-                                         .disk_cache = !arguments.has("--passes")};
+                                         .disk_cache = options.disk_cache && !arguments.has("--passes")};
   options.native = arguments.has("--passes") || arguments.has("--bind") || loops_of || assembly_of;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   if (loops_of) {

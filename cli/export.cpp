@@ -1,8 +1,10 @@
 // `tenon export`: a model as an ONNX file or as graph text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 #include "base/fail.h"
 #include "files.h"
@@ -19,12 +21,14 @@ namespace {
 
 constexpr Option kOptions[] = {
     {"--external-data", "", "weights in FILE.onnx.data beside the model, which importing it maps; needed beyond 2 GB"},
+    {"--opset", "N", "of the ONNX file, 17 to 24; 17 where it is not said, which has no form for bits of integers"},
 };
 
 constexpr Example kExamples[] = {
     {"export resnet18 resnet18.onnx", "a built-in model, its weights included"},
     {"export bert_base bert.onnx --external-data", "weights in bert.onnx.data"},
     {"export examples/block.graph block.onnx", "graph text"},
+    {"export bits.graph bits.onnx --opset 18", "operators that newer versions of ONNX have"},
     {"export model.onnx model.graph", "the other way round"},
 };
 
@@ -51,13 +55,20 @@ int run(const Arguments& arguments) {
   if (external_data && ending != ".onnx") {
     fail("`--external-data` is for ONNX files, and `{}` is graph text", path);
   }
+  const std::optional<int64_t> opset = arguments.find_number("--opset");
+  if (opset && ending != ".onnx") {
+    fail("`--opset` is for ONNX files, and `{}` is graph text", path);
+  }
   const Progress progress;
   progress.show("loading");
   std::string name;
+  std::string format = "graph text";
   if (ending == ".onnx") {
     OnnxFile file = onnx_of(arguments.rest()[0]);
     progress.show("exporting");
     file.external_data = external_data;
+    file.opset = static_cast<int>(std::min<int64_t>(opset.value_or(file.opset), std::numeric_limits<int>::max()));
+    format = fmt::format("ONNX opset {}", file.opset);
     write_onnx(path, file);
     name = file.graph.name();
   } else {
@@ -75,7 +86,7 @@ int run(const Arguments& arguments) {
     Json::object().set("model", name).set("file", path).set("bytes", bytes).set("external_bytes", beside).print();
     return 0;
   }
-  fmt::print("{}: {}, {}\n", path, bytes_text(bytes), ending == ".onnx" ? "ONNX opset 17" : "graph text");
+  fmt::print("{}: {}, {}\n", path, bytes_text(bytes), format);
   if (beside > 0) {
     fmt::print("{}: {} of weights\n", data, bytes_text(beside));
   }
@@ -89,7 +100,8 @@ const Verb kExportVerb{
     .words = "MODEL FILE",
     .doc = "write a model as an ONNX file or as graph text",
     .about =
-        "FILE.onnx: opset 17; names of axes become names of dimensions, so the file is good for every size as well, "
+        "FILE.onnx: opset 17 unless told; names of axes become names of dimensions, so the file is good for every size "
+        "as well, "
         "and "
         "the sizes that the model is usually run at are kept in it. FILE.graph: graph text. Weights of built-in models "
         "are part of both.",

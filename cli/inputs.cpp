@@ -59,7 +59,11 @@ Bindings without(const Bindings& bindings, const std::vector<std::string>& decid
 SourceWord parse_source(std::string_view option, const std::string& word, const std::vector<std::string>& names) {
   size_t equals = word.find('=');
   if (equals == std::string::npos) {
-    fail("`{} {}` should be NAME={}", option, word, word);
+    if (word.ends_with(".npy")) {
+      fail("`{} {}` should be NAME={}\n  there is: {}", option, word, word, fmt::join(names, ", "));
+    }
+    fail("`{} {}` is no NAME=FILE.npy{}\n  there is: {}", option, word,
+         option == "--input" ? " and none of `random`, `zeros` and `ones`" : "", fmt::join(names, ", "));
   }
   for (const std::string& name : names) {
     if (name.size() > equals && word.starts_with(name + '=')) {

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "compile_options.h"
+#include "cost.h"
 #include "files.h"
 #include "inputs.h"
 #include "interrupt.h"
@@ -33,6 +34,8 @@ constexpr Option kOptions[] = {
     kNoPipelines,
     kPipelineRows,
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
+    kNoCacheOption,
+    kLongOption,
 };
 
 constexpr Example kExamples[] = {
@@ -174,12 +177,12 @@ int run(const Arguments& arguments) {
     model = load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
   });
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
+  announce_cost(model.graph, prepared.bindings, arguments);
   progress.show("compiling");
   CompileReport report;
   std::optional<Executable> executable;
   CompileOptions compile_options{.report = &report};
-  take_pipeline_options(arguments, compile_options);
-  take_threads(arguments, compile_options);
+  take_compile_options(arguments, compile_options);
   times.compile = microseconds([&] { executable = compile(model.graph, compile_options); });
   times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");

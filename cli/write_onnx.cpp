@@ -13,7 +13,7 @@ namespace tenon::cli {
 void require_onnx(const std::string& /*path*/) {}
 
 void write_onnx(const std::string& path, const OnnxFile& file) {
-  OnnxExportOptions options{.external_data = file.external_data, .usual = file.usual};
+  OnnxExportOptions options{.external_data = file.external_data, .opset = file.opset, .usual = file.usual};
   for (const train::Weight& weight : file.weights) {
     options.weights.push_back({.name = weight.name, .value = weight.value, .statistic = !weight.trainable});
   }

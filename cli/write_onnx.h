@@ -15,6 +15,7 @@ struct OnnxFile {
   std::vector<train::Weight> weights = {};  // values of inputs, which become initializers of these names
   Bindings usual = {};
   bool external_data = false;
+  int opset = 17;
 };
 /// Error when the file cannot be written, and in a build that writes none.
 void write_onnx(const std::string& path, const OnnxFile& file);

@@ -72,24 +72,26 @@ def loop_of_keras(m):
     m.output(results[0], results[3])
 
 
-@pattern
-def loop_until_a_value(m):
+def until_a_value(m, stacks):
+    """Halves x until all of it is small; with `stacks`, the largest element after each trip is a result too."""
     x = m.input("x", ["batch", "length"])
     body = loop_body(m, ["batch", "length"])
     less = body.node("Mul", ["state", body.constant(0.5, np.float32)])
     largest = body.node("ReduceMax", [body.node("Abs", [less])], keepdims=0)
-    body.output(body.node("Greater", [largest, body.constant(0.01, np.float32)]), less)
-    m.output(m.node("Loop", [m.constant(100, np.int64), "", x], body=body.graph()))
+    stacked = [body.node("Identity", [largest])] if stacks else []
+    body.output(body.node("Greater", [largest, body.constant(0.01, np.float32)]), less, *stacked)
+    results = m.node("Loop", [m.constant(100, np.int64), "", x], 2 if stacks else 1, body=body.graph())
+    m.output(*(results if stacks else [results]))
+
+
+@pattern
+def loop_until_a_value(m):
+    until_a_value(m, stacks=False)
 
 
 @pattern
 def loop_until_a_value_that_stacks(m):
-    x = m.input("x", ["batch", "length"])
-    body = loop_body(m, ["batch", "length"])
-    less = body.node("Mul", ["state", body.constant(0.5, np.float32)])
-    largest = body.node("ReduceMax", [body.node("Abs", [less])], keepdims=0)
-    body.output(body.node("Greater", [largest, body.constant(0.01, np.float32)]), less, body.node("Identity", [largest]))
-    m.output(*m.node("Loop", [m.constant(100, np.int64), "", x], 2, body=body.graph()))
+    until_a_value(m, stacks=True)
 
 
 @pattern

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/fail.h"
+#include "ops/needed_by.h"
 
 namespace tenon {
 namespace {
@@ -50,7 +51,7 @@ std::vector<Constraint> settle(std::vector<Constraint> constraints, std::string_
       fail("needs {}, which never holds", constraint.to_string());
     }
     if (verdict == Verdict::unknown) {
-      constraint.needed_by = operation;
+      constraint.needed_by = NeededBy::name(operation);
       constraint.place = build_context().place;
       open.push_back(std::move(constraint));
     }

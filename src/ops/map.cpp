@@ -4,6 +4,7 @@
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "ops/scalar/scalar_table.h"
+#include "shape/unify.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -42,7 +43,9 @@ bool needs_broadcast(const Shape& x, const std::vector<Axis>& to) {
       continue;
     }
     const bool one = from.extent() == Extent(1);
-    const bool may_be_one = from.is_dynamic() && (to[i].extent().is_constant() || is_generated_name(from.name())) &&
+    const bool may_be_one = from.is_dynamic() &&
+                            (to[i].extent().is_constant() || is_generated_name(from.name()) ||
+                             never_exceeds(from.extent(), to[i].extent())) &&
                             (from.name().empty() || from.name() != to[i].name());
     if (one || may_be_one) {
       return true;

@@ -39,7 +39,7 @@ Inferred infer_view(const Slice& view, const Shape& x) {
     const Extent& size = view.size[k];
     const int64_t step = view.step[k];
     if (step < 1) {
-      fail("step {} of axis {} is not positive; flip first", step, i);
+      fail("step {} of axis {} is not positive", step, i);
     }
     // The last element read is start + (size - 1) * step; no element, no bound.
     const Extent span = size == Extent(0) ? Extent(0) : max(0, (size - 1) * step + 1);
@@ -59,8 +59,24 @@ Inferred infer(const Slice& op, Operands in) { return infer_view(op, in[0].shape
 
 Value slice(const Value& x, const std::vector<Extent>& start, const std::vector<Extent>& size,
             const std::vector<int64_t>& step) {
-  std::vector<int64_t> steps = step.empty() ? std::vector<int64_t>(start.size(), 1) : step;
-  return make(Slice{start, size, std::move(steps)}, {x});
+  Slice upward{start, size, step.empty() ? std::vector<int64_t>(start.size(), 1) : step};
+  // Walking down is the same elements upward, then flipped.
+  Axes down;
+  const bool fits = std::ssize(start) == x.rank() && start.size() == size.size() && size.size() == upward.step.size();
+  for (size_t k = 0; fits && k < start.size(); ++k) {
+    const int64_t by = upward.step[k];
+    if (by >= 0 || by == std::numeric_limits<int64_t>::min()) {
+      continue;
+    }
+    const auto axis = static_cast<int>(k);
+    const Extent lowest = start[k] + (size[k] - 1) * by;
+    const Extent inside = proves_at_least(size[k], 1) ? lowest : simplify(min(lowest, x.extent(axis)));
+    upward.start[k] = size[k] == Extent(0) ? Extent(0) : inside;
+    upward.step[k] = -by;
+    down.push_back(axis);
+  }
+  const Value part = make(std::move(upward), {x});
+  return down.empty() ? part : flip(part, down);
 }
 
 Value slice_axis(const Value& x, int axis, const Extent& begin, std::optional<Extent> end, int64_t step) {

@@ -154,6 +154,9 @@ class Parser {
                                   : at("ceildiv")  ? &ceildiv
                                   : at("mod")      ? &mod
                                                    : Operation(nullptr);
+      if (at("/")) {
+        wrong(token_.column, "sizes are whole numbers: `floordiv` rounds down, `ceildiv` up");
+      }
       if (operation == nullptr) {
         return left;
       }

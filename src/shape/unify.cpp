@@ -65,6 +65,8 @@ Unified broadcast_to(const Axis& from, const Axis& to) {
 
 }  // namespace
 
+bool never_exceeds(const Extent& part, const Extent& whole) { return simplify(max(whole, part)) == whole; }
+
 Unified unify(const Axis& a, const Axis& b, NameRule rule) {
   if (a.is_anonymous() || b.is_anonymous()) {
     return {a.is_anonymous() ? b : a};
@@ -103,6 +105,9 @@ Unified broadcast_axes(const Axis& a, const Axis& b, NameRule rule) {
   }
   if (a_fixed != b_fixed) {
     return a_fixed ? broadcast_to(b, a) : broadcast_to(a, b);
+  }
+  if (never_exceeds(a.extent(), b.extent()) != never_exceeds(b.extent(), a.extent()) && !a_fixed) {
+    return never_exceeds(a.extent(), b.extent()) ? broadcast_to(a, b) : broadcast_to(b, a);
   }
   if (is_generated(a) != is_generated(b) && !a_fixed) {
     return is_generated(a) ? broadcast_to(a, b) : broadcast_to(b, a);

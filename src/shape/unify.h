@@ -33,6 +33,10 @@ Unified unify(const Axis& a, const Axis& b, NameRule rule);
 ///   1 and n               n
 ///   n and 8               8            needs n broadcasts to 8; also where 8 is an expression that cannot be 1
 ///   x.0 and n             n            needs x.0 broadcasts to n: nobody named x.0, so it may be 1
+///   max(n-1, 0) and n     n            needs max(n-1, 0) broadcasts to n: a slice of n may leave one element
 Unified broadcast_axes(const Axis& a, const Axis& b, NameRule rule);
+
+/// Whether `part` is provably at most `whole`, at every size.
+bool never_exceeds(const Extent& part, const Extent& whole);
 
 }  // namespace tenon

@@ -9,7 +9,6 @@
 #include "onnx/proto.h"
 #include "onnx/tensor_data.h"
 #include "support/arrays.h"
-#include "support/error_text.h"
 
 namespace tenon::exporter {
 namespace {
@@ -24,18 +23,16 @@ bool takes(const std::string& op, Dtype dtype) {
 }
 
 TEST(ExportTypes, AreThoseOfTheDefinitions) {
-  for (const std::string_view op : onnx_typed_operators()) {
+  for (const std::string_view op : onnx_typed_operators(17)) {  // the newest that this library defines
     const std::string name(op);
     ASSERT_NE(proto::OpSchemaRegistry::Schema(name, 17), nullptr) << name;
     for (const Dtype dtype : all_dtypes()) {
-      Dtype carrier = dtype;
-      try {
-        carrier = onnx_carrier(name, dtype);
-      } catch (const Error&) {
+      const std::optional<Dtype> carrier = find_onnx_carrier(name, dtype);
+      if (!carrier) {
         EXPECT_FALSE(takes(name, dtype)) << name << " takes " << tenon::name(dtype);
         continue;
       }
-      EXPECT_TRUE(takes(name, carrier)) << name << " does not take " << tenon::name(carrier);
+      EXPECT_TRUE(takes(name, *carrier)) << name << " does not take " << tenon::name(*carrier);
       EXPECT_EQ(takes(name, dtype), carrier == dtype) << name << " and " << tenon::name(dtype);
     }
   }

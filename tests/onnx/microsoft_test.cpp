@@ -232,5 +232,42 @@ TEST_F(OnnxMicrosoft, MatMulNBitsUnpacksBlocks) {
   EXPECT_TRUE(close(y[0], evaluate(expected), 1e-5, 1e-5));
 }
 
+/// Columns in any order: the block of each is told.
+TEST_F(OnnxMicrosoft, MatMulNBitsWithBlocksOfColumns) {
+  for (const int64_t bits : {2, 8}) {
+    const int64_t depth = 32;
+    const int64_t parts = 8 / bits;
+    const int64_t bytes = 16 / parts;
+    std::vector<uint8_t> packed(static_cast<size_t>(2 * 2 * bytes));
+    std::vector<int32_t> order;
+    std::vector<float> weights;
+    const std::vector<float> scales = {0.5F, 2, 1, 0.25F};
+    for (int64_t row = 0; row < 2; ++row) {
+      for (int64_t i = 0; i < depth; ++i) {
+        const int64_t number = (i * 7 + row * 3) % (int64_t{1} << bits);
+        const int64_t at = row * depth + i;
+        packed[static_cast<size_t>(at / parts)] |= static_cast<uint8_t>(number << (at % parts * bits));
+        const int64_t block = i % 2;
+        if (row == 0) {
+          order.push_back(static_cast<int32_t>(block));
+        }
+        weights.push_back(static_cast<float>(number - (int64_t{1} << (bits - 1))) *
+                          scales[static_cast<size_t>(row * 2 + block)]);
+      }
+    }
+    const Array x = random({3, depth});
+    const std::vector<Array> y = OneNode("MatMulNBits", {attribute("K", depth), attribute("N", int64_t{2}),
+                                                         attribute("bits", bits), attribute("block_size", int64_t{16})})
+                                     .with(x)
+                                     .with(Array::from({2, 2, bytes}, packed))
+                                     .with(Array::from({4}, scales))
+                                     .without()
+                                     .with(Array::from({depth}, order))
+                                     .run();
+    const Value expected = matmul(constant(x), transpose(constant(Array::from({2, depth}, weights))));
+    EXPECT_TRUE(close(y[0], evaluate(expected), 1e-4, 1e-4)) << bits;
+  }
+}
+
 }  // namespace
 }  // namespace tenon

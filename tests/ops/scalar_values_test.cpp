@@ -105,7 +105,7 @@ const std::map<std::string_view, Closed>& closed_forms() {
       {"celu",
        [](const Point& x) { return std::fmax(0, x[0]) + std::fmin(0, x[1] * std::expm1(std::fmin(x[0], 0) / x[1])); }},
       {"selu",
-       [](const Point& x) { return 1.0507010221481323 * (x[0] >= 0 ? x[0] : 1.6732631921768188 * std::expm1(x[0])); }},
+       [](const Point& x) { return 1.0507009873554805 * (x[0] >= 0 ? x[0] : 1.6732632423543772 * std::expm1(x[0])); }},
       {"softplus", unary(softplus_of)},
       {"softsign", [](const Point& x) { return x[0] / (1 + std::fabs(x[0])); }},
       {"hard_sigmoid", [](const Point& x) { return std::fmax(0, std::fmin(1, x[1] * x[0] + x[2])); }},

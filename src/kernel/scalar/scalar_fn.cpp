@@ -35,8 +35,11 @@ Expr instantiate(const ScalarFn& fn, const std::vector<Dtype>& operands, Dtype g
     args.push_back(expr::argument(static_cast<int>(i), compute_dtype(operands[i])));
   }
   if (fn.result == ResultRule::given) {
-    // Casting to a half type rounds when the result is stored; until then it is the compute dtype.
-    return expr::cast(args[0], compute_dtype(given));
+    // Casting to a half type rounds when the result is stored; until then it is the compute dtype, which must hold what
+    // is rounded: else it is rounded at once.
+    const bool fits = operands[0] == Dtype::f32 || byte_size(operands[0]) < byte_size(Dtype::f32);
+    const Expr rounded = fits ? args[0] : expr::cast(args[0], given);
+    return expr::cast(rounded, compute_dtype(given));
   }
   return fn.value(args);
 }

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "ir/walk.h"
 #include "onnx/export/export_external.h"
+#include "onnx/export/export_types.h"
 #include "onnx/export/export_writer.h"
 #include "passes/inline_calls.h"
 #include "tenon/onnx_export.h"
@@ -14,8 +15,9 @@ using namespace exporter;
 
 namespace {
 
-constexpr int64_t kOpset = 17;
-constexpr int64_t kIrVersion = 8;
+/// The IR version of the release that brought each opset, from kOldestOpset on.
+constexpr int64_t kIrVersions[] = {8, 8, 9, 9, 10, 10, 11, 12};
+static_assert(std::size(kIrVersions) == kNewestOpset - kOldestOpset + 1);
 constexpr size_t kMostBytes = (size_t{1} << 31) - 1;  // what a message may have
 
 struct Model {
@@ -24,12 +26,16 @@ struct Model {
 };
 
 Model write_model(const Graph& graph, const OnnxExportOptions& options) {
-  OnnxWriter writer(passes::inline_calls(graph), options.weights,
+  const int opset = options.opset;
+  if (opset < kOldestOpset || opset > kNewestOpset) {
+    fail("opset {} is not written; {} to {} are", opset, kOldestOpset, kNewestOpset);
+  }
+  OnnxWriter writer(passes::inline_calls(graph), opset, options.weights,
                     options.external_data ? kSmallestExternal : kNeverExternal);
   Model model;
-  model.proto.set_ir_version(kIrVersion);
+  model.proto.set_ir_version(kIrVersions[opset - kOldestOpset]);
   model.proto.set_producer_name("tenon");
-  model.proto.add_opset_import()->set_version(kOpset);
+  model.proto.add_opset_import()->set_version(opset);
   *model.proto.mutable_graph() = writer.write();
   model.external = writer.external();
   if (!options.usual.empty()) {

@@ -118,7 +118,7 @@ OnnxTensors write_onnx(const Conv& kind, const Node& node, OnnxWriter& to) {
   if (!is_float(dtype)) {
     return {unrolled(kind, node, to)};
   }
-  const Dtype carrier = onnx_carrier("Conv", dtype);
+  const Dtype carrier = to.carrier("Conv", dtype);
   const auto plain = [](const Extent& amount) { return amount.constant().value_or(-1) >= 0; };
   const bool simple = std::ranges::all_of(kind.low, plain) && std::ranges::all_of(kind.high, plain);
   std::vector<int64_t> pads;

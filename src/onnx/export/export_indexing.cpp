@@ -128,10 +128,11 @@ OnnxTensors write_onnx(const Gather& kind, const Node& node, OnnxWriter& to) {
 }
 
 OnnxTensors write_onnx(const Scatter& kind, const Node& node, OnnxWriter& to) {
-  constexpr std::string_view reductions[] = {"none", "add", "mul", "", ""};
+  constexpr std::string_view reductions[] = {"none", "add", "mul", "max", "min"};
   const auto reduction = reductions[static_cast<size_t>(kind.op)];
-  if (reduction.empty()) {
-    fail("a scatter by {} has no ONNX form in opset 17", spellings(kind.op)[static_cast<size_t>(kind.op)]);
+  constexpr int extrema_since = 18;
+  if ((reduction == "max" || reduction == "min") && to.opset() < extrema_since) {
+    to.refuse(fmt::format("a scatter by {}", reduction), extrema_since);
   }
   const Value& x = node.inputs[0];
   const Value& index = node.inputs[2];

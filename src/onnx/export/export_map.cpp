@@ -7,14 +7,12 @@
 namespace tenon::exporter {
 namespace {
 
-constexpr int kOpset = 17;
-
 /// Whether ONNX's operator takes the row's operands as they are and means the same for this dtype.
-bool is_direct(const ScalarFn& fn, Dtype dtype) {
+bool is_direct(const ScalarFn& fn, Dtype dtype, int opset) {
   // A cast has an attribute, a clip takes scalars; integers divided by 0 are 0 here and nothing there.
   constexpr std::string_view other_form[] = {"Cast", "Clip"};
   const bool divides = fn.onnx.name == "Div" && !is_float(dtype);
-  return !fn.onnx.name.empty() && fn.onnx.since <= kOpset && !divides &&
+  return !fn.onnx.name.empty() && fn.onnx.since <= opset && !divides &&
          find_onnx_carrier(fn.onnx.name, dtype).has_value() &&
          std::ranges::find(other_form, fn.onnx.name) == std::end(other_form);
 }
@@ -43,7 +41,7 @@ OnnxTensors write_onnx(const Map& kind, const Node& node, OnnxWriter& to) {
   if (fn.result == ResultRule::given) {
     return {to.cast(operands[0], dtype, kind.dtype)};
   }
-  if (is_direct(fn, dtype)) {
+  if (is_direct(fn, dtype, to.opset())) {
     const bool logical = kind.dtype != dtype || dtype == boolean;
     return {is_select || logical ? to.typed(fn.onnx.name, operands, dtype, {}, true)
                                  : to.typed(fn.onnx.name, operands, dtype)};

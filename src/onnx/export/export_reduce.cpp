@@ -9,16 +9,17 @@
 namespace tenon::exporter {
 namespace {
 
-/// The operator that combines all elements along axes, with sums taking axes as an operand since opset 13.
+/// The operator that combines all elements along axes; these are an operand of sums since opset 13, of all since 18.
 std::string reduce(std::string_view op, const std::string& x, Dtype dtype, const std::vector<int64_t>& axes,
                    OnnxWriter& to) {
   if (axes.empty()) {
     return x;
   }
-  const Dtype carrier = onnx_carrier(op, dtype);
+  const Dtype carrier = to.carrier(op, dtype);
   const std::string carried = to.cast(x, dtype, carrier);
-  const std::string result = op == "ReduceSum" ? to.node(op, {carried, to.ints(axes)}, {{"keepdims", int64_t{0}}})
-                                               : to.node(op, {carried}, {{"axes", axes}, {"keepdims", int64_t{0}}});
+  const bool by_operand = op == "ReduceSum" || to.opset() >= 18;
+  const std::string result = by_operand ? to.node(op, {carried, to.ints(axes)}, {{"keepdims", int64_t{0}}})
+                                        : to.node(op, {carried}, {{"axes", axes}, {"keepdims", int64_t{0}}});
   if (carrier != dtype && (op == "ReduceMax" || op == "ReduceMin")) {
     // The extremum of nothing is that of the narrow type.
     const bool max = op == "ReduceMax";
@@ -105,7 +106,7 @@ OnnxTensors write_onnx(const Scan& kind, const Node& node, OnnxWriter& to) {
   if (kind.op != ReduceOp::sum) {
     return {masked_scan(kind, x, shape, to)};
   }
-  const Dtype carrier = onnx_carrier("CumSum", shape.dtype());
+  const Dtype carrier = to.carrier("CumSum", shape.dtype());
   const std::string sums = to.node("CumSum", {to.cast(x, shape.dtype(), carrier), to.scalar_size(kind.axis)},
                                    {{"exclusive", int64_t{kind.exclusive}}, {"reverse", int64_t{kind.reverse}}});
   return {to.cast(sums, carrier, shape.dtype())};
@@ -113,7 +114,7 @@ OnnxTensors write_onnx(const Scan& kind, const Node& node, OnnxWriter& to) {
 
 OnnxTensors write_onnx(const Sort& kind, const Node& node, OnnxWriter& to) {
   const Value& key = node.inputs[0];
-  const Dtype carrier = onnx_carrier("TopK", key.dtype());
+  const Dtype carrier = to.carrier("TopK", key.dtype());
   const std::string count = to.size(key.extent(kind.axis));
   // Of equal elements the first comes first there too.
   const std::vector<std::string> top =

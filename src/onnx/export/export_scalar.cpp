@@ -28,7 +28,7 @@ class PrimWriter {
       case Prim::max: return call("Max", x);
       case Prim::sqrt: return call("Sqrt", x);
       case Prim::exp:
-      case Prim::exp_normal: return call("Exp", x);
+      case Prim::exp_normal: return call("Exp", x);  // where it is 0 here, it is below exp(-80) there
       case Prim::expm1: return expm1(x[0]);
       case Prim::log: return call("Log", x);
       case Prim::log1p: return log1p(x[0]);
@@ -107,15 +107,19 @@ class PrimWriter {
   }
 
   std::string bits(std::string_view op, Prim prim, const std::vector<std::string>& x) {
-    if (dtype_ != boolean) {
-      fail("`{}` of {} has no ONNX form in opset 17", name(prim), name(dtype_));
+    if (dtype_ == boolean) {
+      return to_.node(op, x);
     }
-    return to_.node(op, x);
+    constexpr int since = 18;
+    if (to_.opset() < since) {
+      to_.refuse(fmt::format("`{}` of {}", name(prim), name(dtype_)), since);
+    }
+    return to_.node(fmt::format("Bitwise{}", op), x);
   }
 
   std::string shift(const char* direction, Prim prim, const std::vector<std::string>& x) {
     if (!is_unsigned_integer(dtype_)) {
-      fail("`{}` of {} has no ONNX form in opset 17", name(prim), name(dtype_));
+      to_.refuse(fmt::format("`{}` of {}", name(prim), name(dtype_)));
     }
     // Shifting out everything is 0 here and left open there.
     const auto width = static_cast<double>(8 * byte_size(dtype_));

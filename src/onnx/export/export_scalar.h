@@ -10,7 +10,7 @@
 namespace tenon::exporter {
 
 /// An expression over tensors, one for each argument, all of which broadcast together. The result has the expression's
-/// dtype. Error for a primitive that opset 17 cannot express in its dtype.
+/// dtype. Error for a primitive that the opset cannot express in its dtype.
 std::string write_expression(const Expr& expression, const std::vector<std::string>& arguments, OnnxWriter& to);
 
 }  // namespace tenon::exporter

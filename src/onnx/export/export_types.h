@@ -9,14 +9,16 @@
 
 namespace tenon::exporter {
 
-/// The dtype in which an operator of opset 17 computes what is meant in `dtype`: itself where the operator takes it,
-/// else the next wider type that it takes; nothing when there is none. Operators that are not in the table take every
-/// type.
-std::optional<Dtype> find_onnx_carrier(std::string_view op, Dtype dtype);
-/// The same; an Error when there is none.
-Dtype onnx_carrier(std::string_view op, Dtype dtype);
+/// The opsets that can be written.
+inline constexpr int kOldestOpset = 17;
+inline constexpr int kNewestOpset = 24;
 
-/// The operators of the table.
-std::vector<std::string_view> onnx_typed_operators();
+/// The dtype in which an operator of every such opset computes what is meant in `dtype`: itself where the operator
+/// takes it, else the next wider type that it takes; nothing when there is none. Operators that are not in the table
+/// take every type.
+std::optional<Dtype> find_onnx_carrier(std::string_view op, Dtype dtype);
+
+/// The operators of the table that an opset has.
+std::vector<std::string_view> onnx_typed_operators(int opset);
 
 }  // namespace tenon::exporter

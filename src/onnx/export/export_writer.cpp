@@ -91,8 +91,8 @@ void describe(proto::ValueInfoProto& info, const std::string& name, const Shape&
   }
 }
 
-OnnxWriter::OnnxWriter(const Graph& graph, const std::vector<OnnxWeight>& weights, size_t external_from)
-    : graph_(graph), external_from_(external_from) {
+OnnxWriter::OnnxWriter(const Graph& graph, int opset, const std::vector<OnnxWeight>& weights, size_t external_from)
+    : graph_(graph), opset_(opset), external_from_(external_from) {
   for (const OnnxWeight& weight : weights) {
     const auto is_called_so = [&](const Value& value) { return value.node().as<Input>()->name == weight.name; };
     const auto at = std::ranges::find_if(graph.inputs(), is_called_so);
@@ -209,13 +209,26 @@ std::vector<std::string> OnnxWriter::nodes(std::string_view op, const std::vecto
 
 std::string OnnxWriter::typed(std::string_view op, const std::vector<std::string>& inputs, Dtype dtype,
                               const OnnxAttributes& attributes, bool logical) {
-  const Dtype carrier = onnx_carrier(op, dtype);
+  const Dtype held = carrier(op, dtype);
   std::vector<std::string> carried;
   for (const std::string& input : inputs) {
-    carried.push_back(cast(input, dtype, carrier));
+    carried.push_back(cast(input, dtype, held));
   }
   const std::string result = node(op, carried, attributes);
-  return logical ? result : cast(result, carrier, dtype);
+  return logical ? result : cast(result, held, dtype);
+}
+
+Dtype OnnxWriter::carrier(std::string_view op, Dtype dtype) const {
+  const std::optional<Dtype> found = find_onnx_carrier(op, dtype);
+  if (!found) {
+    refuse(fmt::format("`{}` of {}", op, name(dtype)));
+  }
+  return *found;
+}
+
+void OnnxWriter::refuse(const std::string& what, std::optional<int> since) const {
+  const std::string other = since ? fmt::format("; opset {} has one", *since) : "";
+  fail("{} has no ONNX form in opset {}{}", what, opset_, other);
 }
 
 std::string OnnxWriter::cast(const std::string& x, Dtype from, Dtype to) {

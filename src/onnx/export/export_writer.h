@@ -33,8 +33,11 @@ class OnnxWriter {
  public:
   /// `weights` are values of inputs, which become initializers. Those, and constants, of `external_from` bytes and more
   /// are left out: external() has them. Error: a weight that is no input, or is not what that is.
-  explicit OnnxWriter(const Graph& graph, const std::vector<OnnxWeight>& weights = {},
-                      size_t external_from = kNeverExternal);
+  OnnxWriter(const Graph& graph, int opset, const std::vector<OnnxWeight>& weights = {},
+             size_t external_from = kNeverExternal);
+
+  /// Operators are those of this opset.
+  int opset() const { return opset_; }
 
   /// Write everything; what no output needs is left out.
   proto::GraphProto write();
@@ -45,11 +48,15 @@ class OnnxWriter {
   std::string node(std::string_view op, const std::vector<std::string>& inputs, const OnnxAttributes& attributes = {});
   std::vector<std::string> nodes(std::string_view op, const std::vector<std::string>& inputs, size_t outputs,
                                  const OnnxAttributes& attributes = {});
-  /// An operator whose inputs share one type: cast to one that it takes in opset 17 where it does not take `dtype`, and
+  /// An operator whose inputs share one type: cast to one that it takes where it does not take `dtype`, and
   /// the result, unless it is `logical` (bool or positions), cast back. Error when it takes nothing that holds dtype.
   std::string typed(std::string_view op, const std::vector<std::string>& inputs, Dtype dtype,
                     const OnnxAttributes& attributes = {}, bool logical = false);
   std::string cast(const std::string& x, Dtype from, Dtype to);
+  /// The dtype in which an operator computes what is meant in `dtype`. Error when it takes nothing that holds dtype.
+  Dtype carrier(std::string_view op, Dtype dtype) const;
+  /// An Error: `what` cannot be said in this opset; `since`, where there is one, is the first that can.
+  [[noreturn]] void refuse(const std::string& what, std::optional<int> since = {}) const;
 
   // Constants.
   std::string constant(const Array& value);
@@ -106,6 +113,7 @@ class OnnxWriter {
   std::optional<std::string> size_from_data(const std::string& name);
 
   Graph graph_;
+  int opset_;
   std::map<std::string, OnnxWeight> weights_;
   size_t external_from_;
   proto::GraphProto main_;

@@ -8,6 +8,7 @@
 #include "ir/data_axes.h"
 #include "onnx/import/declared_shape.h"
 #include "onnx/import/functions.h"
+#include "onnx/import/operand_ranks.h"
 #include "onnx/import/registry.h"
 #include "onnx/import/unsupported.h"
 #include "ops/keep_binders.h"
@@ -306,6 +307,7 @@ void Importer::run_node(const proto::NodeProto& node) {
     if (entry == nullptr) {
       fail("operator {} is not supported", node.op_type());
     }
+    require_operand_ranks(domain, node.op_type(), version, operands);
     results = entry->import(NodeCall(*this, node, operands, version)).items;
   }
   for (int i = 0; i < node.output_size(); ++i) {

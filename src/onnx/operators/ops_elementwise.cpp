@@ -108,6 +108,20 @@ Results cast_like(const NodeCall& call) {
   return cast_item(call.item(0), call.x(1).dtype(), call.item(1).format, call.flag("saturate", true));
 }
 
+/// The same bits as another type of as many. Those of floats have no form: a value here is a number, not its bits.
+Results bit_cast(const NodeCall& call) {
+  const Value& x = call.x(0);
+  call.attribute("to");
+  const Dtype to = call.dtype_attribute("to", Dtype::f32);
+  if (byte_size(to) != byte_size(x.dtype()) || call.format_attribute("to") != call.item(0).format) {
+    fail("{} and {} have not as many bits", name(x.dtype()), name(to));
+  }
+  if (to != x.dtype() && (is_float(to) || is_float(x.dtype()))) {
+    fail("the bits of {} as {} are not supported: only those of integers are", name(x.dtype()), name(to));
+  }
+  return to == Dtype::boolean ? ne(x, 0) : cast(x, to);
+}
+
 /// A row whose last operands are attributes.
 struct Parameter {
   std::string_view attribute;
@@ -246,6 +260,7 @@ std::vector<OperatorEntry> elementwise_operators() {
       {"", "Cast", 1, cast_by_name},
       {"", "Cast", 6, cast_to},
       {"", "CastLike", 15, cast_like},
+      {"", "BitCast", 26, bit_cast},
       {"", "LeakyRelu", 1, with_parameters("leaky_relu", {{"alpha", 0.01}})},
       {"", "Elu", 1, with_parameters("elu", {{"alpha", 1}})},
       {"", "Celu", 12, with_parameters("celu", {{"alpha", 1}})},

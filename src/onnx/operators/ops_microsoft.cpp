@@ -97,9 +97,6 @@ Results matmul_bits(const NodeCall& call) {
   if ((bits != 2 && bits != 4 && bits != 8) || block < 16) {
     fail("weights of {} bits in blocks of {} are not supported", bits, block);
   }
-  if (call.has(4)) {
-    fail("weights in another order (g_idx) are not supported");
-  }
   const Value& x = call.x(0);
   const int64_t blocks = (depth + block - 1) / block;
   const Dtype dtype = call.x(2).dtype();
@@ -113,7 +110,16 @@ Results matmul_bits(const NodeCall& call) {
     const Value wide = given.dtype() == Dtype::u8 ? slice_axis(unpacked(packed, bits), 1, 0, blocks) : packed;
     zeros = cast(reshape(wide, {rows, blocks, 1}), dtype);
   }
-  const Value weights = reshape((cast(numbers, dtype) - zeros) * scales, {rows, blocks * block});
+  Value weights = cast(numbers, dtype);
+  if (call.has(4)) {  // the block of each column
+    const Value& order = call.x(4);
+    const auto of_columns = [&](const Value& each) { return take(reshape(each, {rows, blocks}), order, 1); };
+    zeros = zeros.rank() == 0 ? zeros : of_columns(zeros);
+    weights = slice_axis(reshape(weights, {rows, blocks * block}), 1, 0, depth);
+    weights = (weights - zeros) * of_columns(scales);
+  } else {
+    weights = reshape((weights - zeros) * scales, {rows, blocks * block});
+  }
   const Value product =
       contract(x, cast(slice_axis(weights, 1, 0, depth), x.dtype()), {.lhs_contract = {-1}, .rhs_contract = {1}});
   return call.has(5) ? product + call.x(5) : product;

@@ -155,7 +155,6 @@ Results attention_of_integers(const NodeCall& call) {
 /// Words, positions and segments, added and normalised.
 Results embeddings(const NodeCall& call) {
   const Value& ids = call.x(0);
-  require_rank(ids, 2, 2, "the words");
   const Value rows = call.has(8) ? call.x(8) : iota(shape(Dtype::i64, 1, ids.extent(1)), 1);
   Value sum = take(call.x(2), ids) + take(call.x(3), rows);
   if (call.has(1) && call.has(4)) {

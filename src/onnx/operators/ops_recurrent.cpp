@@ -170,9 +170,6 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerOperands& oper
 }
 
 Results recurrent(const NodeCall& call, CellKind kind) {
-  require_rank(call.x(0), 3, 3, "the input");
-  require_rank(call.x(1), 3, 3, "the weights");
-  require_rank(call.x(2), 3, 3, "the weights of the state");
   return recurrent(call, kind, {call.x(0), call.x(1), call.x(2)});
 }
 

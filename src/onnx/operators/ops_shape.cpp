@@ -286,9 +286,6 @@ Results pad_operands(const NodeCall& call) {
 Results depth_to_space(const NodeCall& call) {
   const Value& x = call.x(0);
   const int64_t block = call.count_attribute("blocksize");
-  if (x.rank() != 4) {
-    fail("the input has {} axes, must have 4", x.rank());
-  }
   const Extent depth = floordiv(x.extent(1), block * block);
   const Axis& n = x.shape().axis(0);
   const Axis& h = x.shape().axis(2);
@@ -302,9 +299,6 @@ Results depth_to_space(const NodeCall& call) {
 Results space_to_depth(const NodeCall& call) {
   const Value& x = call.x(0);
   const int64_t block = call.count_attribute("blocksize");
-  if (x.rank() != 4) {
-    fail("the input has {} axes, must have 4", x.rank());
-  }
   const Axis& n = x.shape().axis(0);
   const Extent h = floordiv(x.extent(2), block);
   const Extent w = floordiv(x.extent(3), block);

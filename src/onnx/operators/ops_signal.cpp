@@ -81,7 +81,6 @@ Value fitted(const Value& x, int axis, const Extent& size) {
 
 Results dft(const NodeCall& call) {
   const Value& x = call.x(0);
-  require_rank(x, 2, kMostRank, "the signal, [..., n, 1 or 2],");
   int axis = call.version() >= 20 ? (call.has(2) ? static_cast<int>(call.integer(2)) : -2) : call.axis("axis", 1);
   axis = x.shape().normalize_axis(axis);
   if (axis == x.rank() - 1) {
@@ -114,7 +113,6 @@ Results dft(const NodeCall& call) {
 
 /// Frames of a signal[batch, n] or [batch, n, 1 or 2] that begin `step` apart, each times the window, transformed.
 Results stft(const NodeCall& call) {
-  require_rank(call.x(0), 2, 3, "the signal, [batch, n] or [batch, n, 1 or 2],");
   const Value signal = call.x(0).rank() == 2 ? expand_dims(call.x(0), {2}) : call.x(0);
   const Extent step = call.extent(1);
   const Extent length = call.has(3) ? call.extent(3) : call.has(2) ? call.x(2).extent(0) : Extent(0);
@@ -127,7 +125,6 @@ Results stft(const NodeCall& call) {
   const Value positions = iota(grid, 0, 0, *known_step) + iota(grid, 1);
   Value framed = take(signal, positions, 1);  // [batch, frame, length, part]
   if (call.has(2)) {
-    require_rank(call.x(2), 1, 1, "the window");
     framed = framed * expand_dims(cast(call.x(2), signal.dtype()), {1});
   }
   const Extent results = call.flag("onesided", true) ? floordiv(length, 2) + 1 : length;

@@ -24,6 +24,15 @@ Value pick(const Value& picture, const Point& at) {
   return gather(picture, indices, {.axes = axes, .x_batch = {0}, .index_batch = {0}});
 }
 
+std::vector<int64_t> list_or(const NodeCall& call, std::string_view name, size_t count, int64_t otherwise) {
+  std::vector<int64_t> list = call.list_attribute(name);
+  list.resize(list.empty() ? count : list.size(), otherwise);
+  if (list.size() != count || std::ranges::any_of(list, [&](int64_t number) { return number < otherwise; })) {
+    fail("{} is [{}] for {} axes", name, fmt::join(list, ", "), count);
+  }
+  return list;
+}
+
 /// How positions beyond the ends are read.
 struct Sampler {
   Value picture;
@@ -142,6 +151,69 @@ Results grid_sample(const NodeCall& call) {
   return transpose(result, order);
 }
 
+/// Convolution whose places are moved by offsets: what is read there, between neighbours, times the weights.
+Results deformed_convolution(const NodeCall& call) {
+  const Value& x = call.x(0);
+  const Value& w = call.x(1);
+  const Value& offsets = call.x(2);
+  const std::optional<int64_t> rows = w.extent(2).constant();
+  const std::optional<int64_t> columns = w.extent(3).constant();
+  constexpr int64_t most = 1 << 12;
+  if (!rows || !columns || *rows < 1 || *columns < 1 || *rows * *columns > most) {
+    fail("a kernel of {} by {} places is not supported", w.shape().axis(2).to_string(), w.shape().axis(3).to_string());
+  }
+  const std::vector<int64_t> strides = list_or(call, "strides", 2, 1);
+  const std::vector<int64_t> dilations = list_or(call, "dilations", 2, 1);
+  const std::vector<int64_t> pads = list_or(call, "pads", 4, 0);
+  const int64_t groups = call.attribute("group", 1);
+  const int64_t fields = call.attribute("offset_group", 1);  // groups of channels that move together
+  if (groups < 1 || fields < 1) {
+    fail("{} groups and {} groups of offsets are not supported", groups, fields);
+  }
+  const int64_t places = *rows * *columns;
+  const Extent& batch = x.extent(0);
+  const std::vector<int64_t> kernel = {*rows, *columns};
+  std::vector<Extent> size;
+  for (size_t i = 0; i < 2; ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    const Extent room = x.extent(axis) + pads[i] + pads[i + 2] - dilations[i] * (kernel[i] - 1) - 1;
+    size.push_back(floordiv(room, strides[i]) + 1);
+    call.require_equal(offsets.extent(axis), size.back());
+  }
+  call.require_equal(offsets.extent(1), Extent(fields * places * 2));
+  call.require_equal(x.extent(1), w.extent(1) * groups);
+  const Value moves = reshape(offsets, {batch * fields, places, 2, size[0], size[1]});
+  const Shape grid(x.dtype(), {1, places, size[0], size[1]});
+  Point at;
+  for (size_t i = 0; i < 2; ++i) {
+    std::vector<double> begin;  // of each place of the kernel
+    for (int64_t place = 0; place < places; ++place) {
+      const int64_t step = i == 0 ? place / *columns : place % *columns;
+      begin.push_back(static_cast<double>(step * dilations[i] - pads[i]));
+    }
+    const Value first = reshape(cast(constant(Array::from<double>({places}, begin)), x.dtype()), {places, 1, 1});
+    const Value still = iota(grid, static_cast<int>(i) + 2) * static_cast<double>(strides[i]) + first;
+    const auto k = static_cast<int64_t>(i);
+    at.push_back(still + squeeze(slice_axis(moves, 2, k, k + 1), {2}));
+  }
+  const Extent field = floordiv(x.extent(1), fields);
+  const Sampler sampler{.picture = reshape(x, {batch * fields, field, x.extent(2), x.extent(3)}), .padding = "zeros"};
+  Value read = weighted(sampler, at, 0, 1, linear_weight);  // [batch * fields, place, row, column, channel]
+  if (call.has(4)) {
+    call.require_equal(call.x(4).extent(1), Extent(fields * places));
+    read = read * reshape(call.x(4), {batch * fields, places, size[0], size[1], 1});
+  }
+  const Value by_field = reshape(read, {batch, fields, places, size[0], size[1], field});
+  const Value columns_of =
+      reshape(transpose(by_field, {0, 3, 4, 1, 5, 2}), {batch, size[0], size[1], groups, w.extent(1), places});
+  const Value weights = reshape(w, {groups, floordiv(w.extent(0), groups), w.extent(1), places});
+  // [group, batch, row, column, channel]
+  const Value sums = contract(columns_of, weights,
+                              {.lhs_batch = {3}, .rhs_batch = {0}, .lhs_contract = {4, 5}, .rhs_contract = {2, 3}});
+  const Value y = reshape(transpose(sums, {1, 0, 4, 2, 3}), {batch, w.extent(0), size[0], size[1]});
+  return call.has(3) ? y + reshape(call.x(3), {w.extent(0), 1, 1}) : y;
+}
+
 /// A bilinear sample of picture[channel-last pick] for each point of regions; beyond the picture nothing counts. With
 /// `largest`, as ONNX computes the maximum: of the four weighted neighbours instead of their sum.
 Value sample_region(const Value& picture, const Value& batch, const Value& y, const Value& x, bool largest) {
@@ -227,15 +299,6 @@ Results affine_grid(const NodeCall& call) {
   return transpose(moved, order);
 }
 
-std::vector<int64_t> list_or(const NodeCall& call, std::string_view name, size_t count, int64_t otherwise) {
-  std::vector<int64_t> list = call.list_attribute(name);
-  list.resize(list.empty() ? count : list.size(), otherwise);
-  if (list.size() != count || std::ranges::any_of(list, [&](int64_t number) { return number < otherwise; })) {
-    fail("{} is [{}] for {} axes", name, fmt::join(list, ", "), count);
-  }
-  return list;
-}
-
 /// Blocks x[batch, channel * block..., place...] added up where they lie in a picture.
 Results add_blocks(const NodeCall& call) {
   const Value& x = call.x(0);
@@ -293,6 +356,7 @@ std::vector<OperatorEntry> vision_operators() {
   return {
       {"", "AffineGrid", 20, affine_grid},
       {"", "Col2Im", 18, add_blocks},
+      {"", "DeformConv", 19, deformed_convolution},
       {"", "GridSample", 16, grid_sample},
       {"", "RoiAlign", 10, roi_align},
   };

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "ops/make.h"
+#include "ops/needed_by.h"
 #include "ops/sliding.h"
 #include "tenon/convolution.h"
 
@@ -169,6 +170,7 @@ Value global_max_pool(const Value& x) {
 
 Value adaptive_average_pool(const Value& x, const std::vector<int64_t>& size) {
   return in_context("adaptive_average_pool", {x}, [&] {
+    const NeededBy needed("adaptive_average_pool");
     const size_t count = position_axes(x);
     require_steps(size, count, "size");
     std::vector<Axis> parts{x.shape().axis(0), x.shape().axis(1)};

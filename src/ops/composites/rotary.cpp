@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
+#include "ops/needed_by.h"
 #include "tenon/nn.h"
 
 namespace tenon {
@@ -66,6 +67,7 @@ Value turn(const Value& x, const Value& positions, const RotaryOptions& options)
 }  // namespace
 
 Value rotary(const Value& x, const RotaryOptions& options) {
+  const NeededBy needed("rotary");
   return composite_of("rotary", {{"x", x}, {"positions", options.positions}}, [&](const Parts& in) -> Value {
     require_float(in[0], "x");
     if (x.rank() < 2) {

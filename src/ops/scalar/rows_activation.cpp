@@ -9,8 +9,8 @@ namespace {
 using namespace expr;
 using Grads = std::vector<Expr>;
 
-constexpr double kSeluAlpha = 1.67326319217681884765625;
-constexpr double kSeluGamma = 1.05070102214813232421875;
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
+constexpr double kSeluGamma = 1.0507009873554804934193349852946;
 constexpr double kGeluCubic = 0.044715;
 constexpr double kGeluSigmoid = 1.702;
 constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -18,6 +18,11 @@ constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 Expr sigmoid(const Expr& x) { return 1 / (1 + exp(-x)); }
 /// The same with exponentials of negative numbers only, so that derivatives of it stay finite too.
 Expr smooth_sigmoid(const Expr& x) { return exp(min(x, like(x, 0))) / (1 + exp(-abs(x))); }
+/// x * sigmoid(x), whose exponential vanishes before the product does: half of it at a time.
+Expr silu(const Expr& x) {
+  const Expr half = exp(abs(x) * -0.5);
+  return select(lt(x, 0), x * half * half, x) / (1 + half * half);
+}
 Expr softplus(const Expr& x) { return max(x, like(x, 0)) + log1p(exp(-abs(x))); }
 Expr normal_cdf(const Expr& x) { return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))); }
 
@@ -40,7 +45,7 @@ constexpr ScalarFn kRows[] = {
      },
      .onnx = {"PRelu", 9}},
     {.name = "thresholded_relu", .doc = "x above alpha, else 0", .arity = 2,
-     .value = [](Args x) { return select(lt(x[1], x[0]), x[0], x[0] * 0); },
+     .value = [](Args x) { return select(lt(x[1], x[0]), x[0], 0.0); },
      .gradient = [](Args x, Expr, Expr g) -> Grads { return {select(lt(x[1], x[0]), g, 0.0), like(g, 0)}; }},
     {.name = "elu", .doc = "x, or alpha * (exp(x) - 1) below 0", .arity = 2,
      .value = [](Args x) { return select(lt(x[0], 0), x[1] * expm1(x[0]), x[0]); },
@@ -86,7 +91,7 @@ constexpr ScalarFn kRows[] = {
      },
      .onnx = {"HardSwish", 14}},
     {.name = "silu", .doc = "x * sigmoid(x)",
-     .value = [](Args x) { return x[0] * sigmoid(x[0]); },
+     .value = [](Args x) { return silu(x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr s = smooth_sigmoid(x[0]);
        return {g * (s * (1 + x[0] * (1 - s)))};

@@ -46,6 +46,15 @@ Expr hypotenuse(Args x) {
   return select(has_infinity, infinity, select(eq(large, 0), large, plain));
 }
 
+/// By a power, whose exponent is a third only nearly, and a step of Newton's method.
+Expr cube_root(const Expr& x) {
+  const Expr a = abs(x);
+  const Expr near = pow(a, like(x, 1.0 / 3.0));
+  const Expr root = near - (near - a / (near * near)) * (1.0 / 3.0);
+  const Expr is_fixed = either(eq(a, 0), eq(a, like(a, kInfinity)));
+  return select(is_fixed, x, select(lt(x, 0), -root, root));
+}
+
 // clang-format off
 constexpr ScalarFn kRows[] = {
     {.name = "add", .doc = "x + y", .arity = 2, .domain = Domain::numbers,
@@ -150,10 +159,7 @@ constexpr ScalarFn kRows[] = {
      .value = [](Args x) { return 1 / sqrt(x[0]); },
      .gradient = [](Args x, Expr y, Expr g) -> Grads { return {-0.5 * g * y / x[0]}; }},
     {.name = "cbrt", .doc = "cube root, real for negative x",
-     .value = [](Args x) {
-       const Expr root = pow(abs(x[0]), like(x[0], 1.0 / 3.0));
-       return select(lt(x[0], 0), -root, select(eq(x[0], 0), x[0], root));
-     },
+     .value = [](Args x) { return cube_root(x[0]); },
      .gradient = [](Args, Expr y, Expr g) -> Grads { return {g / (3.0 * y * y)}; },
      .numpy = "cbrt"},
     {.name = "pow", .doc = "x to the power y; integers wrap, and negative powers round toward zero", .arity = 2,
@@ -187,7 +193,7 @@ constexpr ScalarFn kRows[] = {
        return {Expr(), select(x[0], g, 0.0), select(x[0], 0.0, g)};
      },
      .onnx = {"Where", 9}, .numpy = "where"},
-    {.name = "cast", .doc = "another dtype: to integers truncating and saturating with NaN to 0, to floats rounding",
+    {.name = "cast", .doc = "another dtype: floats to integers truncating and saturating with NaN to 0, integers to integers by their low bits, to floats rounding",
      .domain = Domain::any, .result = ResultRule::given,
      .value = [](Args x) { return x[0]; },
      .gradient = [](Args x, Expr, Expr g) -> Grads { return {is_float(x[0].dtype()) ? cast(g, x[0].dtype()) : Expr()}; },

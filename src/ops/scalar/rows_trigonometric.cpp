@@ -37,7 +37,8 @@ Expr asinh(const Expr& x) {
 
 Expr acosh(const Expr& x) {
   const Expr t = x - 1;
-  return select(lt(kLarge, x), log(x) + std::numbers::ln2, log1p(t + sqrt(t * 2 + t * t)));
+  // Two roots: the root of the product is real below -1 too, where there is no result.
+  return select(lt(kLarge, x), log(x) + std::numbers::ln2, log1p(t + sqrt(t) * sqrt(t + 2)));
 }
 
 Expr atanh(const Expr& x) {

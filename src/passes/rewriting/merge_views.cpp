@@ -137,7 +137,12 @@ std::optional<Value> joined(const Slice& outer, const Slice& inner, const Value&
   }
   Slice both = outer;
   for (size_t i = 0; i < both.start.size(); ++i) {
-    both.start[i] = inner.start[i] + outer.start[i] * inner.step[i];
+    // Where nothing is left, the inner steps lead beyond the end; any start is as good.
+    const Extent start = inner.start[i] + outer.start[i] * inner.step[i];
+    const Extent& size = source.extent(static_cast<int>(i));
+    both.start[i] = both.size[i] == Extent(0)                                ? Extent(0)
+                    : inner.step[i] == 1 || proves_at_least(both.size[i], 1) ? start
+                                                                             : simplify(min(start, size));
     both.step[i] = inner.step[i] * outer.step[i];
   }
   return make(both, {source});

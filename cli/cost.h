@@ -1,0 +1,30 @@
+// What a run costs, before it begins.
+#pragma once
+
+#include "tenon/bindings.h"
+#include "tenon/graph.h"
+#include "verb.h"
+
+namespace tenon::cli {
+
+/// Scalar operations of one run: elements that are computed or read by reductions, and twice the multiply-accumulates.
+/// What depends on sizes that data decide is left out. Infinite where it does not fit 64 bits.
+struct Cost {
+  double elements = 0;
+  double flops = 0;  // of products and convolutions
+
+  /// By speeds that machines of some years have: 1e9 elements and 1e11 flops a second.
+  double seconds() const { return elements / 1e9 + flops / 1e11; }
+};
+Cost cost_of(const Graph& graph, const Bindings& bindings);
+
+constexpr double kLongRun = 10;      // seconds from which on a run is announced
+constexpr double kLongestRun = 600;  // and from which on it is not begun unless `--long` says so
+
+inline constexpr Option kLongOption{
+    "--long", "", "begin a run even if it looks like more than ten minutes (by 1e9 elements and 1e11 flops a second)"};
+
+/// Say what a long run costs, to standard error. Error when it is beyond kLongestRun and `arguments` lack `--long`.
+void announce_cost(const Graph& graph, const Bindings& bindings, const Arguments& arguments);
+
+}  // namespace tenon::cli
