@@ -105,7 +105,7 @@ TEST(ScalarEdges, CubeRootsOfEveryMagnitude) {
     const Array in = repeated(dtype, x);
     for (const Array& y : both_ways([](const Value& v) { return cbrt(v); }, in)) {
       for (int64_t i = 0; i < y.size(); ++i) {
-        const double wanted = std::cbrt(in.at(i));
+        const auto wanted = static_cast<double>(std::cbrt(static_cast<long double>(in.at(i))));  // libm is 3 off in f64
         const double unit = dtype == f32 ? 0x1p-23 : 0x1p-52;
         EXPECT_TRUE(y.at(i) == wanted || std::fabs(y.at(i) - wanted) <= 2 * unit * std::fabs(wanted))
             << name(dtype) << " " << in.at(i) << ": " << y.at(i) << ", " << wanted;

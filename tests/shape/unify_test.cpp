@@ -106,7 +106,7 @@ TEST(Unify, Broadcasts) {
       {"seq+1", "seq", "axis `seq+1` against axis `seq`", nullptr},
       {"seq+2", "seq+3", "axis `seq+2` against axis `seq+3`", nullptr},
       {"a*b", "c", "c=a*b; c == a*b", nullptr},
-      {"max(n-1, 0)", "n", "n; max(0, n-1) broadcasts to n", nullptr},
+      {"max(n-1, 0)", "n", "n; max(n-1, 0) broadcasts to n", nullptr},
       {"n", "min(k, n)", "n; min(k, n) broadcasts to n", nullptr},
       {"n", "2*n", "2*n; n broadcasts to 2*n", nullptr},
   };
