@@ -1,6 +1,7 @@
 #include "schedule/products/product_blocks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "schedule/products/product_operands.h"
@@ -26,6 +27,10 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
   }
   const Extent blocks = max(Extent(1), ceildiv(extent, most));
   return max(Extent(multiple), multiple * ceildiv(ceildiv(extent, blocks), multiple));
+}
+
+int64_t cuts_of_output(int64_t cores) {
+  return static_cast<int64_t>(std::ceil(std::sqrt(2.0 * static_cast<double>(cores))));
 }
 
 TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores) {

@@ -16,6 +16,10 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
 /// Up to so many, tiles are made for caches first.
 inline constexpr int64_t kFewCores = 2;
 
+/// How often each side of an output that a product writes directly is cut: twice as many tiles as there are cores, and
+/// no more, since each of them packs what it reads.
+int64_t cuts_of_output(int64_t cores);
+
 /// Sides of a tile, or of what tiles cut.
 struct TileSides {
   Extent rows = 1, columns = 1;

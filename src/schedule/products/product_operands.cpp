@@ -161,7 +161,8 @@ bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOp
 }
 
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
-                                    const DraftProduct& product, std::map<int, PanelLayout>& panels) {
+                                    const DraftProduct& product, bool whole_panels,
+                                    std::map<int, PanelLayout>& panels) {
   const loops::Load* load = plain_load(draft, match.right, match.types.right);
   const loops::Product& statement = product.statement;
   if (statement.columns.size() != 1) {
@@ -201,6 +202,9 @@ std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& matc
   if (product.depth_blocks >= 0 && block % layout.together != 0) {
     return std::nullopt;
   }
+  const auto has_whole_panels = [&](const Extent& width) {
+    return width.is_constant() ? *width.constant() % layout.panel == 0 : whole_panels;
+  };
   loops::Affine at;
   for (const loops::Term& term : load->at.terms) {
     if (term.axis == column || std::ranges::find(statement.depth, term.axis) != statement.depth.end()) {
@@ -208,9 +212,8 @@ std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& matc
     }
     if (term.axis == product.depth_blocks) {
       at = add(at, scale(affine_axis(term.axis), block * layout.panel));
-    } else if (const auto width = axis_of(draft, column).extent.constant();
-               term.axis == column_tiles && width && *width % layout.panel == 0) {
-      at = add(at, scale(affine_axis(term.axis), *width * layout.whole_steps()));
+    } else if (term.axis == column_tiles && has_whole_panels(axis_of(draft, column).extent)) {
+      at = add(at, scale(affine_axis(term.axis), axis_of(draft, column).extent * layout.whole_steps()));
     } else {
       return std::nullopt;
     }

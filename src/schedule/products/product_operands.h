@@ -64,8 +64,8 @@ bool is_own_constant(const Draft& draft, int value, Dtype dtype, const ConstantO
 /// Whether the right operand is a constant that nothing else reads, which can be laid out anew.
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants);
 /// Such an operand in panels, as the product reads it; `panels` remembers. Nothing where tiles do not begin with
-/// panels, or blocks of k are not equal.
+/// panels, or blocks of k are not equal. `whole_panels`: tiles whose width is not known have whole ones all the same.
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
-                                    const DraftProduct& product, std::map<int, PanelLayout>& panels);
+                                    const DraftProduct& product, bool whole_panels, std::map<int, PanelLayout>& panels);
 
 }  // namespace tenon::schedule

@@ -1,7 +1,9 @@
 #include "schedule/products/products.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "schedule/draft/refusal.h"
@@ -20,12 +22,6 @@ constexpr int64_t kMostOfOutput = 1024;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr size_t kAllLoops = 64;
 constexpr int64_t kFewestRows = 4;
-
-/// How often each side of an output that a product writes directly is cut: twice as many tiles as there are cores, and
-/// no more, since each of them packs what it reads.
-int64_t cuts_of_output(int64_t cores) {
-  return static_cast<int64_t>(std::ceil(std::sqrt(2.0 * static_cast<double>(cores))));
-}
 
 class Tiler {
  public:
@@ -196,7 +192,13 @@ class Tiler {
                          .others = steps_of(draft_, in_order(result_.grid))},
                         {.rows = rows, .columns = most(tiles_.columns, whole_rows)}, form_.options.cores);
     tile_side(product.rows, sides.rows, 1, loops_of_rows(product));
-    tile_side(product.columns, sides.columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
+    int64_t multiple = std::max(kColumnMultiple, constants_.panel);
+    if (const AxisSet side = product.columns & common_ & ~tiled_ & ~result_.grid;
+        constants_.panel > 0 && !sides.columns.is_constant() && std::popcount(side) == 1) {
+      multiple = std::lcm(kColumnMultiple, constants_.panel);
+      whole_panels_ |= side;
+    }
+    tile_side(product.columns, sides.columns, multiple, loops_of_columns(product));
   }
 
   /// Steps of a side that tiles cut; 1 where another product has cut it, or it is whole in every tile.
@@ -313,7 +315,9 @@ class Tiler {
     product.statement.columns = columns;
     product.statement.depth = depth;
     int64_t panel = 0;
-    if (const auto in_panels = packs ? packed(draft_, found, constants_, product, result_.panels) : std::nullopt) {
+    const bool whole_panels = is_subset(found.columns & ~result_.grid, whole_panels_);
+    if (const auto in_panels =
+            packs ? packed(draft_, found, constants_, product, whole_panels, result_.panels) : std::nullopt) {
       right = in_panels;
       panel = constants_.panel;
     } else if (!right) {
@@ -378,6 +382,7 @@ class Tiler {
   const ProductTiles& tiles_ = form_.options.tiles;
   AxisSet common_ = 0;
   AxisSet tiled_ = 0;
+  AxisSet whole_panels_ = 0;  // axes whose tiles are multiples of panels, of a size that sizes decide
   CutsOfSides cuts_;
   int work_ = 0;
   std::optional<ProductStream> stream_;
