@@ -69,6 +69,24 @@ std::vector<const loops::Kernel*> Lowered::kernels() const {
   return kernels;
 }
 
+namespace {
+
+/// Tiles for many cores are formulas, which sizes that are long themselves may make longer than extents can be: then
+/// they are those of a machine with two. What else is wrong with the graph comes out again.
+schedule::Scheduled scheduled_for(const Graph& graph, schedule::ScheduleOptions told, const CompileOptions& options) {
+  constexpr int64_t kFewCores = 2;
+  if (told.cores > kFewCores) {
+    try {
+      return schedule::schedule_graph(graph, told, body_optimizer(options));
+    } catch (const Error&) {
+      told.cores = kFewCores;
+    }
+  }
+  return schedule::schedule_graph(graph, told, body_optimizer(options));
+}
+
+}  // namespace
+
 Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& report) {
   const Stopwatch watch;
   Lowered lowered{.given = graph,
@@ -83,7 +101,7 @@ Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& 
   lowered.outputs = std::move(parts.outputs);
   AxisNames unbound = data_axes(graph);
   for (GraphSegment& part : parts.segments) {
-    schedule::Scheduled scheduled = schedule::schedule_graph(part.graph, told, body_optimizer(options));
+    schedule::Scheduled scheduled = scheduled_for(part.graph, told, options);
     ConstraintSet constraints = constraints_without(graph, unbound);
     for (const runtime::BoundAxis& axis : part.binds) {
       unbound.erase(axis.name);

@@ -1,13 +1,16 @@
 // Programs compiled for machines with other numbers of cores: other tiles, the same bits.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "compiler/lowered.h"
 #include "shape/constraint_set.h"
 #include "support/arrays.h"
 #include "support/random_graph.h"
 #include "support/random_network.h"
 #include "support/small_graph.h"
+#include "tenon/models.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -55,6 +58,38 @@ TEST(Cores, DoNotChangeBitsOfProducts) {
     }
     expect_same_bits(graph, bindings, 1);
   }
+}
+
+size_t segments_for(const Graph& graph, int64_t cores) {
+  Machine machine = machine_named("x86-64-v4");
+  machine.cores = cores;
+  CompileReport report;
+  return compiler::lower(graph, {.machine = machine}, report).segments.size();
+}
+
+TEST(SlowCores, MayBeManyForModels) {
+  for (const char* name : {"resnet18", "mobilenet_v2", "unet", "vit_b16"}) {
+    const Graph graph = with_weights(find_model(name).build());
+    EXPECT_EQ(segments_for(graph, 16), 1) << name;
+    EXPECT_EQ(segments_for(graph, 64), 1) << name;
+  }
+}
+
+TEST(Cores, MayBeManyWhateverTheSizesAre) {
+  std::string axes = "7*n0+5*m0+3";
+  int tried = 0;
+  for (int i = 1; i < 4; ++i) {
+    const Graph graph = make({"long", "x: f32[" + axes + ", 300], w: f32[300, 500]", "y = gelu(matmul(x, w))"});
+    try {
+      segments_for(graph, 2);
+    } catch (const Error&) {
+      break;  // too long anyway
+    }
+    EXPECT_EQ(segments_for(graph, 64), 1) << axes;
+    axes += fmt::format(", 7*n{}+5*m{}+3", i, i);
+    ++tried;
+  }
+  EXPECT_GE(tried, 1);
 }
 
 TEST(Cores, DoNotChangeBitsOfNetworks) {

@@ -22,9 +22,9 @@ struct ConvCase {
   int64_t channels = 3, outputs = 4, groups = 1;
   std::vector<int64_t> kernel = {3, 3}, strides = {1, 1}, dilations = {1, 1}, pads = {0, 0, 0, 0};
   int64_t x_zero = 0;
-  bool zero_is_input = false;    // the zero point of x is known when the model runs
-  std::vector<int64_t> w_zeros;  // none, one, or one for each output
-  std::string auto_pad;
+  bool zero_is_input = false;         // the zero point of x is known when the model runs
+  std::vector<int64_t> w_zeros = {};  // none, one, or one for each output
+  std::string auto_pad = {};
 };
 
 std::string to_string(const ConvCase& c) {

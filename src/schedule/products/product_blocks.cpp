@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "schedule/products/product_operands.h"
+#include "shape/extent_polynomial.h"
 
 namespace tenon::schedule {
 namespace {
@@ -16,8 +17,19 @@ constexpr int64_t kTilesOfACore = 2;
 /// tiles of 14 x 64 ran at a quarter of the speed of whole ones on 16 threads.
 constexpr int64_t kGoodColumns = 64, kGoodRows = 48;
 constexpr int64_t kLeastColumns = 32, kLeastRows = 16;
-/// Sizes with more names, such as the pixels of many images, would make the formulas of the second round too long.
-constexpr size_t kNamesOfShort = 2;
+/// Formulas of sizes that are long themselves would become too long, and so would those of 197*batch, of which
+/// divisions by 96 keep 2*batch apart. Products of no more than two names take two rounds of cutting; other products,
+/// such as the pixels of many images, one; of sums, columns are cut whatever the sizes are.
+int rounds_for(const Extent& rows, const Extent& others) {
+  constexpr size_t kNames = 2;
+  const algebra::TermsOf row_terms(rows);
+  const algebra::TermsOf other_terms(others);
+  if (row_terms.size() > 1 || other_terms.size() > 1) {
+    return 0;
+  }
+  const bool is_plain = rows.is_constant() || row_terms.begin()->coefficient == 1;
+  return is_plain && rows.names().size() + others.names().size() <= kNames ? 2 : 1;
+}
 
 }  // namespace
 
@@ -55,13 +67,18 @@ TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t c
     }
   };
   const auto wide = parts_of(all.columns, most.columns).constant();
-  if (cores <= kFewCores || (wide && *wide >= wanted)) {
+  const bool is_whole = all.rows == Extent(1) && all.columns == Extent(1);
+  if (cores <= kFewCores || is_whole || (wide && *wide >= wanted)) {
     return sides;
   }
-  const bool is_short = all.rows.names().size() <= kNamesOfShort;
-  cut_columns(wanted, is_short ? kGoodColumns : kLeastColumns);
+  const int rounds = rounds_for(all.rows, all.others);
+  if (rounds == 0) {
+    sides.columns = is_little(all.columns, kGoodColumns) ? sides.columns : min(sides.columns, Extent(kGoodColumns));
+    return sides;
+  }
+  cut_columns(wanted, rounds > 1 ? kGoodColumns : kLeastColumns);
   cut_rows(wanted, kGoodRows);
-  if (is_short) {
+  if (rounds > 1) {
     cut_columns(wanted, kLeastColumns);
     cut_rows(cores, kLeastRows);
   }

@@ -16,8 +16,7 @@ namespace {
 
 /// Of a tile that is the output: it takes no scratch, and the product itself cuts it into what caches hold.
 constexpr int64_t kRowsOfOutput = 384;
-constexpr int64_t kColumnsOfOutput = 128;
-constexpr int64_t kUsualColumnsOfOutput = 256;
+constexpr int64_t kColumnsOfOutput = 128, kUsualColumnsOfOutput = 256;
 constexpr int64_t kMostOfOutput = 1024;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr size_t kAllLoops = 64;
@@ -189,7 +188,7 @@ class Tiler {
     const TileSides sides =
         tiles_for_cores({.rows = side_of(product.rows),
                          .columns = side_of(product.columns),
-                         .others = steps_of(draft_, in_order(result_.grid))},
+                         .others = in_program_names(steps_of(draft_, in_order(result_.grid)))},
                         {.rows = rows, .columns = most(tiles_.columns, whole_rows)}, form_.options.cores);
     tile_side(product.rows, sides.rows, 1, loops_of_rows(product));
     int64_t multiple = std::max(kColumnMultiple, constants_.panel);
@@ -201,8 +200,11 @@ class Tiler {
     tile_side(product.columns, sides.columns, multiple, loops_of_columns(product));
   }
 
-  /// Steps of a side that tiles cut; 1 where another product has cut it, or it is whole in every tile.
-  Extent side_of(AxisSet side) const { return steps_of(draft_, in_order(side & common_ & ~tiled_ & ~result_.grid)); }
+  /// Steps of a side that tiles cut; 1 where it is cut or whole.
+  Extent side_of(AxisSet side) const {
+    return in_program_names(steps_of(draft_, in_order(side & common_ & ~tiled_ & ~result_.grid)));
+  }
+  Extent in_program_names(const Extent& extent) const { return extent.substitute(draft_.kernel.arguments); }
 
   /// How many loops of a side make a tile: one is enough for what can be read in place, and the others go around. But
   /// columns fill vectors, so there two short ones count as one, even if what they read must then be stored.
@@ -315,9 +317,8 @@ class Tiler {
     product.statement.columns = columns;
     product.statement.depth = depth;
     int64_t panel = 0;
-    const bool whole_panels = is_subset(found.columns & ~result_.grid, whole_panels_);
-    if (const auto in_panels =
-            packs ? packed(draft_, found, constants_, product, whole_panels, result_.panels) : std::nullopt) {
+    const bool whole = is_subset(found.columns & ~result_.grid, whole_panels_);
+    if (auto in_panels = packs ? packed(draft_, found, constants_, product, whole, result_.panels) : std::nullopt) {
       right = in_panels;
       panel = constants_.panel;
     } else if (!right) {
