@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/node.h"
 #include "onnx/operators/sliding_attributes.h"
 #include "tenon/convolution.h"
 #include "tenon/indexing.h"
