@@ -1,7 +1,7 @@
 """Tenon against ONNX Runtime, OpenVINO, PyTorch (eager and compiled) and JAX: the same weights, inputs and threads.
 
-    ./dev bench peers                                  all workloads, with 1, 2 and all threads: hours
-    ./dev bench peers --quick                          a few workloads with all threads: five minutes
+    ./dev bench peers                                  all workloads, with 1, 2 and all threads
+    ./dev bench peers --quick                          a few workloads with all threads
     ./dev bench peers --only resnet18 --threads 1,2    workloads whose name contains this
     ./dev bench peers --list                           the workloads and their sizes
     ./dev bench peers --keep run.json                  also writes what was measured; goes on where run.json ends

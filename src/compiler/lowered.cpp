@@ -74,12 +74,11 @@ namespace {
 /// Tiles for many cores are formulas, which sizes that are long themselves may make longer than extents can be: then
 /// they are those of a machine with two. What else is wrong with the graph comes out again.
 schedule::Scheduled scheduled_for(const Graph& graph, schedule::ScheduleOptions told, const CompileOptions& options) {
-  constexpr int64_t kFewCores = 2;
-  if (told.cores > kFewCores) {
+  if (told.cores > schedule::kFewCores) {
     try {
       return schedule::schedule_graph(graph, told, body_optimizer(options));
     } catch (const Error&) {
-      told.cores = kFewCores;
+      told.cores = schedule::kFewCores;
     }
   }
   return schedule::schedule_graph(graph, told, body_optimizer(options));

@@ -6,6 +6,9 @@
 
 namespace tenon::schedule {
 
+/// Up to so many, tiles are made for caches first.
+inline constexpr int64_t kFewCores = 2;
+
 /// All that the schedule is told of a compile's options and of a machine; it asks for nothing else. The same graph and
 /// options are the same kernels on any host.
 struct ScheduleOptions {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "schedule/options/schedule_options.h"
 #include "schedule/products/product_operands.h"
 #include "shape/extent_polynomial.h"
 

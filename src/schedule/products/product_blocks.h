@@ -13,9 +13,6 @@ namespace tenon::schedule {
 /// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large and multiples of `multiple`.
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
 
-/// Up to so many, tiles are made for caches first.
-inline constexpr int64_t kFewCores = 2;
-
 /// How often each side of an output that a product writes directly is cut: twice as many tiles as there are cores, and
 /// no more, since each of them packs what it reads.
 int64_t cuts_of_output(int64_t cores);

@@ -5,6 +5,7 @@
 
 #include "kernel/product/product.h"
 #include "kernel/program/program.h"
+#include "schedule/options/schedule_options.h"
 #include "schedule/products/product_blocks.h"
 #include "schedule/products/winograd_weights.h"
 
