@@ -35,6 +35,7 @@ constexpr Option kOptions[] = {
     kNoPipelines,
     kPipelineRows,
     kNoCacheOption,
+    kWeights,
     kLongOption,
 };
 

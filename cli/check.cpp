@@ -32,6 +32,7 @@ constexpr Option kOptions[] = {
     kNoPipelines,
     kPipelineRows,
     kNoCacheOption,
+    kWeights,
     kLongOption,
 };
 

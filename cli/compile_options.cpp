@@ -13,6 +13,12 @@ void take_compile_options(const Arguments& arguments, CompileOptions& options) {
   options.pipelines = !arguments.has(kNoPipelines.name);
   options.pipeline_rows = arguments.find_number(kPipelineRows.name, 1).value_or(0);
   options.disk_cache = !arguments.has(kNoCacheOption.name);
+  if (const auto word = arguments.find(kWeights.name)) {
+    options.weights = parse_dtype(*word);
+    if (!options.weights) {
+      fail("`--weights` is bf16, f16 or i8, not `{}`", *word);
+    }
+  }
   if (const auto threads = arguments.find_number("--threads", 1)) {
     options.machine.cores = std::min(options.machine.cores, *threads);
   }

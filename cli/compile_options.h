@@ -10,6 +10,8 @@ inline constexpr Option kNoPipelines{"--no-pipelines", "", "no steps tile by til
 inline constexpr Option kPipelineRows{
     "--pipeline-rows", "N", "tiles of N rows of the last kernel's grid wherever that can be, instead of where it pays"};
 inline constexpr Option kNoCacheOption{"--no-cache", "", "neither read nor write machine code that is kept on disk"};
+inline constexpr Option kWeights{"--weights", "DTYPE",
+                                 "keep the matrices of products as bf16, f16 or i8: less memory, rounded"};
 
 /// What those say; with `--threads N` kernels are cut for as many cores as will run them. Error: both of the first two.
 void take_compile_options(const Arguments& arguments, CompileOptions& options);

@@ -43,6 +43,7 @@ constexpr Option kOptions[] = {
     kPipelineRows,
     {"--skip", "PASS,...", "leave these passes out"},
     kNoCacheOption,
+    kWeights,
 };
 
 constexpr Example kExamples[] = {

@@ -35,6 +35,7 @@ constexpr Option kOptions[] = {
     kPipelineRows,
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
     kNoCacheOption,
+    kWeights,
     kLongOption,
 };
 

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tenon/dtype.h"
 #include "tenon/executable.h"
 #include "tenon/graph.h"
 #include "tenon/machine.h"
@@ -60,6 +62,10 @@ struct CompileOptions {
   bool pipelines = true;
   /// Rows of a tile of the last kernel of a chain; 0: a cost model decides that, and whether to run it so at all.
   int64_t pipeline_rows = 0;
+  /// The constant matrices of f32 products are kept as bf16, f16 or i8 (with a scale for each column), rounded, and
+  /// widened as they are read: half or a quarter of the memory, and of the time of products of few rows. Error: another
+  /// dtype.
+  std::optional<Dtype> weights = {};
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which
   /// are integers. `{{"shape", {"rows", "cols"}}}` binds both names from the input `shape: i64[2]` of each run.

@@ -143,15 +143,17 @@ void bind_executable(nb::module_& m) {
 
   m.def(
       "compile_graph",
-      [](const Graph& graph, bool fuse, bool native, bool disk_cache,
+      [](const Graph& graph, bool fuse, bool native, bool disk_cache, std::optional<Dtype> weights,
          const std::map<std::string, std::vector<std::string>>& sizes_from) {
         CompileOptions options{.fuse = fuse, .native = native, .disk_cache = disk_cache};
+        options.weights = weights;
         options.sizes_from = sizes_from;
         const nb::gil_scoped_release release;
         return compile(graph, options);
       },
       nb::arg("graph"), nb::kw_only(), nb::arg("fuse") = true, nb::arg("native") = true, nb::arg("disk_cache") = true,
-      nb::arg("sizes_from") = std::map<std::string, std::vector<std::string>>(), "Compile once, for every size.");
+      nb::arg("weights") = nb::none(), nb::arg("sizes_from") = std::map<std::string, std::vector<std::string>>(),
+      "Compile once, for every size.");
 }
 
 void bind_loaded(nb::module_& m) {
@@ -194,11 +196,13 @@ void bind_loaded(nb::module_& m) {
   model.def_prop_ro("executable", &LoadedModel::executable);
   m.def(
       "load_onnx",
-      [](const std::string& path, bool fuse, bool disk_cache) {
+      [](const std::string& path, bool fuse, bool disk_cache, std::optional<Dtype> weights) {
         const nb::gil_scoped_release release;
-        return load(path, {.onnx = {}, .compile = {.fuse = fuse, .disk_cache = disk_cache}});
+        LoadOptions options{.onnx = {}, .compile = {.fuse = fuse, .disk_cache = disk_cache}};
+        options.compile.weights = weights;
+        return load(path, options);
       },
-      nb::arg("path"), nb::arg("fuse") = true, nb::arg("disk_cache") = true);
+      nb::arg("path"), nb::arg("fuse") = true, nb::arg("disk_cache") = true, nb::arg("weights") = nb::none());
 }
 
 }  // namespace

@@ -11,11 +11,11 @@ class Model:
 
     Call it with arrays by position or by name: NumPy arrays, PyTorch tensors on the CPU, anything with `__dlpack__`.
     They are not copied where they are row-major. Results are NumPy arrays: one, or a dict by name where the model has
-    several outputs.
+    several outputs. `weights=tenon.bf16` (or f16, i8) keeps the constant matrices of products in fewer bits, rounded.
     """
 
-    def __init__(self, path, *, fuse=True, disk_cache=True):
-        self._model = _tenon.load_onnx(os.fspath(path), fuse, disk_cache)
+    def __init__(self, path, *, fuse=True, disk_cache=True, weights=None):
+        self._model = _tenon.load_onnx(os.fspath(path), fuse, disk_cache, weights)
         self.path = path
 
     @property

@@ -30,6 +30,20 @@ def test_three_lines_run_a_model_at_any_size(onnx_file):
     assert model.explain().svg().startswith("<svg")
 
 
+def test_weights_in_fewer_bits():
+    w = np.random.default_rng(1).standard_normal((96, 64)).astype(np.float32)
+    x = tenon.input("x", "f32[n, 96]")
+    graph = tenon.Graph("dense", [x], {"y": tenon.matmul(x, tenon.constant(w))})
+    a = np.random.default_rng(2).standard_normal((3, 96)).astype(np.float32)
+    exact = a @ w
+    for weights in (tenon.bf16, tenon.f16, tenon.i8):
+        got = tenon.compile(graph, weights=weights).run([a])[0].numpy()
+        worst = np.abs(got - exact).max() / np.abs(exact).max()
+        assert 0 < worst < 0.02
+    with pytest.raises(tenon.Error, match="bf16, f16 or i8"):
+        tenon.compile(graph, weights=tenon.f64)
+
+
 def test_a_model_refuses_what_does_not_fit(onnx_file):
     model = tenon.load(onnx_file)
     with pytest.raises(tenon.Error, match="takes 1 inputs"):

@@ -6,6 +6,7 @@
 #include "compiler/stopwatch.h"
 #include "ir/data_axes.h"
 #include "ops/keep_binders.h"
+#include "passes/narrow_weights.h"
 #include "passes/table.h"
 
 namespace tenon {
@@ -55,12 +56,9 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
       fail("there is no pass called `{}` to skip; there is: {}", name, fmt::join(kPipeline, ", "));
     }
   }
-  for (const std::string_view name : kPipeline) {
-    if (std::ranges::find(options.skip, name) != options.skip.end()) {
-      continue;
-    }
+  const auto run = [&](std::string_view name, const std::function<Graph(const Graph&)>& pass) {
     const Stopwatch watch;
-    Graph after = passes::find_pass(name).run(graph);
+    Graph after = pass(graph);
     const double took = watch.milliseconds();
     verify(graph, after, name);
     after = with_binders(graph, std::move(after));
@@ -69,15 +67,25 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
       options.on_pass(runs.back());
     }
     graph = std::move(after);
+  };
+  for (const std::string_view name : kPipeline) {
+    if (std::ranges::find(options.skip, name) == options.skip.end()) {
+      run(name, passes::find_pass(name).run);
+    }
+  }
+  // Behind all that would fold what widens them.
+  if (options.weights) {
+    run("narrow_weights", [&](const Graph& whole) { return passes::narrow_weights(whole, *options.weights); });
   }
   return graph;
 }
 
 std::function<Graph(const Graph& body)> body_optimizer(const CompileOptions& options) {
-  return [skip = options.skip](const Graph& body) {
+  return [skip = options.skip, weights = options.weights](const Graph& body) {
     std::vector<PassRun> unseen;
     CompileOptions quiet;
     quiet.skip = skip;
+    quiet.weights = weights;
     return optimize(body, quiet, unseen);
   };
 }

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <functional>
 
-#include "ops/axes.h"
 #include "ops/make.h"
 #include "ops/scalar/scalar_table.h"
 #include "passes/fold_constants.h"
 #include "passes/rewriting/match.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/users.h"
+#include "passes/rewriting/weights.h"
 #include "tenon/ops.h"
 
 namespace tenon::passes {
@@ -26,16 +26,9 @@ struct Rows {
   const ScalarFn* div = &scalar_fn("div");
 };
 
-/// A convolution or product with constant weights.
-struct Product {
-  Value value;
-  size_t weights = 1;                // which operand they are
-  std::vector<int> axis_of_weights;  // for each axis of the result; -1 for those that are not of the weights
-};
-
 /// A product, and what is added to each channel along `axis`; no bias when `axis` is -1.
 struct Biased {
-  Product product;
+  WeightedProduct product;
   int axis = -1;
   Numbers bias = {};
 };
@@ -76,32 +69,8 @@ std::optional<PerChannel> per_channel(const Value& value) {
   return finite ? std::optional(result) : std::nullopt;
 }
 
-std::optional<Product> as_product(const Value& value) {
-  const Node& node = value.node();
-  const auto is_constant = [&](size_t i) { return node.inputs[i].node().as<Constant>() != nullptr; };
-  const int rank = value.rank();
-  Product product{.value = value, .weights = 1, .axis_of_weights = std::vector<int>(static_cast<size_t>(rank), -1)};
-  if (!is_wide(value.dtype())) {
-    return std::nullopt;
-  }
-  if (node.as<Conv>() != nullptr && is_constant(1) && node.inputs[0].dtype() == value.dtype()) {
-    product.axis_of_weights[1] = 0;
-    return product;
-  }
-  const auto* contract = node.as<Contract>();
-  if (contract == nullptr || is_constant(0) == is_constant(1) || node.inputs[0].dtype() != value.dtype()) {
-    return std::nullopt;
-  }
-  product.weights = is_constant(1) ? 1 : 0;
-  const bool right = product.weights == 1;
-  const int batch = static_cast<int>(contract->lhs_batch.size());
-  const std::vector<int>& own_batch = right ? contract->rhs_batch : contract->lhs_batch;
-  const std::vector<int>& own_contract = right ? contract->rhs_contract : contract->lhs_contract;
-  const std::vector<int> free = other_axes(node.inputs[product.weights].rank(), own_batch, own_contract);
-  std::ranges::copy(own_batch, product.axis_of_weights.begin());
-  const int first = right ? rank - static_cast<int>(free.size()) : batch;
-  std::ranges::copy(free, product.axis_of_weights.begin() + first);
-  return product;
+std::optional<WeightedProduct> as_product(const Value& value) {
+  return is_wide(value.dtype()) ? as_weighted_product(value) : std::nullopt;
 }
 
 /// The elements of `array` times a factor for each position along `axis`, or one factor for all.
@@ -170,7 +139,7 @@ class Folder {
     if (shared_.contains(value)) {
       return std::nullopt;
     }
-    if (const std::optional<Product> product = as_product(value)) {
+    if (const std::optional<WeightedProduct> product = as_product(value)) {
       const Value& weights = value.node().inputs[product->weights];
       return shared_.contains(weights) ? std::nullopt : std::optional(Biased{*product});
     }
@@ -194,7 +163,7 @@ class Folder {
     return as_product(value) ? as_biased(value) : std::nullopt;
   }
 
-  static bool fits(const PerChannel& numbers, const Product& product) {
+  static bool fits(const PerChannel& numbers, const WeightedProduct& product) {
     return numbers.axis == -1 || product.axis_of_weights[static_cast<size_t>(numbers.axis)] >= 0;
   }
 
@@ -227,7 +196,7 @@ class Folder {
         return std::nullopt;
       }
     }
-    const Product& product = biased.product;
+    const WeightedProduct& product = biased.product;
     const Node& node = product.value.node();
     const int axis = by.axis == -1 ? -1 : product.axis_of_weights[static_cast<size_t>(by.axis)];
     std::vector<Value> operands = node.inputs;

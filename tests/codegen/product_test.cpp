@@ -34,7 +34,8 @@ std::string wrong_with(const ProductTypes& types, const Target& target, const Pr
   // Dot products and matrix units sum in an order of their own.
   const bool in_order = !has_matrix_unit(types, target) && target.fma &&
                         (!c.right_transposed || (c.left_transposed && c.rows + c.gap > 1));
-  const double tolerance = in_order || is_integer(types.tile) ? 0 : 1e-6;
+  const double largest = types.right == Dtype::i8 ? 128 : 1;
+  const double tolerance = in_order || is_integer(types.tile) ? 0 : 1e-6 * largest;
   const auto free = [](std::byte* block) { free_aligned(block); };
   const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
   const auto multiply = [&](const ProductCall& call) {

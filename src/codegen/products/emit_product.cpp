@@ -188,7 +188,9 @@ class TileEmitter {
     llvm::Value* const memory = mask == nullptr
                                     ? static_cast<llvm::Value*>(b_.CreateAlignedLoad(type, place, align))
                                     : b_.CreateMaskedLoad(type, place, align, mask, llvm::Constant::getNullValue(type));
-    return e_.shape.form == ProductForm::floats ? widen({b_, math_options(e_.target)}, e_.shape.right, memory) : memory;
+    if (e_.shape.form != ProductForm::floats) return memory;
+    return is_integer(e_.shape.right) ? b_.CreateSIToFP(memory, sum_)
+                                      : widen({b_, math_options(e_.target)}, e_.shape.right, memory);
   }
 
   /// An element of the left operand for all sums of a vector.

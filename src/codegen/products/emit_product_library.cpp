@@ -29,8 +29,9 @@ class Library {
       add([&] { return emit_product_dot(e_, rows, e_.shape.dot_columns[static_cast<size_t>(rows)]); });
       add([&] { return emit_product_dot(e_, rows, 1); });
     }
+    const bool in_panels = e.types == ProductTypes{} || has_narrow_right(e.types);
     for (const int panels : kProductPanels) {
-      add([&] { return e_.types == ProductTypes{} ? emit_product_panels(e_, 1, panels) : nullptr; });
+      add([&] { return in_panels ? emit_product_panels(e_, 1, panels) : nullptr; });
     }
     for (int rows = 1; rows <= e.shape.pair_rows; ++rows) {
       add([&] { return emit_product_panels(e_, rows, 2); });

@@ -12,7 +12,7 @@
 namespace tenon::codegen {
 namespace {
 
-constexpr size_t kKinds = 8;
+constexpr size_t kKinds = 11;
 
 /// Kernels of a kind, which stay for as long as the process: code that calls them may run until its very end.
 struct Prepared {

@@ -55,8 +55,10 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
       if (width > widths.back()) widths.push_back(width);
     }
   }
-  if (types.left == types.tile && shape.masks) shape.pair_rows = sums / (2 * shape.vectors);
-  if (types.left == types.tile) {
+  // Tiles of two panels would spend on widening what they save on loads.
+  const bool widens = types.left != types.tile || has_narrow_right(types);
+  if (!widens && shape.masks) shape.pair_rows = sums / (2 * shape.vectors);
+  if (!widens) {
     shape.dot_columns = many ? std::vector{0, 8, 8, 4, 4} : std::vector{0, 8, 4, 4, 2};
     for (int& columns : shape.dot_columns) {
       columns = std::min(columns, shape.lanes);
@@ -67,7 +69,7 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
 
 bool has_matrix_unit(const ProductTypes& types, const Target& target) {
   const auto has = [&](const char* feature) { return target.features.find(feature) != std::string::npos; };
-  return is_integer(types.tile) ? has("+amx-int8") : types.right == Dtype::bf16 && has("+amx-bf16");
+  return is_integer(types.tile) ? has("+amx-int8") : types.left == Dtype::bf16 && has("+amx-bf16");
 }
 
 ProductShape matrix_shape(const ProductTypes& types, const Target& target) {

@@ -9,7 +9,7 @@
 
 namespace tenon::codegen {
 
-/// How many panels side by side there are kernels for: constants of f32 alone lie in panels.
+/// How many panels side by side there are kernels for: constants of products of f32 alone lie in panels.
 inline constexpr int kProductPanels[] = {2, ProductKernels::kMostPanels};
 
 /// The kernels whose addresses `hand_out` writes, each part of the library its own, in the library's order.

@@ -19,6 +19,9 @@ constexpr std::array kKinds = {
     ProductKind{{Dtype::u8, Dtype::i8, Dtype::i32}, "tenon_product_u8_i8"},
     ProductKind{{Dtype::i8, Dtype::u8, Dtype::i32}, "tenon_product_i8_u8"},
     ProductKind{{Dtype::u8, Dtype::u8, Dtype::i32}, "tenon_product_u8_u8"},
+    ProductKind{{Dtype::f32, Dtype::f16, Dtype::f32}, "tenon_product_f32_f16"},
+    ProductKind{{Dtype::f32, Dtype::bf16, Dtype::f32}, "tenon_product_f32_bf16"},
+    ProductKind{{Dtype::f32, Dtype::i8, Dtype::f32}, "tenon_product_f32_i8"},
 };
 
 template <class Sum>
@@ -61,6 +64,8 @@ bool is_product(const ProductTypes& types) {
 
 bool is_byte_product(const ProductTypes& types) { return is_integer(types.tile); }
 
+bool has_narrow_right(const ProductTypes& types) { return types.left == types.tile && types.right != types.tile; }
+
 int64_t right_offset(const ProductTypes& types, const ProductCall& call, int64_t depth, int64_t column) {
   if (call.panel == 0) {
     return depth * call.right_depth + column * call.right_column;
@@ -79,6 +84,9 @@ void reference_product(const ProductTypes& types, const ProductCall& call) {
   if (types == kKinds[5].types) return multiply<uint8_t, int8_t, int32_t>(types, call);
   if (types == kKinds[6].types) return multiply<int8_t, uint8_t, int32_t>(types, call);
   if (types == kKinds[7].types) return multiply<uint8_t, uint8_t, int32_t>(types, call);
+  if (types == kKinds[8].types) return multiply<float, Half, float>(types, call);
+  if (types == kKinds[9].types) return multiply<float, BFloat16, float>(types, call);
+  if (types == kKinds[10].types) return multiply<float, int8_t, float>(types, call);
   TENON_CHECK(false, "no product of {} and {} in {}", name(types.left), name(types.right), name(types.tile));
 }
 

@@ -36,7 +36,7 @@ struct ProductCall {
 inline constexpr int64_t kBytesTogether = 4;
 
 /// What products are made of: both operands' dtype and that of the tile. f16 and bf16 accumulate in f32, i8 and u8 in
-/// i32.
+/// i32. By f32 the right operand may be narrower: weights that take less memory are widened as they are read.
 struct ProductTypes {
   Dtype left = Dtype::f32;
   Dtype right = Dtype::f32;
@@ -56,6 +56,8 @@ std::span<const ProductKind> product_kinds();
 bool is_product(const ProductTypes& types);
 /// Whether it is one of eight-bit integers.
 bool is_byte_product(const ProductTypes& types);
+/// Whether the right operand alone is narrower than the sums.
+bool has_narrow_right(const ProductTypes& types);
 
 /// Where element (depth, column) of the right operand lies, in elements.
 int64_t right_offset(const ProductTypes& types, const ProductCall& call, int64_t depth, int64_t column);

@@ -1,6 +1,8 @@
 // Cheap values are computed again where that moves fewer bytes than to store and load them.
 #include <algorithm>
 
+#include "kernel/product/product.h"
+#include "ops/scalar/scalar_table.h"
 #include "schedule/fuse/fusion.h"
 
 namespace tenon::schedule {
@@ -13,6 +15,19 @@ constexpr size_t kMostRecomputed = 16;  // operations
 constexpr double kFlopsPerByte = 64;
 constexpr int64_t kLongSize = 512;  // of a named axis, where products are computed again: short ones matter less
 constexpr double kMuchLarger = 2;   // a product of known sizes than what it is made of
+
+/// Whether the value is nothing but a narrower one, which products of the cluster read as it is; nobody else in it
+/// reads an element often.
+bool products_widen(const Cluster& cluster, const Value& value) {
+  const auto* map = value.node().as<Map>();
+  if (map == nullptr || map->fn != &scalar_fn("cast")) {
+    return false;
+  }
+  const ProductTypes types{.left = value.dtype(), .right = value.node().inputs[0].dtype(), .tile = value.dtype()};
+  return is_product(types) && std::ranges::none_of(cluster.nodes, [](const Node* node) {
+           return reads_elements_often(*node) && node->as<Contract>() == nullptr;
+         });
+}
 
 }  // namespace
 
@@ -125,9 +140,10 @@ bool Fusion::try_recompute(const Value& value, bool products) {
   for (const int id : consumers) {
     const Cluster& consumer = clusters_.at(id);
     const auto has = [&](const auto& is_kind) { return std::ranges::any_of(consumer.nodes, is_kind); };
-    const bool suits = products ? has([](const Node* n) { return n->as<Contract>() != nullptr; })
-                                : !has([](const Node* n) { return reads_elements_often(*n); }) ||
-                                      (is_narrow && !leads_to_often(consumer, value));
+    const bool suits = products
+                           ? has([](const Node* n) { return n->as<Contract>() != nullptr; })
+                           : !has([](const Node* n) { return reads_elements_often(*n); }) ||
+                                 (is_narrow && (!leads_to_often(consumer, value) || products_widen(consumer, value)));
     if (roles_.of(*consumer.nodes[0]) == NodeRole::alone || !suits) {
       return false;
     }

@@ -72,6 +72,14 @@ Array in_panels(const Array& x, const PanelLayout& layout) {
     pack(x.data() + layout.base, layout, packed.mutable_data());
     return packed;
   }
+  if (x.dtype() == Dtype::f16) {
+    pack(x.values<Half>().data() + layout.base, layout, packed.mutable_values<Half>().data());
+    return packed;
+  }
+  if (x.dtype() == Dtype::bf16) {
+    pack(x.values<BFloat16>().data() + layout.base, layout, packed.mutable_values<BFloat16>().data());
+    return packed;
+  }
   TENON_CHECK(x.dtype() == Dtype::f32, "panels of {}", name(x.dtype()));
   float* const to = packed.mutable_values<float>().data();
   if (!layout.winograd) {

@@ -40,7 +40,7 @@ struct PanelLayout {
   friend auto operator<=>(const PanelLayout&, const PanelLayout&) = default;
 };
 
-/// The matrix in panels, of the dtype of `x`: f32, or bytes.
+/// The matrix in panels, of the dtype of `x`: f32, f16, bf16, or bytes.
 Array in_panels(const Array& x, const PanelLayout& layout);
 
 }  // namespace tenon::schedule

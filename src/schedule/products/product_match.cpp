@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/fail.h"
 #include "schedule/products/product_operands.h"
 
 namespace tenon::schedule {
@@ -22,6 +23,20 @@ std::pair<int, Dtype> narrow(const Draft& draft, int value, Dtype wide) {
   return is_widened && is_byte ? std::pair(source, computed) : std::pair(value, draft.value(value).dtype);
 }
 
+/// The narrowest operands that there is a product of; whether there is one.
+bool choose_operands(const Draft& draft, ProductMatch& product, Dtype sum) {
+  const auto [left, left_dtype] = narrow(draft, product.factors[0], sum);
+  const auto [right, right_dtype] = narrow(draft, product.factors[1], sum);
+  const auto choose = [&](int a, Dtype a_dtype, int b, Dtype b_dtype) {
+    product.types = {.left = a_dtype, .right = b_dtype, .tile = sum};
+    product.left = a;
+    product.right = b;
+    return is_product(product.types);
+  };
+  return choose(left, left_dtype, right, right_dtype) || choose(product.factors[0], sum, right, right_dtype) ||
+         choose(product.factors[0], sum, product.factors[1], sum);
+}
+
 std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction& reduction) {
   const loops::Accumulator& sum = draft.kernel.accumulators[static_cast<size_t>(reduction.accumulator)];
   const auto* compute = std::get_if<loops::Compute>(&draft.value(sum.input).what);
@@ -30,18 +45,9 @@ std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction&
   }
   ProductMatch found{.accumulator = reduction.accumulator,
                      .result = reduction.result,
-                     .types = {.left = sum.dtype, .right = sum.dtype, .tile = sum.dtype},
-                     .left = compute->operands[0],
-                     .right = compute->operands[1],
+                     .factors = {compute->operands[0], compute->operands[1]},
                      .depth = reduction.axes};
-  const auto [left_value, left_dtype] = narrow(draft, found.left, sum.dtype);
-  const auto [right_value, right_dtype] = narrow(draft, found.right, sum.dtype);
-  if (const ProductTypes types{.left = left_dtype, .right = right_dtype, .tile = sum.dtype}; is_product(types)) {
-    found.types = types;
-    found.left = left_value;
-    found.right = right_value;
-  }
-  if (!is_product(found.types)) {
+  if (!choose_operands(draft, found, sum.dtype)) {
     return std::nullopt;
   }
   const AxisSet left = draft.values.axes(found.left);
@@ -54,6 +60,12 @@ std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction&
 }
 
 }  // namespace
+
+void turn(const Draft& draft, ProductMatch& product) {
+  std::swap(product.factors[0], product.factors[1]);
+  std::swap(product.rows, product.columns);
+  TENON_CHECK(choose_operands(draft, product, product.types.tile));
+}
 
 std::vector<ProductMatch> find_products(const Draft& draft) {
   std::vector<ProductMatch> found;

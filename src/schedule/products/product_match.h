@@ -12,10 +12,14 @@ namespace tenon::schedule {
 struct ProductMatch {
   int accumulator = 0;
   int result = 0;
-  ProductTypes types;
+  int factors[2] = {0, 0};  // as the sum reads them: left and right, before narrower ones are read as they lie
+  ProductTypes types = {};
   int left = 0, right = 0;
   AxisSet batch = 0, rows = 0, columns = 0, depth = 0;
 };
+
+/// The other factor is the left one: what has rows gets columns, and a narrow operand may have to be widened first.
+void turn(const Draft& draft, ProductMatch& product);
 
 /// Every product of the draft, each after those that its operands need.
 std::vector<ProductMatch> find_products(const Draft& draft);

@@ -156,7 +156,8 @@ bool is_own_constant(const Draft& draft, int value, Dtype dtype, const ConstantO
 }
 
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants) {
-  const bool has_panels = match.types == ProductTypes{} || (constants.bytes && is_byte_product(match.types));
+  const bool has_panels = match.types == ProductTypes{} || has_narrow_right(match.types) ||
+                          (constants.bytes && is_byte_product(match.types));
   return constants.panel != 0 && has_panels && is_own_constant(draft, match.right, match.types.right, constants);
 }
 

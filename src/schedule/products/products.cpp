@@ -154,9 +154,7 @@ class Tiler {
       return std::pair((side & ~common_) != 0, sum);
     };
     if (score(product.rows) > score(product.columns)) {
-      std::swap(product.left, product.right);
-      std::swap(product.types.left, product.types.right);
-      std::swap(product.rows, product.columns);
+      turn(draft_, product);
     }
   }
 

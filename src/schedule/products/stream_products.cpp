@@ -24,7 +24,10 @@ int ProductStream::exp_of_difference(int a, int b) const { return compute(form_.
 
 std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector<ProductMatch>& products,
                                                  const std::vector<size_t>& stores, const ProductTiles& tiles) {
-  if (products.size() != 2 || products[1].types != ProductTypes{}) {
+  const auto sums_floats = [](const ProductTypes& types) {
+    return types == ProductTypes{} || (has_narrow_right(types) && types.tile == Dtype::f32);
+  };
+  if (products.size() != 2 || !sums_floats(products[1].types)) {
     return std::nullopt;
   }
   const ProductMatch& scores = products[0];
@@ -35,7 +38,9 @@ std::optional<ProductStream> ProductStream::find(Draft& draft, const std::vector
   }
   const int keys = in_order(second.depth)[0];
   const std::vector<int> columns = in_order(second.columns);
-  const bool is_stored = !in_place(draft, second.right, second.types.right, {keys}, columns);
+  // Wide rows of results of halves are no less wide than those of floats: blocks are as small for them.
+  const bool is_stored =
+      has_narrow_right(second.types) || !in_place(draft, second.right, second.types.right, {keys}, columns);
   const auto length = draft.axis(keys).extent.constant();
   if ((length && *length <= tiles.streamed_block && !is_stored) || draft.axis(keys).tile_of >= 0 ||
       std::ranges::any_of(stores, [&](size_t store) { return contains(draft.stores[store].axes, keys); })) {
