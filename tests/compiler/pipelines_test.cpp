@@ -147,6 +147,11 @@ INSTANTIATE_TEST_SUITE_P(
                    "y = conv(a, w2, groups=16, w_dilation=[2, 2], low=[2, 2], high=[2, 2])"},
                   kImage,
                   2},
+        ChainCase{{"winograd", "x: f32[b, 3, h, v], w0: f32[64, 3, 1, 1], w: f32[64, 64, 3, 3], w2: f32[5, 64, 1, 1]",
+                   "a = conv(x, w0); c = relu(conv(a, w, low=[1, 1], high=[1, 1])); "
+                   "d = relu(conv(c, w, low=[1, 1], high=[1, 1])); y = conv(d, w2)"},
+                  kImage,
+                  4},
         ChainCase{{"several_outputs", "x: f32[b, 16, h, v], w: f32[16, 16, 3, 3], w2: f32[16, 1, 3, 3]",
                    "a = relu(conv(x, w, low=[1, 1], high=[1, 1])); y2 = conv(a, w, low=[1, 1], high=[1, 1]); "
                    "y = conv(y2, w2, groups=16, low=[1, 1], high=[1, 1])"},
