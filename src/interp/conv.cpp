@@ -24,8 +24,8 @@ struct Meeting {
   size_t in;
 };
 
-/// Where one offset of the weights meets elements of x, and the positions of the result where it meets padding. The
-/// zeros between elements are not there.
+/// Where one offset of the weights meets elements of x, and the positions of the result where it meets padding. Zeros
+/// between elements are not there, nor are those around an input that has gaps.
 struct Meetings {
   std::vector<Meeting> elements;
   std::vector<size_t> padding;
@@ -38,6 +38,7 @@ std::vector<Meetings> meetings(const Conv& op, const Evaluation& e, const Index&
   for (const Extent& padding : op.low) {
     low.push_back(evaluate(padding, e.bindings));
   }
+  const bool has_gaps = std::ranges::any_of(op.x_dilation, [](int64_t dilation) { return dilation != 1; });
   std::vector<Meetings> result;
   for_each_index(offsets, [&](const Index& offset, int64_t) {
     Meetings& here = result.emplace_back();
@@ -46,7 +47,9 @@ std::vector<Meetings> meetings(const Conv& op, const Evaluation& e, const Index&
       for (size_t i = 0; i < place.size(); ++i) {
         const int64_t at = place[i] * op.stride[i] + offset[i] * op.w_dilation[i] - low[i];
         if (at < 0 || at > (in[i] - 1) * op.x_dilation[i]) {
-          here.padding.push_back(static_cast<size_t>(number));
+          if (!has_gaps) {
+            here.padding.push_back(static_cast<size_t>(number));
+          }
           return;
         }
         if (at % op.x_dilation[i] != 0) {

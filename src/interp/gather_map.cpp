@@ -7,7 +7,8 @@
 namespace tenon {
 namespace {
 
-/// Positions along an axis of `size`, negative ones counted from the end; out of range is an Error.
+/// Positions along an axis of `size`, negative ones counted from the end; out of range is an Error. One of u64 beyond
+/// i64 is named as the negative number that it was cast from.
 std::vector<int64_t> positions(const Array& index, int axis, int64_t size, std::string_view operation) {
   std::vector<int64_t> result(static_cast<size_t>(index.size()));
   visit_dtype(index.dtype(), [&]<class T>() {
@@ -17,7 +18,7 @@ std::vector<int64_t> positions(const Array& index, int axis, int64_t size, std::
         const bool too_large = std::is_unsigned_v<T> && static_cast<uint64_t>(given[i]) > INT64_MAX;
         const auto position = static_cast<int64_t>(given[i]);
         if (too_large || position >= size || position < -size) {
-          fail("{}: position {} is out of range for axis {} of size {}", operation, given[i], axis, size);
+          fail("{}: position {} is out of range for axis {} of size {}", operation, position, axis, size);
         }
         result[i] = position < 0 ? position + size : position;
       }

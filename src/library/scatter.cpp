@@ -182,15 +182,14 @@ class Scattering {
         for (const T position : given) {
           const bool too_large = std::is_unsigned_v<T> && static_cast<uint64_t>(position) > INT64_MAX;
           if (too_large || static_cast<int64_t>(position) >= size || static_cast<int64_t>(position) < -size) {
-            refuse(position, k);
+            refuse(static_cast<int64_t>(position), k);
           }
         }
       });
     }
   }
 
-  template <class T>
-  [[noreturn]] void refuse(T position, size_t k) const {
+  [[noreturn]] void refuse(int64_t position, size_t k) const {
     Error error(fmt::format("scatter: position {} is out of range for axis {} of size {}", position, step_.axes[k],
                             out_.dims[static_cast<size_t>(step_.axes[k])]));
     if (!step_.place.empty()) {

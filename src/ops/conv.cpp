@@ -1,6 +1,10 @@
 // Conv: convolution and its transpose.
+#include <algorithm>
+#include <cmath>
+
 #include "base/fail.h"
 #include "ops/axes.h"
+#include "ops/conv_elements.h"
 #include "ops/make.h"
 #include "ops/sliding.h"
 #include "tenon/convolution.h"
@@ -25,6 +29,20 @@ void match_channels(const Conv& op, const Value& x, const Value& w, std::vector<
   }
   constraints.push_back(channels);
   constraints.push_back(even);
+}
+
+bool is_finite_constant(const Value& w) {
+  const auto* constant = w.node().as<Constant>();
+  if (constant == nullptr || !is_float(w.dtype())) {
+    return !is_float(w.dtype());
+  }
+  const Array& numbers = constant->value;
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    if (!std::isfinite(numbers.at(i))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// How many position axes there are; x and w must agree on it.
@@ -142,7 +160,12 @@ Value conv_transpose(const Value& x, const Value& w, const ConvTransposeOptions&
       op.low.push_back(reach - low[i]);
       op.high.push_back(reach - high[i] + extra[i]);
     }
-    return make(std::move(op), {x, adjoint_weights(w, options.groups)});
+    const Value weights = adjoint_weights(w, options.groups);
+    // Without gaps this is a convolution like any other, of which padding counts: infinity times 0.
+    const bool has_gaps = std::ranges::any_of(stride, [](int64_t step) { return step != 1; });
+    const std::optional<Value> exact =
+        has_gaps || is_finite_constant(w) ? std::nullopt : conv_of_elements(op, x, weights);
+    return exact ? *exact : make(std::move(op), {x, weights});
   });
 }
 

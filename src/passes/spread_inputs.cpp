@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/conv_elements.h"
 #include "ops/make.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/spread_axis.h"
@@ -13,6 +14,9 @@ Graph spread_inputs(Graph graph) {
     const auto* conv = node.as<Conv>();
     if (conv == nullptr || std::ranges::all_of(conv->x_dilation, [](int64_t spread) { return spread == 1; })) {
       return {};
+    }
+    if (const std::optional<Value> sums = conv_of_elements(*conv, operands[0], operands[1])) {
+      return std::vector<Value>{*sums};
     }
     Conv plain = *conv;
     Value x = operands[0];

@@ -1,12 +1,15 @@
 // What a first user found: each once wrong, refused or slow.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "support/arrays.h"
 #include "support/error_text.h"
+#include "tenon/autodiff.h"
 #include "tenon/compile.h"
 #include "tenon/interpreter.h"
+#include "tenon/losses.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -28,6 +31,23 @@ TEST(FirstUser, ErrorsNameThePositionThatWasGiven) {
   const std::vector<Array> inputs{Array(f32, {5}), Array::from<int64_t>({1}, {-6})};
   EXPECT_EQ(error_text([&] { compile(graph, {.disk_cache = false}).run(inputs); }),
             error_text([&] { interpret(graph, inputs); }));
+}
+
+TEST(FirstUser, ANegativeLabelIsNamedAsGiven) {
+  const Value x = input("x", shape(f32, "n", 7));
+  const Value labels = input("labels", shape(i32, "n"));
+  for (const bool weighted : {false, true}) {
+    const Value weight = weighted ? constant(Array::full(f32, {7}, 2)) : Value();
+    const Value loss = cross_entropy(x, labels, {.ignore_index = -100, .weight = weight});
+    const Graph graph({x, labels}, {{"y", loss}, {"dx", gradients(loss, {x})[0]}});
+    const Executable executable = compile(graph, {.disk_cache = false});
+    for (const int32_t label : {-1, -7, -8, 7, INT32_MIN}) {
+      const std::vector<Array> inputs{Array(f32, {2, 7}), Array::from<int32_t>({2}, {-100, label})};
+      const std::string said = error_text([&] { executable.run(inputs); });
+      EXPECT_TRUE(mentions(said, {fmt::format("position {} is out of range", label), "of size 7"}));
+      EXPECT_TRUE(mentions(error_text([&] { interpret(graph, inputs); }), {fmt::format("position {} is", label)}));
+    }
+  }
 }
 
 TEST(FirstUser, ATableOfOneElementIsLookedUp) {

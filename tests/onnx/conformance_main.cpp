@@ -125,8 +125,19 @@ std::map<std::string, int> other_labels(const Conformance& all) {
   return counts;
 }
 
+/// What a page has from this heading on was written by hand, and stays.
+constexpr std::string_view kByHand = "\n## Files of packages\n";
+
+std::string written_by_hand(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  const size_t begin = text.str().find(kByHand);
+  return begin == std::string::npos ? "" : text.str().substr(begin);
+}
+
 /// The page of the documentation.
 void write_page(const Conformance& all, const std::string& file) {
+  const std::string rest = written_by_hand(file);
   std::ofstream page(file);
   page << "# ONNX conformance\n\nThe official node and model tests of onnx 1.12, each run in four ways: interpreted; "
           "compiled; compiled with\nevery axis of two or more elements of every float input turned into a name; "
@@ -149,6 +160,7 @@ void write_page(const Conformance& all, const std::string& file) {
       page << fmt::format("| {} | {} | {} |\n", all.cases[i], ways, reason);
     }
   }
+  page << rest;
 }
 
 }  // namespace

@@ -31,11 +31,18 @@ Orders orders_of(const Kind& kind, int x_rank, int index_rank) {
   return orders;
 }
 
+/// Positions of i64, which is what ONNX counts from the end where they are negative: those of u64 never are.
+std::string signed_positions(const Value& index, OnnxWriter& to) {
+  const std::string& given = to.tensor(index);
+  const bool may_wrap = index.dtype() == Dtype::u64;
+  return to.cast(may_wrap ? to.node("Min", {given, to.scalar(Dtype::u64, 0x1p62)}) : given, index.dtype(), i64);
+}
+
 /// All indices as one tensor with a last axis of their number, batch axes first.
 std::string stacked(const Node& node, size_t first, const std::vector<int>& order, OnnxWriter& to) {
   std::vector<std::string> parts;
   for (size_t i = first; i < node.inputs.size(); ++i) {
-    const std::string index = to.cast(to.tensor(node.inputs[i]), node.inputs[i].dtype(), i64);
+    const std::string index = signed_positions(node.inputs[i], to);
     parts.push_back(to.unsqueeze(to.transpose(index, order), {node.inputs[i].rank()}));
   }
   return parts.size() == 1 ? parts[0] : to.node("Concat", parts, {{"axis", int64_t{-1}}});
@@ -120,8 +127,7 @@ OnnxTensors write_onnx(const Gather& kind, const Node& node, OnnxWriter& to) {
   const Orders orders = orders_of(kind, x.rank(), index.rank());
   const std::string source = to.transpose(to.tensor(x), orders.x);
   if (kind.axes.size() == 1 && kind.x_batch.empty()) {
-    const std::string positions = to.cast(to.tensor(index), index.dtype(), i64);
-    return {to.node("Gather", {source, positions}, {{"axis", int64_t{0}}})};
+    return {to.node("Gather", {source, signed_positions(index, to)}, {{"axis", int64_t{0}}})};
   }
   return {to.node("GatherND", {source, stacked(node, 1, orders.index, to)},
                   {{"batch_dims", static_cast<int64_t>(kind.x_batch.size())}})};

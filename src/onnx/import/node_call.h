@@ -39,6 +39,12 @@ class NodeCall {
   std::vector<Value> tensors(size_t first = 0) const;
   const Item& item(size_t i) const;
   const Items& sequence(size_t i) const;
+  /// The same node with another operand.
+  NodeCall with_operand(size_t i, Item item) const {
+    Items operands = operands_;
+    operands.at(i) = std::move(item);
+    return {importer_, node_, std::move(operands), version_};
+  }
 
   // --- Operands whose value is known: an Error, or OnnxValueNeeded, when it is not
 

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "onnx/import/element_at.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/quantised_product.h"
 #include "tenon/indexing.h"
 
 namespace tenon::importer {
@@ -86,9 +87,9 @@ Results reverse_sequence(const NodeCall& call) {
 
 std::vector<OperatorEntry> indexing_operators() {
   return {
-      {"", "Gather", 1, gather_axis},
-      {"", "GatherElements", 11, gather_elements},
-      {"", "GatherND", 11, gather_positions},
+      {"", "Gather", 1, on_integers(gather_axis)},
+      {"", "GatherElements", 11, on_integers(gather_elements)},
+      {"", "GatherND", 11, on_integers(gather_positions)},
       {"", "Scatter", 9, scatter_elements},
       {"", "ScatterElements", 11, scatter_elements},
       {"", "ScatterND", 11, scatter_positions},

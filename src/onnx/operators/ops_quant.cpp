@@ -11,18 +11,22 @@ namespace tenon::importer {
 namespace {
 
 /// A scale or zero point beside x: one for all, one for each element of `axis`, or one for each block along it.
-Value along_axis(const Value& parameter, const Value& x, int axis, int64_t block) {
-  if (parameter.rank() == 0 || (parameter.rank() == 1 && x.rank() <= 1)) {
-    return parameter;
+Value along_axis(const Value& given, const Value& x, int axis, int64_t block) {
+  if (block > 0 && given.rank() > 0 && x.rank() > 0) {
+    return repeat(given, block, axis);
   }
-  if (block > 0) {
-    return repeat(parameter, block, axis);
+  if (is_single(given)) {
+    return given.rank() == 0 ? given : reshape(given, {});
   }
+  if (given.rank() > 1 && given.rank() == x.rank()) {
+    return given;
+  }
+  const Value parameter = as_vector(given).value_or(given);
   if (parameter.rank() != 1) {
-    return parameter;
+    fail("a scale or zero point is {}, must be one, or one for each element of an axis", given.shape().to_string());
   }
-  if (parameter.extent(0) == Extent(1)) {
-    return reshape(parameter, {});
+  if (x.rank() <= 1) {
+    return parameter;
   }
   const int along = x.shape().normalize_axis(axis);
   if (compare(parameter.extent(0), x.extent(along)) == Comparison::different) {
@@ -43,6 +47,9 @@ Parameters parameters(const NodeCall& call) {
   const Value& x = call.x(0);
   const int axis = call.axis("axis", 1);
   const int64_t block = call.attribute("block_size", 0);
+  if (!is_float(call.x(1).dtype()) && call.item(1).format == Format::plain) {
+    fail("the scale is {}, must be floats", call.x(1).shape().to_string());
+  }
   Parameters result{along_axis(call.x(1), x, axis, block), {}};
   if (call.has(2)) {
     result.zero = along_axis(call.x(2), x, axis, block);
@@ -71,6 +78,9 @@ Results dequantize(const NodeCall& call) {
   const Parameters by = parameters(call);
   if (const Format format = call.item(0).format; is_narrow_float(format)) {
     return cast(decoded(call.x(0), format), by.scale.dtype()) * by.scale;
+  }
+  if (by.zero && by.zero.dtype() != call.x(0).dtype()) {
+    fail("the zero point is {}, must be {} as x is", by.zero.shape().to_string(), name(call.x(0).dtype()));
   }
   Item result(cast(offset(call.x(0), by.zero), by.scale.dtype()) * by.scale);
   if (call.attribute("block_size", 0) == 0) {

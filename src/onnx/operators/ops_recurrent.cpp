@@ -141,8 +141,15 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerOperands& oper
                        .input_forget = call.flag("input_forget"),
                        .quantise_state = operands.quantised}};
   layer.lengths = lengths_of(call, layer.x);
-  const Value h = directions_first(call.x_or_none(5), batch_first);
-  const Value c = kind == CellKind::lstm ? directions_first(call.x_or_none(6), batch_first) : Value();
+  const auto state = [&](size_t operand, std::string_view what) {
+    const Value given = call.x_or_none(operand);
+    if (given && given.dtype() != layer.x.dtype()) {
+      fail("{} is {}, must be {} as the input is", what, given.shape().to_string(), name(layer.x.dtype()));
+    }
+    return directions_first(given, batch_first);
+  };
+  const Value h = state(5, "initial_h");
+  const Value c = kind == CellKind::lstm ? state(6, "initial_c") : Value();
   const int64_t count = direction == "bidirectional" ? 2 : 1;
   std::vector<Value> outputs;
   std::vector<Value> last_h;

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/quantised_product.h"
 #include "ops/axes.h"
 #include "tenon/indexing.h"
 
@@ -335,23 +336,23 @@ std::vector<OperatorEntry> shape_operators() {
   return {
       {"", "Shape", 1, shape_of},
       {"", "Size", 1, size_of},
-      {"", "Reshape", 1, reshape_by_attribute},
-      {"", "Reshape", 5, reshape_by_operand},
-      {"", "Flatten", 1, flatten},
-      {"", "Squeeze", 1, squeeze_axes},
-      {"", "Unsqueeze", 1, unsqueeze},
-      {"", "Transpose", 1, transpose_axes},
-      {"", "Expand", 8, expand},
+      {"", "Reshape", 1, on_integers(reshape_by_attribute)},
+      {"", "Reshape", 5, on_integers(reshape_by_operand)},
+      {"", "Flatten", 1, on_integers(flatten)},
+      {"", "Squeeze", 1, on_integers(squeeze_axes)},
+      {"", "Unsqueeze", 1, on_integers(unsqueeze)},
+      {"", "Transpose", 1, on_integers(transpose_axes)},
+      {"", "Expand", 8, on_integers(expand)},
       {"", "Tile", 1, tile_old},
-      {"", "Tile", 6, tile_by},
+      {"", "Tile", 6, on_integers(tile_by)},
       {"", "Concat", 1, concat_values},
-      {"", "Split", 1, split_axis},
-      {"", "Slice", 1, slice_attributes},
-      {"", "Slice", 10, slice_operands},
+      {"", "Split", 1, on_integers(split_axis)},
+      {"", "Slice", 1, on_integers(slice_attributes)},
+      {"", "Slice", 10, on_integers(slice_operands)},
       {"", "Pad", 1, pad_attributes},
       {"", "Pad", 11, pad_operands},
-      {"", "DepthToSpace", 1, depth_to_space},
-      {"", "SpaceToDepth", 1, space_to_depth},
+      {"", "DepthToSpace", 1, on_integers(depth_to_space)},
+      {"", "SpaceToDepth", 1, on_integers(space_to_depth)},
       {"", "CenterCropPad", 18, center_crop_pad},
   };
 }

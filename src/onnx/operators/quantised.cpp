@@ -1,5 +1,8 @@
 #include "onnx/operators/quantised.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/fail.h"
 
 namespace tenon::importer {
@@ -27,7 +30,20 @@ std::pair<double, double> range_of(Dtype dtype, Format format) {
 Value saturated(const Value& x, const Value& zero, Dtype dtype, Format format) {
   const auto [low, high] = range_of(dtype, format);
   const Value rounded = round(x);
-  return cast(clamp(zero ? rounded + cast(zero, x.dtype()) : rounded, low, high), dtype);
+  const Value beside_zero = zero ? rounded + cast(zero, x.dtype()) : rounded;
+  // A cast saturates at the ends of the dtype.
+  return cast(format == Format::plain ? beside_zero : clamp(beside_zero, low, high), dtype);
+}
+
+bool is_single(const Value& parameter) {
+  return std::ranges::all_of(parameter.shape().axes(), [](const Axis& axis) { return axis.extent() == Extent(1); });
+}
+
+std::optional<Value> as_vector(const Value& parameter) {
+  std::vector<Axis> longer;
+  std::ranges::copy_if(parameter.shape().axes(), std::back_inserter(longer),
+                       [](const Axis& axis) { return axis.extent() != Extent(1); });
+  return longer.size() == 1 ? std::optional(reshape(parameter, longer)) : std::nullopt;
 }
 
 DynamicQuantised quantised_by_range(const Value& x) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "ir/node.h"
+#include "onnx/operators/quantised.h"
 #include "onnx/operators/sliding_attributes.h"
+#include "ops/axes.h"
 #include "tenon/convolution.h"
 #include "tenon/indexing.h"
 
@@ -57,18 +59,33 @@ Value sum_beside(const NodeCall& call, const Value& x, int kept, bool keep_axes)
   return constant(Array::from<int32_t>(dims, sums));
 }
 
-bool is_single(const Value& parameter) {
-  return parameter.rank() == 0 || (parameter.rank() == 1 && parameter.extent(0) == Extent(1));
-}
 Value as_scalar(const Value& parameter) { return parameter.rank() == 0 ? parameter : reshape(parameter, {}); }
 
-/// The scale of a weight, one or one for each element of `axis`, as a vector or a scalar; nothing for others.
-std::optional<Value> weight_scale(const QuantisedSource& source, int axis) {
-  if (is_single(source.scale)) {
-    return as_scalar(source.scale);
+/// A scale or zero point of a weight, one or one for each element of `axis`, as a scalar or a vector; nothing for
+/// others. One with all axes of the weight says itself where it lies.
+std::optional<Value> weight_parameter(const QuantisedSource& source, const Value& parameter, int axis) {
+  if (is_single(parameter)) {
+    return as_scalar(parameter);
   }
-  const bool fits = source.scale.rank() == 1 && source.x.shape().normalize_axis(source.axis) == axis;
-  return fits ? std::optional(source.scale) : std::nullopt;
+  const std::optional<Value> vector = as_vector(parameter);
+  if (!vector) {
+    return {};
+  }
+  const bool is_placed = parameter.rank() > 1 && parameter.rank() == source.x.rank();
+  const bool fits = is_placed ? parameter.extent(axis) != Extent(1)
+                              : source.x.shape().normalize_axis(source.axis) == axis;
+  return fits ? vector : std::nullopt;
+}
+
+/// Both of them; no zero point is an empty Value.
+struct WeightParameters {
+  Value scale, zero;
+};
+std::optional<WeightParameters> weight_parameters(const QuantisedSource& source, int axis) {
+  const std::optional<Value> scale = weight_parameter(source, source.scale, axis);
+  const std::optional<Value> zero =
+      source.zero ? weight_parameter(source, source.zero, axis) : std::optional<Value>(Value());
+  return scale && zero ? std::optional(WeightParameters{*scale, *zero}) : std::nullopt;
 }
 
 bool is_plain(const Item& item) {
@@ -85,6 +102,29 @@ Value beside_rows(const Value& parameter) {
   return parameter && parameter.rank() == 1 ? expand_dims(parameter, {1}) : parameter;
 }
 
+namespace {
+
+/// matmul in i32. Operands stay bytes: a cast of a constant would be computed once, and read as words.
+Value product_of_bytes(const Value& a, const Value& b) {
+  if (b.rank() == 2) {
+    return contract(a, b, {.lhs_contract = {-1}, .rhs_contract = {0}}, Dtype::i32);
+  }
+  const auto leading = [](const Value& x) {
+    return std::vector<Axis>(x.shape().axes().begin(), x.shape().axes().end() - 2);
+  };
+  const std::vector<Axis> batch = broadcast_lists({leading(a), leading(b)});
+  const auto repeated = [&](const Value& x) {
+    std::vector<Axis> to = batch;
+    to.insert(to.end(), x.shape().axes().end() - 2, x.shape().axes().end());
+    return broadcast_to(x, to);
+  };
+  const Axes each = other_axes(static_cast<int>(batch.size()), {});
+  return contract(repeated(a), repeated(b),
+                  {.lhs_batch = each, .rhs_batch = each, .lhs_contract = {-1}, .rhs_contract = {-2}}, Dtype::i32);
+}
+
+}  // namespace
+
 Value integer_product(const NodeCall& call, const Value& a, const Value& a_zero, const Value& b, const Value& b_zero) {
   if (!is_byte(a) || !is_byte(b) || a.rank() < 2 || b.rank() < 2) {
     return matmul(offset(a, beside_rows(a_zero)), offset(b, b_zero));
@@ -93,9 +133,7 @@ Value integer_product(const NodeCall& call, const Value& a, const Value& a_zero,
   const bool b_counts = counts(call, b_zero);
   const Value left = a_counts ? wide(beside_rows(a_zero)) : Value();
   const Value right = b_counts ? wide(b_zero) : Value();
-  // Weights stay bytes: a cast of a constant would be computed once, and read as words.
-  Value sums = b.rank() == 2 ? contract(a, b, {.lhs_contract = {-1}, .rhs_contract = {0}}, Dtype::i32)
-                             : matmul(wide(a), wide(b));
+  Value sums = product_of_bytes(a, b);
   if (a_counts) {
     Value of_columns = b.rank() == 2 ? sum_beside(call, b, 1, true) : reduce_sum(wide(b), {-2}, true);
     if (b_counts) {  // the part that both zero points add comes off once
@@ -186,28 +224,40 @@ std::optional<Value> dequantised_product(const NodeCall& call, const Item& a, co
   }
   const QuantisedSource& left = *a.quantised;
   const QuantisedSource& right = *b.quantised;
-  const std::optional<Value> scale = weight_scale(right, swap_b ? 0 : right.x.rank() - 1);
-  if (!scale) {
+  const std::optional<WeightParameters> by = weight_parameters(right, swap_b ? 0 : right.x.rank() - 1);
+  if (!by) {
     return {};
   }
   const Value sums = integer_product(call, left.x, left.zero ? as_scalar(left.zero) : Value(),
-                                     swap_b ? transposed(right.x) : right.x, right.zero);
-  return cast(sums, Dtype::f32) * (as_scalar(left.scale) * *scale);
+                                     swap_b ? transposed(right.x) : right.x, by->zero);
+  return cast(sums, Dtype::f32) * (as_scalar(left.scale) * by->scale);
 }
 
 std::optional<Value> dequantised_conv(const NodeCall& call, const Item& x, const Item& w) {
   if (!is_plain(x) || !is_plain(w) || !is_single(x.quantised->scale)) {
     return {};
   }
-  const std::optional<Value> scale = weight_scale(*w.quantised, 0);
-  if (!scale) {
+  const std::optional<WeightParameters> by = weight_parameters(*w.quantised, 0);
+  if (!by) {
     return {};
   }
   const QuantisedSource& left = *x.quantised;
-  const Value sums = integer_conv(call, left.x, left.zero, w.quantised->x, w.quantised->zero);
-  const Value factor = as_scalar(left.scale) * *scale;
+  const Value sums = integer_conv(call, left.x, left.zero, w.quantised->x, by->zero);
+  const Value factor = as_scalar(left.scale) * by->scale;
   return cast(sums, Dtype::f32) * (factor.rank() == 0 ? factor : along_channels(factor, sums.rank()));
 }
+
+namespace {
+
+/// Other integers `x` that mean the same as those of the source, which has one scale.
+Item dequantised(QuantisedSource source, const Value& x) {
+  source.x = x;
+  Item result(cast(offset(x, source.zero ? as_scalar(source.zero) : Value()), Dtype::f32) * as_scalar(source.scale));
+  result.quantised = std::make_shared<const QuantisedSource>(std::move(source));
+  return result;
+}
+
+}  // namespace
 
 bool is_quantised_by(const NodeCall& call, const Item& item, const Value& scale, const Value& zero) {
   if (!is_plain(item) || !zero || !item.quantised->zero || item.quantised->x.dtype() != zero.dtype() ||
@@ -235,11 +285,21 @@ std::optional<Item> of_integers(const NodeCall& call, const Item& item, const st
   if (!scale || !(scale->at(0) > 0)) {
     return {};
   }
-  source.x = f(source.x);
-  Item result(cast(offset(source.x, source.zero ? as_scalar(source.zero) : Value()), Dtype::f32) *
-              as_scalar(source.scale));
-  result.quantised = std::make_shared<const QuantisedSource>(source);
-  return result;
+  return dequantised(source, f(source.x));
+}
+
+Importing on_integers(Importing moves) {
+  return [moves = std::move(moves)](const NodeCall& call) -> Results {
+    if (!is_plain(call.item(0)) || !is_single(call.item(0).quantised->scale)) {
+      return moves(call);
+    }
+    const QuantisedSource source = *call.item(0).quantised;
+    Results results = moves(call.with_operand(0, Item(source.x)));
+    for (Item& item : results.items) {
+      item = dequantised(source, item.value);
+    }
+    return results;
+  };
 }
 
 }  // namespace tenon::importer

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "onnx/import/node_call.h"
+#include "onnx/import/registry.h"
 
 namespace tenon::importer {
 
@@ -34,5 +34,9 @@ bool is_quantised_by(const NodeCall& call, const Item& item, const Value& scale,
 /// What `f` gives for the item, where it takes some elements as they are, such as the largest ones: f of the integers,
 /// dequantised. Nothing for an item that is not integers under one positive scale.
 std::optional<Item> of_integers(const NodeCall& call, const Item& item, const std::function<Value(const Value&)>& f);
+
+/// An operator that only moves elements of its first operand, on integers where that was dequantised by one scale: what
+/// it gives is then dequantised, too.
+Importing on_integers(Importing moves);
 
 }  // namespace tenon::importer

@@ -60,13 +60,13 @@ class LabelLoss {
       match_axes(table_, kept_[i], labels, static_cast<int>(i), unused);
     }
     label_ = cast(labels, Dtype::i64);
-    const Extent& classes = table_.extent(axis_);
-    // Gather counts negative positions from the end; a negative label is a mistake, so it is sent out of range.
-    position_ = select(lt(label_, 0), extent_value(classes), label_);
+    Value counted = label_;
     if (options.ignore_index) {
       ignored_ = eq(label_, static_cast<double>(*options.ignore_index));
-      position_ = select(ignored_, 0, position_);
+      counted = select(ignored_, 0, label_);
     }
+    // Gather counts negative positions from the end; a negative label is a mistake, and no position of u64.
+    position_ = cast(counted, Dtype::u64);
     if (weight_) {
       match_axes(table_, axis_, weight_, weight_.shape().normalize_axis(-1), unused);
       weight_ = cast(weight_, table_.dtype());

@@ -263,16 +263,18 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
   std::vector<int> sites;
   for (size_t k = 0; k < op.axes.size(); ++k) {
     const Extent& size = x.extent(op.axes[k]);
-    int index = emit(value.node().inputs[1 + k], index_at, mask);
-    if (values_.dtype(index) == Dtype::u64) {  // beyond i64 a position would wrap to one from the end
-      index = values_.compute(Prim::min, Dtype::u64, {index, values_.constant(Dtype::u64, 0x1p62)});
-    }
+    const int index = emit(value.node().inputs[1 + k], index_at, mask);
+    const bool may_be_negative = is_signed_integer(values_.dtype(index));
     const int given = values_.cast(index, Dtype::i64);
-    const int from_end = values_.compute(Prim::add, Dtype::i64, {given, values_.position(affine_constant(size))});
-    const int negative = values_.compute(Prim::lt, Dtype::boolean, {given, values_.constant(Dtype::i64, 0)});
+    int position = given;  // what is beyond i64 stays negative, and so out of range
+    if (may_be_negative) {
+      const int from_end = values_.compute(Prim::add, Dtype::i64, {given, values_.position(affine_constant(size))});
+      const int negative = values_.compute(Prim::lt, Dtype::boolean, {given, values_.constant(Dtype::i64, 0)});
+      position = values_.select(negative, from_end, given);
+    }
     const int site = static_cast<int>(kernel_.sites.size());
-    std::string text =
-        fmt::format("gather: position {{given}} is out of range for axis {} of size {{size}}", op.axes[k]);
+    std::string text = fmt::format("gather: position {} is out of range for axis {} of size {{size}}",
+                                   may_be_negative ? "{given}" : "{position}", op.axes[k]);
     if (!value.node().place.empty()) {
       text += fmt::format("\n  at node \"{}\"", value.node().place);
     }
@@ -280,7 +282,7 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
     sites.push_back(site);
     at[static_cast<size_t>(op.axes[k])] = {
         .affine = {},
-        .dynamic = {{.value = values_.select(negative, from_end, given), .scale = 1, .size = size, .site = site}}};
+        .dynamic = {{.value = position, .scale = 1, .size = size, .site = site}}};
   }
   // Where positions do not change along an axis of the result they are looked up outside of its loop, which may be
   // empty.
