@@ -2,11 +2,13 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
 #include "codegen/emit/llvm_emission.h"
 #include "codegen/math/llvm_scalar.h"
+#include "kernel/product/product.h"
 
 namespace tenon::codegen {
 
@@ -176,13 +178,13 @@ llvm::Value* extreme_lane(Emission& e, const loops::Accumulator& accumulator, ll
   return e.b.CreateSelect(any_nan, llvm::ConstantFP::getNaN(extreme->getType()), extreme);
 }
 
-/// All slots as one scalar: widest first, each folded to the width of the next.
-Partial fold(Emission& e, int index) {
+/// All slots as one scalar: widest first, each folded to the width of the next. `read` gives what is in one.
+Partial fold(Emission& e, int index, const std::function<Partial(const OpenAccumulator::Slot&)>& read) {
   const loops::Accumulator& accumulator = what_is(e, index);
   std::vector<OpenAccumulator::Slot> slots = e.accumulators[static_cast<size_t>(index)].slots;
   if (slots.empty()) return identities(e, accumulator, 0);
   std::ranges::sort(slots, std::ranges::greater{}, &OpenAccumulator::Slot::lanes);
-  Partial total = read(e, slots[0]);
+  Partial total = read(slots[0]);
   unsigned lanes = slots[0].lanes;
   const bool is_extreme = accumulator.op == ReduceOp::max || accumulator.op == ReduceOp::min;
   const auto narrow_to = [&](unsigned wanted) {
@@ -200,7 +202,7 @@ Partial fold(Emission& e, int index) {
   };
   for (size_t i = 1; i < slots.size(); ++i) {
     narrow_to(slots[i].lanes);
-    total = combine(e, accumulator, total, read(e, slots[i]));
+    total = combine(e, accumulator, total, read(slots[i]));
   }
   narrow_to(0);
   return total;
@@ -217,6 +219,53 @@ llvm::Value* add_product(Emission& e, const loops::Value& product, llvm::Value* 
   return e.b.CreateIntrinsic(llvm::Intrinsic::fma, {held->getType()}, {operands[0], operands[1], held});
 }
 
+llvm::Type* wide_type(llvm::Type* floats) {
+  return floats->getWithNewType(llvm::Type::getDoubleTy(floats->getContext()));
+}
+
+/// A sum of f32 with what was moved out of it, in f64.
+llvm::Value* read_whole(Emission& e, const OpenAccumulator::Slot& slot) {
+  llvm::Value* const held = read(e, slot).value;
+  llvm::Value* const wide = e.b.CreateFPExt(held, wide_type(held->getType()));
+  return slot.moved == nullptr ? wide : e.b.CreateFAdd(e.b.CreateLoad(wide->getType(), slot.moved), wide);
+}
+
+/// A stack slot that is zero when the accumulator begins.
+llvm::Value* zero_slot(Emission& e, const OpenAccumulator& open, llvm::Type* type) {
+  llvm::Value* const slot = e.in_block(e.allocas, [&] { return e.b.CreateAlloca(type); });
+  e.in_block(open.begin, [&] { return e.b.CreateStore(llvm::Constant::getNullValue(type), slot); });
+  return slot;
+}
+
+/// What the slot that was fed last holds goes to f64.
+void move_out(Emission& e, int index) {
+  OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
+  OpenAccumulator::Slot& slot = open.slots[open.last_slot];
+  llvm::Type* const type = llvm::cast<llvm::AllocaInst>(slot.memory.value)->getAllocatedType();
+  if (open.has_moved == nullptr) open.has_moved = zero_slot(e, open, e.b.getInt1Ty());
+  if (slot.moved == nullptr) slot.moved = zero_slot(e, open, wide_type(type));
+  e.b.CreateStore(read_whole(e, slot), slot.moved);
+  e.b.CreateStore(llvm::Constant::getNullValue(type), slot.memory.value);
+  e.b.CreateStore(e.b.getTrue(), open.has_moved);
+}
+
+/// Sums that the statements of a block feed, and loops in it that are so short that they may be written out.
+void find_fed(const loops::Kernel& kernel, const loops::Block& block, std::vector<int>& found) {
+  for (const loops::Statement& statement : block) {
+    if (const auto* const loop = std::get_if<loops::Loop>(&statement.what)) {
+      const auto known = kernel.axes[static_cast<size_t>(loop->axis)].extent.constant();
+      if (known && *known <= kWriteOut) find_fed(kernel, loop->body, found);
+    }
+    const auto* const fed = std::get_if<loops::Accumulate>(&statement.what);
+    if (fed == nullptr) continue;
+    const loops::Accumulator& accumulator = kernel.accumulators[static_cast<size_t>(fed->accumulator)];
+    if (accumulator.op == ReduceOp::sum && compute_dtype(accumulator.dtype) == Dtype::f32 &&
+        std::ranges::find(found, fed->accumulator) == found.end()) {
+      found.push_back(fed->accumulator);
+    }
+  }
+}
+
 }  // namespace
 
 void begin_accumulators(Emission& e, const std::vector<int>& begins) {
@@ -228,13 +277,13 @@ void begin_accumulators(Emission& e, const std::vector<int>& begins) {
   e.b.CreateBr(next);
   e.b.SetInsertPoint(next);
   for (const int each : begins) {
-    e.accumulators[static_cast<size_t>(each)] = {.begin = begin, .lanes = e.vector.lanes, .slots = {}};
+    e.accumulators[static_cast<size_t>(each)] = {.begin = begin, .lanes = e.vector.lanes, .slots = {}, .is_open = true};
   }
 }
 
 void accumulate(Emission& e, int index) {
   const loops::Accumulator& accumulator = what_is(e, index);
-  const OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
+  OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
   const auto input = static_cast<size_t>(accumulator.input);
   const bool fused = e.fused[input];
   const auto varies = [&](int value) { return is_vector(e.values[static_cast<size_t>(value)]); };
@@ -248,6 +297,7 @@ void accumulate(Emission& e, int index) {
   lanes_differ |= accumulator.position >= 0 && varies(accumulator.position);
 
   const OpenAccumulator::Slot& slot = slot_for(e, index, lanes_differ ? e.vector.lanes : 0);
+  open.last_slot = static_cast<size_t>(&slot - open.slots.data());
   const Partial held = read(e, slot);
   Partial sum;
   if (fused) {
@@ -268,11 +318,68 @@ void accumulate(Emission& e, int index) {
   write(e, slot, sum);
 }
 
+std::vector<double> enter_loop(Emission& e, double most_steps) {
+  std::vector<double> entered;
+  for (OpenAccumulator& open : e.accumulators) {
+    entered.push_back(open.steps);
+    if (open.is_open) open.steps *= most_steps;
+  }
+  return entered;
+}
+
+void leave_loop(Emission& e, const std::vector<double>& entered) {
+  for (size_t i = 0; i < entered.size(); ++i)
+    e.accumulators[i].steps = entered[i];
+}
+
+std::vector<int> long_sums(const Emission& e, const loops::Loop& loop) {
+  std::vector<int> sums;
+  find_fed(e.kernel, loop.body, sums);
+  std::erase_if(sums, [&](int each) { return e.accumulators[static_cast<size_t>(each)].steps <= kLongestSum; });
+  return sums;
+}
+
+void summing_loop(Emission& e, const std::vector<int>& sums, llvm::Value* begin, llvm::Value* end, unsigned step,
+                  const std::vector<int>& begun, const std::function<void(llvm::Value*)>& body) {
+  if (sums.empty()) return counted_loop(e, begin, end, step, body);
+  const uint64_t part = uint64_t{step} * kPartOfSum;
+  counted_loop(e, begin, end, static_cast<unsigned>(part), [&](llvm::Value* first) {
+    llvm::Value* const next = e.b.CreateNSWAdd(first, e.b.getInt64(part));
+    llvm::Value* const last = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, end);
+    counted_loop(e, first, last, step, body);
+    for (const int each : sums) {
+      if (std::ranges::find(begun, each) != begun.end()) {
+        when(e, e.b.CreateICmpSLT(last, end), [&] { move_out(e, each); });  // what is left at the end stays
+        continue;
+      }
+      // It goes on in the next iteration of a loop around this one: what counts is how often it was fed.
+      OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
+      llvm::Value* const counter = zero_slot(e, open, e.i64());
+      llvm::Value* const count = e.b.CreateAdd(e.b.CreateLoad(e.i64(), counter), e.b.CreateNSWSub(last, first));
+      e.b.CreateStore(count, counter);
+      when(e, e.b.CreateICmpSGE(count, e.b.getInt64(part)), [&] {
+        move_out(e, each);
+        e.b.CreateStore(e.b.getInt64(0), counter);
+      });
+    }
+  });
+}
+
 void end_accumulators(Emission& e, const std::vector<int>& begins) {
   for (const int each : begins) {
-    const OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
+    OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
+    open.is_open = false;
     const bool by_lane = open.lanes != 0 && !open.slots.empty();
-    const Partial total = by_lane ? read(e, open.slots[0]) : fold(e, each);
+    const auto whole = [&](const std::function<Partial(const OpenAccumulator::Slot&)>& read_slot) {
+      return by_lane ? read_slot(open.slots[0]) : fold(e, each, read_slot);
+    };
+    Partial total = whole([&](const OpenAccumulator::Slot& slot) { return read(e, slot); });
+    if (open.has_moved != nullptr) {
+      const auto with_moved = [&](const OpenAccumulator::Slot& slot) { return Partial{read_whole(e, slot)}; };
+      total.value = when(
+          e, e.b.CreateLoad(e.b.getInt1Ty(), open.has_moved),
+          [&] { return e.b.CreateFPTrunc(whole(with_moved).value, total.value->getType()); }, total.value);
+    }
     for (size_t i = 0; i < e.kernel.values.size(); ++i) {
       const auto* const result = std::get_if<loops::Result>(&e.kernel.values[i].what);
       if (result != nullptr && result->accumulator == each) {
