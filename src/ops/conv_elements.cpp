@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/axes.h"
 #include "ops/infer.h"
 #include "tenon/convolution.h"
 #include "tenon/ops.h"
@@ -45,13 +46,24 @@ std::optional<std::vector<Gap>> gaps_of(const Conv& op, const Value& x, const Va
   return gaps;
 }
 
-/// x with `low` and `high` more elements along one axis; less than 0 crops.
+/// x with `low` and `high` more elements along one axis; less than 0 crops, of what is there when both were added.
 Value padded(const Value& x, int axis, const Extent& low, const Extent& high) {
+  const Extent size = x.extent(axis) + low + high;
+  const auto at = static_cast<size_t>(axis);
   std::vector<Extent> before(static_cast<size_t>(x.rank()), 0);
   std::vector<Extent> behind = before;
-  before[static_cast<size_t>(axis)] = low;
-  behind[static_cast<size_t>(axis)] = high;
-  return low == Extent(0) && high == Extent(0) ? x : pad(x, before, behind, "constant", 0);
+  std::vector<Extent> start = before;
+  before[at] = max(low, 0);
+  behind[at] = max(high, 0);
+  start[at] = max(-low, 0);
+  const bool grows = before[at] != Extent(0) || behind[at] != Extent(0);
+  const Value longer = grows ? pad(x, before, behind, "constant", 0) : x;
+  if (start[at] == Extent(0) && longer.extent(axis) == size) {
+    return longer;
+  }
+  std::vector<Extent> sizes = extents_of(longer.shape().axes());
+  sizes[at] = size;
+  return slice(longer, start, sizes);
 }
 
 /// All offsets of the weights, the other way round, as output channels of their own.

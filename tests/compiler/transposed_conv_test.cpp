@@ -82,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, TransposedConv,
                                          Case{6, 3, 2, 3, 2, 3, 1, 1}, Case{6, 16, 8, 1, 4, 4, 0, 2},
                                          Case{1, 5, 2, 1, 1, 1, 0, 1}, Case{9, 1, 4, 1, 0, 0, 3, 1},
                                          Case{6, 3, 1, 1, 1, 1, 0, 1}, Case{6, 5, 1, 2, 0, 2, 0, 2},
-                                         Case{4, 2, 5, 3, 0, 0, 2, 1}));
+                                         Case{4, 2, 5, 3, 0, 0, 2, 1}, Case{7, 2, 2, 1, 3, 3, 0, 1},
+                                         Case{2, 4, 2, 1, 0, 4, 1, 1}, Case{2, 3, 3, 1, 4, 0, 2, 1}));
 
 /// Two axes at once, sizes that only the run knows, half types, and what lies around the convolution.
 TEST(TransposedConvs, EveryWayGivesTheSame) {
