@@ -8,7 +8,6 @@
 
 #include "codegen/emit/llvm_emission.h"
 #include "codegen/math/llvm_scalar.h"
-#include "kernel/product/product.h"
 
 namespace tenon::codegen {
 
@@ -219,53 +218,6 @@ llvm::Value* add_product(Emission& e, const loops::Value& product, llvm::Value* 
   return e.b.CreateIntrinsic(llvm::Intrinsic::fma, {held->getType()}, {operands[0], operands[1], held});
 }
 
-llvm::Type* wide_type(llvm::Type* floats) {
-  return floats->getWithNewType(llvm::Type::getDoubleTy(floats->getContext()));
-}
-
-/// A sum of f32 with what was moved out of it, in f64.
-llvm::Value* read_whole(Emission& e, const OpenAccumulator::Slot& slot) {
-  llvm::Value* const held = read(e, slot).value;
-  llvm::Value* const wide = e.b.CreateFPExt(held, wide_type(held->getType()));
-  return slot.moved == nullptr ? wide : e.b.CreateFAdd(e.b.CreateLoad(wide->getType(), slot.moved), wide);
-}
-
-/// A stack slot that is zero when the accumulator begins.
-llvm::Value* zero_slot(Emission& e, const OpenAccumulator& open, llvm::Type* type) {
-  llvm::Value* const slot = e.in_block(e.allocas, [&] { return e.b.CreateAlloca(type); });
-  e.in_block(open.begin, [&] { return e.b.CreateStore(llvm::Constant::getNullValue(type), slot); });
-  return slot;
-}
-
-/// What the slot that was fed last holds goes to f64.
-void move_out(Emission& e, int index) {
-  OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
-  OpenAccumulator::Slot& slot = open.slots[open.last_slot];
-  llvm::Type* const type = llvm::cast<llvm::AllocaInst>(slot.memory.value)->getAllocatedType();
-  if (open.has_moved == nullptr) open.has_moved = zero_slot(e, open, e.b.getInt1Ty());
-  if (slot.moved == nullptr) slot.moved = zero_slot(e, open, wide_type(type));
-  e.b.CreateStore(read_whole(e, slot), slot.moved);
-  e.b.CreateStore(llvm::Constant::getNullValue(type), slot.memory.value);
-  e.b.CreateStore(e.b.getTrue(), open.has_moved);
-}
-
-/// Sums that the statements of a block feed, and loops in it that are so short that they may be written out.
-void find_fed(const loops::Kernel& kernel, const loops::Block& block, std::vector<int>& found) {
-  for (const loops::Statement& statement : block) {
-    if (const auto* const loop = std::get_if<loops::Loop>(&statement.what)) {
-      const auto known = kernel.axes[static_cast<size_t>(loop->axis)].extent.constant();
-      if (known && *known <= kWriteOut) find_fed(kernel, loop->body, found);
-    }
-    const auto* const fed = std::get_if<loops::Accumulate>(&statement.what);
-    if (fed == nullptr) continue;
-    const loops::Accumulator& accumulator = kernel.accumulators[static_cast<size_t>(fed->accumulator)];
-    if (accumulator.op == ReduceOp::sum && compute_dtype(accumulator.dtype) == Dtype::f32 &&
-        std::ranges::find(found, fed->accumulator) == found.end()) {
-      found.push_back(fed->accumulator);
-    }
-  }
-}
-
 }  // namespace
 
 void begin_accumulators(Emission& e, const std::vector<int>& begins) {
@@ -318,53 +270,6 @@ void accumulate(Emission& e, int index) {
   write(e, slot, sum);
 }
 
-std::vector<double> enter_loop(Emission& e, double most_steps) {
-  std::vector<double> entered;
-  for (OpenAccumulator& open : e.accumulators) {
-    entered.push_back(open.steps);
-    if (open.is_open) open.steps *= most_steps;
-  }
-  return entered;
-}
-
-void leave_loop(Emission& e, const std::vector<double>& entered) {
-  for (size_t i = 0; i < entered.size(); ++i)
-    e.accumulators[i].steps = entered[i];
-}
-
-std::vector<int> long_sums(const Emission& e, const loops::Loop& loop) {
-  std::vector<int> sums;
-  find_fed(e.kernel, loop.body, sums);
-  std::erase_if(sums, [&](int each) { return e.accumulators[static_cast<size_t>(each)].steps <= kLongestSum; });
-  return sums;
-}
-
-void summing_loop(Emission& e, const std::vector<int>& sums, llvm::Value* begin, llvm::Value* end, unsigned step,
-                  const std::vector<int>& begun, const std::function<void(llvm::Value*)>& body) {
-  if (sums.empty()) return counted_loop(e, begin, end, step, body);
-  const uint64_t part = uint64_t{step} * kPartOfSum;
-  counted_loop(e, begin, end, static_cast<unsigned>(part), [&](llvm::Value* first) {
-    llvm::Value* const next = e.b.CreateNSWAdd(first, e.b.getInt64(part));
-    llvm::Value* const last = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, end);
-    counted_loop(e, first, last, step, body);
-    for (const int each : sums) {
-      if (std::ranges::find(begun, each) != begun.end()) {
-        when(e, e.b.CreateICmpSLT(last, end), [&] { move_out(e, each); });  // what is left at the end stays
-        continue;
-      }
-      // It goes on in the next iteration of a loop around this one: what counts is how often it was fed.
-      OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
-      llvm::Value* const counter = zero_slot(e, open, e.i64());
-      llvm::Value* const count = e.b.CreateAdd(e.b.CreateLoad(e.i64(), counter), e.b.CreateNSWSub(last, first));
-      e.b.CreateStore(count, counter);
-      when(e, e.b.CreateICmpSGE(count, e.b.getInt64(part)), [&] {
-        move_out(e, each);
-        e.b.CreateStore(e.b.getInt64(0), counter);
-      });
-    }
-  });
-}
-
 void end_accumulators(Emission& e, const std::vector<int>& begins) {
   for (const int each : begins) {
     OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
@@ -375,7 +280,7 @@ void end_accumulators(Emission& e, const std::vector<int>& begins) {
     };
     Partial total = whole([&](const OpenAccumulator::Slot& slot) { return read(e, slot); });
     if (open.has_moved != nullptr) {
-      const auto with_moved = [&](const OpenAccumulator::Slot& slot) { return Partial{read_whole(e, slot)}; };
+      const auto with_moved = [&](const OpenAccumulator::Slot& slot) { return Partial{read_with_moved(e, slot)}; };
       total.value = when(
           e, e.b.CreateLoad(e.b.getInt1Ty(), open.has_moved),
           [&] { return e.b.CreateFPTrunc(whole(with_moved).value, total.value->getType()); }, total.value);

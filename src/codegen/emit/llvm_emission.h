@@ -164,6 +164,11 @@ void order_nontemporal_stores(Emission& e);
 
 void begin_accumulators(Emission& e, const std::vector<int>& begins);
 void accumulate(Emission& e, int accumulator);
+/// Combines what each accumulator holds, and defines the Result values.
+void end_accumulators(Emission& e, const std::vector<int>& begins);
+
+// emit_long_sums.cpp: sums that would drift.
+
 /// A loop is entered that takes so many steps at most: what comes back is to be given to leave_loop() behind it.
 std::vector<double> enter_loop(Emission& e, double most_steps);
 void leave_loop(Emission& e, const std::vector<double>& entered);
@@ -174,8 +179,8 @@ std::vector<int> long_sums(const Emission& e, const loops::Loop& loop);
 /// to time.
 void summing_loop(Emission& e, const std::vector<int>& sums, llvm::Value* begin, llvm::Value* end, unsigned step,
                   const std::vector<int>& begun, const std::function<void(llvm::Value*)>& body);
-/// Combines what each accumulator holds, and defines the Result values.
-void end_accumulators(Emission& e, const std::vector<int>& begins);
+/// A sum of f32 with what was moved out of it, in f64.
+llvm::Value* read_with_moved(Emission& e, const OpenAccumulator::Slot& slot);
 
 // emit_loop.cpp
 
