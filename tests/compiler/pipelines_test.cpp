@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "support/arrays.h"
@@ -229,6 +230,25 @@ TEST(Pipelines, AreWhereTheyPayAndNotElsewhere) {
   const Bindings large = {{"b", 64}, {"h", 224}, {"v", 224}};
   EXPECT_GT(tiled_steps(executable, large), 0) << reasons(executable, large);
   EXPECT_EQ(tiled_steps(compile(inverted_residual(), {.pipelines = false}), large), 0);
+}
+
+TEST(Pipelines, RefuseANegativeNumberOfRows) {
+  EXPECT_THROW(compile(inverted_residual(), {.pipeline_rows = -5}), Error);
+}
+
+TEST(Pipelines, NumberTilesOnceInATrace) {
+  const Graph graph = inverted_residual();
+  const Bindings at = {{"b", 3}, {"h", 31}, {"v", 9}};
+  const Executable tiles = compile(graph, in_tiles(2));
+  Trace trace;
+  tiles.run(inputs_at(graph, at), {.trace = &trace});
+  std::map<std::pair<int, int64_t>, int> seen;
+  for (const TraceEvent& event : trace.events()) {
+    if (event.tile >= 0) {
+      EXPECT_EQ(++seen[std::pair(event.step, event.tile)], 1) << event.step << " " << event.tile;
+    }
+  }
+  EXPECT_FALSE(seen.empty());
 }
 
 TEST(Pipelines, CanBeCancelledAndRunAgain) {

@@ -73,10 +73,8 @@ Touched within(Touched t, const Extent& size) {
 Touched hull(const Touched& a, const Touched& b, const Extent& last_row) {
   const Extent back = smaller(0, a.step * last_row);
   const Extent ahead = larger(0, a.step * last_row);
-  Touched both{.first = smaller(a.first, b.first),
-               .last = larger(a.last, b.last),
-               .step = a.step,
-               .item_step = a.item_step};
+  Touched both{
+      .first = smaller(a.first, b.first), .last = larger(a.last, b.last), .step = a.step, .item_step = a.item_step};
   if (a.least || b.least) {
     both.least = smaller(a.least.value_or(a.first + back), b.least.value_or(b.first + back));
   }

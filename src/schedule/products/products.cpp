@@ -166,17 +166,17 @@ class Tiler {
                                 : min(usual, max(kFewestRows, floordiv(tiles_.tile_elements, max(Extent(1), whole))));
     };
     if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
-      const int64_t cuts = cuts_of_output(form_.options.cores);
+      const DraftStore& end = draft_.stores[stores_[0]];
+      const bool needs_tile = !as_matrix(draft_, end.buffer, end.at, in_order(product.rows), in_order(product.columns));
       const auto share = [&](AxisSet side, int64_t least, int64_t usual) {
         const std::vector<int> axes = in_order(side & common_);  // of several, the formula would be very long
-        return axes.size() != 1
-                   ? Extent(usual)
-                   : equal_shares(in_program_names(draft_.axis(axes[0]).extent), cuts, least, kMostOfOutput);
+        return axes.size() != 1 || needs_tile ? Extent(usual)
+                                              : equal_shares(in_program_names(draft_.axis(axes[0]).extent),
+                                                             cuts_of_output(form_.options.cores), least, kMostOfOutput);
       };
-      const Extent rows = share(product.rows, kRowsOfOutput, kRowsOfOutput);
-      const Extent columns = share(product.columns, kColumnsOfOutput, kUsualColumnsOfOutput);
-      return tile_sides(
-          product, output_tiles_for_cores(all_of(product), {.rows = rows, .columns = columns}, form_.options.cores));
+      const TileSides sides{.rows = share(product.rows, kRowsOfOutput, kRowsOfOutput),
+                            .columns = share(product.columns, kColumnsOfOutput, kUsualColumnsOfOutput)};
+      return tile_sides(product, output_tiles_for_cores(all_of(product), sides, form_.options.cores));
     }
     const Extent rows = stream_ ? rows_of_stream() : min(most(most_rows(), whole_columns), most_stored(product));
     const Extent columns = most(tiles_.columns, whole_rows);
