@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "interp/evaluate.h"
 #include "kernel/scalar/scalar_eval.h"
 
@@ -6,6 +8,12 @@ namespace tenon {
 Arrays evaluate(const Map& op, const Evaluation& e) {
   if (op.fn->result == ResultRule::given) {
     return {e.inputs[0].cast(e.dtype(op.dtype))};  // from any dtype to any other, rounding once
+  }
+  if (op.fn->result == ResultRule::bits) {  // those of the graph's dtype, also where floats are computed in f64
+    const Array given = e.inputs[0].cast(reinterpreted(op.dtype));
+    Array out(op.dtype, e.dims());
+    std::memcpy(out.mutable_data(), given.data(), given.byte_count());
+    return {out.cast(e.dtype(op.dtype))};
   }
   std::vector<Dtype> dtypes;
   Arrays widened;  // half types are computed in f32

@@ -83,7 +83,11 @@ std::vector<Value> as_values(const ScalarFn& fn, const std::vector<Operand>& ope
 }  // namespace
 
 Dtype result_dtype(const ScalarFn& fn, Operands in) {
-  return fn.result == ResultRule::logical ? Dtype::boolean : in.back().dtype();
+  switch (fn.result) {
+    case ResultRule::logical: return Dtype::boolean;
+    case ResultRule::bits: return reinterpreted(in.back().dtype());
+    default: return in.back().dtype();
+  }
 }
 
 double Operand::exact_number(int64_t number, bool in_range) {

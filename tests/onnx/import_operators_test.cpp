@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "support/arrays.h"
 #include "support/error_text.h"
 #include "tenon/compile.h"
+#include "tenon/half.h"
 #include "tenon/interpreter.h"
 
 namespace tenon {
@@ -309,24 +311,65 @@ TEST(OnnxOperators, ASliceThatLeavesOneElementRepeats) {
   }
 }
 
-TEST(OnnxOperators, TheSameBitsAsAnotherInteger) {
-  const auto made = [](const std::string& from, int64_t to) {
-    OnnxModelBuilder model(26);
-    model.input("x", from + "[n]");
-    model.node("BitCast", {"x"}, {"y"}, {attribute("to", to)});
-    model.output("y");
-    return imported(model);
-  };
-  EXPECT_TRUE(same(interpret(made("i8", proto::TensorProto::UINT8), {Array::from<int8_t>({3}, {-1, 5, -128})})[0],
-                   Array::from<uint8_t>({3}, {255, 5, 128})));
-  EXPECT_TRUE(same(interpret(made("u32", proto::TensorProto::INT32), {Array::from<uint32_t>({2}, {4294967295U, 7})})[0],
-                   Array::from<int32_t>({2}, {-1, 7})));
-  EXPECT_NE(error_text([&] {
-              made("f32", proto::TensorProto::INT32);
-            }).find("the bits of f32 as i32 are not supported: only those of integers are"),
+Graph bit_cast(Dtype from, int64_t to) {
+  OnnxModelBuilder model(26);
+  model.input("x", std::string(name(from)) + "[n]");
+  model.node("BitCast", {"x"}, {"y"}, {attribute("to", to)});
+  model.output("y");
+  return imported(model);
+}
+
+/// Both ways to run it give these bytes.
+template <class To>
+void expect_bits(const Array& x, int64_t to) {
+  const Graph graph = bit_cast(x.dtype(), to);
+  for (const Array& y : {interpret(graph, {x})[0], compile(graph, {.disk_cache = false}).run({x})[0]}) {
+    ASSERT_EQ(y.dtype(), dtype_of<To>());
+    ASSERT_EQ(y.size(), x.size());
+    EXPECT_EQ(std::memcmp(y.data(), x.data(), x.byte_count()), 0) << name(x.dtype()) << " as " << name(y.dtype());
+  }
+}
+
+TEST(OnnxOperators, TheSameBitsAsAnotherType) {
+  using proto::TensorProto;
+  const std::vector<float> floats = {0, -0.0F, 1, -2.5F, 1e-42F, -3e38F, INFINITY, std::nanf("5")};
+  const std::vector<double> doubles = {0, -0.0, 1, -2.5, 5e-324, -3e300, INFINITY, std::nan("5"), 0.1};
+  expect_bits<uint8_t>(Array::from<int8_t>({3}, {-1, 5, -128}), TensorProto::UINT8);
+  expect_bits<int32_t>(Array::from<uint32_t>({2}, {4294967295U, 7}), TensorProto::INT32);
+  expect_bits<int32_t>(Array::from<float>({8}, floats), TensorProto::INT32);
+  expect_bits<uint32_t>(Array::from<float>({8}, floats), TensorProto::UINT32);
+  expect_bits<int64_t>(Array::from<double>({9}, doubles), TensorProto::INT64);
+  expect_bits<uint64_t>(Array::from<double>({9}, doubles), TensorProto::UINT64);
+  expect_bits<float>(Array::from<int32_t>({4}, {0, -1, 0x3f800001, INT32_MIN}), TensorProto::FLOAT);
+  expect_bits<float>(Array::from<uint32_t>({2}, {0x80000001U, 0x7f800000U}), TensorProto::FLOAT);
+  expect_bits<double>(Array::from<int64_t>({3}, {1, INT64_MIN, 0x3ff0000000000001}), TensorProto::DOUBLE);
+  EXPECT_NE(error_text([&] { bit_cast(i16, TensorProto::INT32); }).find("i16 and i32 have not as many bits"),
             std::string::npos);
-  EXPECT_NE(error_text([&] { made("i16", proto::TensorProto::INT32); }).find("i16 and i32 have not as many bits"),
-            std::string::npos);
+}
+
+/// All of them but signalling NaNs, which no computation keeps.
+TEST(OnnxOperators, TheBitsOfHalfTypes) {
+  using proto::TensorProto;
+  for (const bool is_f16 : {true, false}) {
+    const uint32_t infinity = is_f16 ? 0x7c00 : 0x7f80;
+    const uint32_t quiet = is_f16 ? 0x7e00 : 0x7fc0;
+    std::vector<uint16_t> bits;
+    for (uint32_t i = 0; i <= 0xffff; ++i) {
+      if ((i & 0x7fff) <= infinity || (i & quiet) == quiet) {
+        bits.push_back(static_cast<uint16_t>(i));
+      }
+    }
+    const Array integers = Array::from<uint16_t>({std::ssize(bits)}, bits);
+    Array floats(is_f16 ? f16 : bf16, {std::ssize(bits)});
+    std::memcpy(floats.mutable_data(), bits.data(), floats.byte_count());
+    expect_bits<uint16_t>(floats, TensorProto::UINT16);
+    expect_bits<int16_t>(floats, TensorProto::INT16);
+    if (is_f16) {
+      expect_bits<Half>(integers, TensorProto::FLOAT16);
+    } else {
+      expect_bits<BFloat16>(integers, TensorProto::BFLOAT16);
+    }
+  }
 }
 
 /// ONNX clamps the start of a walk backwards to the first element, where Python has nothing left.

@@ -231,9 +231,17 @@ TEST(ScalarValues, EveryRowHasAClosedForm) {
   for (const ScalarFn* fn : scalar_table()) {
     const bool covered = closed_forms().contains(fn->name) || predicates().contains(fn->name) ||
                          integer_forms().contains(fn->name) || fn->name == "select" || fn->name == "cast" ||
-                         fn->domain == Domain::logical;
+                         fn->domain == Domain::logical || fn->name == "reinterpret";
     EXPECT_TRUE(covered) << fn->name << " is not checked against anything independent";
   }
+}
+
+TEST(ScalarValues, TheBitsOfNumbers) {
+  const ScalarFn& fn = scalar_fn("reinterpret");
+  EXPECT_EQ(values_of(fn, f32, {{1.0}, {-0.0}}), (std::vector<double>{0x3f800000, INT32_MIN}));
+  EXPECT_EQ(values_of(fn, f64, {{2.0}}), (std::vector<double>{0x4000000000000000}));
+  EXPECT_EQ(values_of(fn, i32, {{0x40490fdb}}), (std::vector<double>{static_cast<double>(0x1.921fb6p+1F)}));
+  EXPECT_EQ(values_of(fn, i64, {{0x4000000000000000}}), (std::vector<double>{2.0}));
 }
 
 void expect_close(const ScalarFn& fn, Dtype dtype, double relative, double absolute) {

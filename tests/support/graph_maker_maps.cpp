@@ -122,7 +122,8 @@ GraphMaker::Result GraphMaker::any_row() {
   static const std::vector<const ScalarFn*> rows = scalar_table();
   std::vector<const ScalarFn*> fitting;
   std::ranges::copy_if(rows, std::back_inserter(fitting), [&](const ScalarFn* row) {
-    return contains(row->domain, x.value.dtype()) && row->result != ResultRule::given && row->name != "select";
+    return contains(row->domain, x.value.dtype()) && row->result != ResultRule::given &&
+           row->result != ResultRule::bits && row->name != "select";
   });
   if (fitting.empty()) {
     return {};

@@ -209,6 +209,10 @@ llvm::Value* emit_prim(const EmitContext& context, const ScalarInstruction& in,
   if (in.prim == Prim::cast) {
     return emit_cast(context, in.operand_dtype, in.dtype, operands[0]);
   }
+  if (in.prim == Prim::reinterpret) {
+    llvm::IRBuilderBase& b = context.builder;
+    return b.CreateBitCast(operands[0], register_type(b.getContext(), in.dtype, lane_count(operands[0]->getType())));
+  }
   return PrimEmitter(context, on_bits(in), operands).emit();
 }
 

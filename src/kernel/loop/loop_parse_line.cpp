@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernel/scalar/scalar_fn.h"
+
 namespace tenon::loops {
 namespace {
 
@@ -150,6 +152,9 @@ Value take_compute(const ParseScope& scope, LineCursor& in) {
   }
   compute.operand_dtype = register_dtype(scope, compute.operands.back());
   const bool compares = prim == Prim::eq || prim == Prim::lt || prim == Prim::le;
+  if (prim == Prim::reinterpret && contains(Domain::words, compute.operand_dtype)) {  // else the verifier complains
+    said = reinterpreted(compute.operand_dtype);
+  }
   const Dtype dtype = compares ? Dtype::boolean : said.value_or(compute.operand_dtype);
   return {.what = std::move(compute), .dtype = dtype};
 }

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "kernel/loop/loop.h"
 #include "kernel/loop/loop_print.h"
+#include "kernel/scalar/scalar_fn.h"
 
 namespace tenon::loops {
 namespace {
@@ -284,6 +285,10 @@ class Verifier {
     }
     switch (compute.prim) {
       case Prim::cast: return;
+      case Prim::reinterpret:
+        require(contains(Domain::words, operands) && dtype == reinterpreted(operands), "the bits of {} as {}",
+                name(operands), name(dtype));
+        return;
       case Prim::constant: require(compute_dtype(dtype) == dtype, "a constant of {}", name(dtype)); return;
       case Prim::eq:
       case Prim::lt:

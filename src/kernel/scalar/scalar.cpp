@@ -13,12 +13,13 @@ struct PrimInfo {
 };
 
 // In the order of the enumeration.
-constexpr std::array<PrimInfo, 35> kPrims = {{
-    {"argument", 0},   {"constant", 0}, {"cast", 1},   {"neg", 1},     {"abs", 1},   {"add", 2},  {"sub", 2},
-    {"mul", 2},        {"div", 2},      {"rem", 2},    {"min", 2},     {"max", 2},   {"sqrt", 1}, {"exp", 1},
-    {"exp_normal", 1}, {"expm1", 1},    {"log", 1},    {"log1p", 1},   {"sin", 1},   {"cos", 1},  {"atan2", 2},
-    {"tanh", 1},       {"erf", 1},      {"pow", 2},    {"floor", 1},   {"round", 1}, {"eq", 2},   {"lt", 2},
-    {"le", 2},         {"bit_and", 2},  {"bit_or", 2}, {"bit_xor", 2}, {"shl", 2},   {"shr", 2},  {"select", 3},
+constexpr std::array<PrimInfo, 36> kPrims = {{
+    {"argument", 0}, {"constant", 0},   {"cast", 1},    {"reinterpret", 1}, {"neg", 1},     {"abs", 1},
+    {"add", 2},      {"sub", 2},        {"mul", 2},     {"div", 2},         {"rem", 2},     {"min", 2},
+    {"max", 2},      {"sqrt", 1},       {"exp", 1},     {"exp_normal", 1},  {"expm1", 1},   {"log", 1},
+    {"log1p", 1},    {"sin", 1},        {"cos", 1},     {"atan2", 2},       {"tanh", 1},    {"erf", 1},
+    {"pow", 2},      {"floor", 1},      {"round", 1},   {"eq", 2},          {"lt", 2},      {"le", 2},
+    {"bit_and", 2},  {"bit_or", 2},     {"bit_xor", 2}, {"shl", 2},         {"shr", 2},     {"select", 3},
 }};
 static_assert(kPrims.size() == static_cast<size_t>(Prim::select) + 1);
 
@@ -30,6 +31,7 @@ Dtype result_dtype(Prim prim, const std::vector<Expr>& operands) {
     case Prim::lt:
     case Prim::le: return Dtype::boolean;
     case Prim::select: return operands[1].dtype();
+    case Prim::reinterpret: return reinterpreted(operands[0].dtype());
     default: return operands[0].dtype();
   }
 }
@@ -41,6 +43,16 @@ Expr make(ScalarNode node) { return Expr(std::make_shared<const ScalarNode>(std:
 std::string_view name(Prim prim) { return info(prim).name; }
 
 int arity(Prim prim) { return info(prim).arity; }
+
+Dtype reinterpreted(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return Dtype::i32;
+    case Dtype::f64: return Dtype::i64;
+    case Dtype::i32: return Dtype::f32;
+    case Dtype::i64: return Dtype::f64;
+    default: TENON_CHECK(false, "the bits of {}", name(dtype));
+  }
+}
 
 Dtype Expr::dtype() const { return node_->dtype; }
 

@@ -16,6 +16,7 @@ enum class Prim : uint8_t {
   argument,  // operand number `index`
   constant,  // `literal`, converted to the dtype
   cast,      // saturating and truncating to integers, NaN to 0; rounding to narrower floats
+  reinterpret,  // the same bits: f32 as i32, f64 as i64, and back
   neg,       // flips the sign bit of floats, wraps for integers
   abs,       // clears the sign bit of floats, wraps for integers
   add,
@@ -57,6 +58,9 @@ int arity(Prim prim);
 /// terms it stays one.
 constexpr double vanishing_exponent(Dtype dtype) { return dtype == Dtype::f64 ? -700 : -80; }
 
+/// What `reinterpret` makes of f32, f64, i32 and i64: signed integers of as many bits, and back. There is none of others.
+Dtype reinterpreted(Dtype dtype);
+
 struct ScalarNode;
 
 /// A node of a scalar expression DAG; immutable, cheap to copy. Empty after default construction.
@@ -92,6 +96,7 @@ Expr argument(int index, Dtype dtype);
 Expr constant(Dtype dtype, double value);
 Expr apply(Prim prim, std::vector<Expr> operands);  // result dtype by the primitive's rule
 Expr cast(const Expr& x, Dtype to);
+inline Expr reinterpret(const Expr& x) { return apply(Prim::reinterpret, {x}); }
 
 /// A constant of x's dtype.
 inline Expr like(const Expr& x, double value) { return constant(x.dtype(), value); }

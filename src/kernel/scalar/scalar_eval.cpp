@@ -40,6 +40,7 @@ void run(const ScalarInstruction& in, const ScalarBlock& block) {
   switch (in.prim) {
     case Prim::constant: std::fill_n(out, count, convert<T>(in.literal)); return;
     case Prim::cast: cast<T>(in.dtype, block); return;
+    case Prim::reinterpret: std::memcpy(block.out, block.a, static_cast<size_t>(count) * sizeof(T)); return;
     case Prim::select: {
       const bool* condition = elements<bool>(block.a);
       const T* otherwise = elements<T>(block.c);

@@ -11,6 +11,8 @@ bool contains(Domain domain, Dtype dtype) {
     case Domain::integers: return is_integer(dtype);
     case Domain::bits: return is_integer(dtype) || dtype == Dtype::boolean;
     case Domain::logical: return dtype == Dtype::boolean;
+    case Domain::words:
+      return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::i32 || dtype == Dtype::i64;
     case Domain::any: return true;
   }
   TENON_CHECK(false);
@@ -23,6 +25,7 @@ std::string_view describe(Domain domain) {
     case Domain::integers: return "an integer dtype";
     case Domain::bits: return "an integer or bool";
     case Domain::logical: return "bool";
+    case Domain::words: return "f32, f64, i32 or i64";
     case Domain::any: return "any dtype";
   }
   TENON_CHECK(false);

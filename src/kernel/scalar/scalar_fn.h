@@ -15,6 +15,7 @@ enum class Domain : uint8_t {
   integers,
   bits,     // integers and bool
   logical,  // bool
+  words,    // f32 f64 i32 i64
   any,
 };
 
@@ -22,6 +23,7 @@ enum class ResultRule : uint8_t {
   same,     // the dtype of the operands
   logical,  // bool
   given,    // chosen by the user: cast alone
+  bits,     // what reinterpreted() says
 };
 
 struct OnnxName {

@@ -49,6 +49,7 @@ class PrimWriter {
       case Prim::shl: return shift("LEFT", prim, x);
       case Prim::shr: return shift("RIGHT", prim, x);
       case Prim::select: return to_.node("Where", x);
+      case Prim::reinterpret: to_.refuse(fmt::format("`{}`", name(prim)), 26);
       case Prim::argument:
       case Prim::constant:
       case Prim::cast: break;

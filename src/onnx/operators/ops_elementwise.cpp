@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
+#include "onnx/operators/float_bits.h"
 #include "onnx/tensor_data.h"
 #include "ops/axes.h"
 
@@ -108,7 +109,7 @@ Results cast_like(const NodeCall& call) {
   return cast_item(call.item(0), call.x(1).dtype(), call.item(1).format, call.flag("saturate", true));
 }
 
-/// The same bits as another type of as many. Those of floats have no form: a value here is a number, not its bits.
+/// The same bits as another type of as many.
 Results bit_cast(const NodeCall& call) {
   const Value& x = call.x(0);
   call.attribute("to");
@@ -116,10 +117,11 @@ Results bit_cast(const NodeCall& call) {
   if (byte_size(to) != byte_size(x.dtype()) || call.format_attribute("to") != call.item(0).format) {
     fail("{} and {} have not as many bits", name(x.dtype()), name(to));
   }
-  if (to != x.dtype() && (is_float(to) || is_float(x.dtype()))) {
-    fail("the bits of {} as {} are not supported: only those of integers are", name(x.dtype()), name(to));
+  const Value integers = is_float(x.dtype()) && to != x.dtype() ? bits_of(x) : x;
+  if (is_float(to) && to != x.dtype()) {
+    return from_bits(integers, to);
   }
-  return to == Dtype::boolean ? ne(x, 0) : cast(x, to);
+  return to == Dtype::boolean ? ne(integers, 0) : cast(integers, to);
 }
 
 /// A row whose last operands are attributes.

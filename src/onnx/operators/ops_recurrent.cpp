@@ -13,6 +13,7 @@ namespace {
 /// One direction of a layer, without the axis of directions.
 struct Direction {
   RecurrentWeights weights;
+  QuantisedWeights quantised;
   Value peepholes;
   RecurrentState initial;
   CellActivations activations;
@@ -38,8 +39,9 @@ Value reversed(const Value& x, const Value& lengths) {
 
 /// By a scan of the cell; a sequence that has ended keeps its states and gives zeros.
 RecurrentResult run_cells(const Layer& layer, const Direction& direction) {
-  const Value x = direction.reverse ? reversed(layer.x, layer.lengths) : layer.x;
-  const Cell cell(layer.kind, direction.weights, direction.peepholes, direction.activations, layer.cell);
+  const Cell cell(layer.kind, direction.weights, direction.quantised, direction.peepholes, direction.activations,
+                  layer.cell);
+  const Value x = cell.prepared(direction.reverse ? reversed(layer.x, layer.lengths) : layer.x);
   const Axis& batch = x.shape().axis(1);
   const Axis hidden = direction.weights.r.shape().axis(-1);
   const Value zeros = full(Shape(x.dtype(), {batch, hidden}), 0);
@@ -75,7 +77,7 @@ RecurrentResult run_cells(const Layer& layer, const Direction& direction) {
 
 RecurrentResult run_direction(const Layer& layer, const Direction& direction) {
   const bool is_plain = !layer.lengths && !direction.peepholes && layer.cell.clip == 0 && !layer.cell.input_forget &&
-                        !layer.cell.quantise_state && direction.activations.are_default(layer.kind);
+                        direction.quantised.call == nullptr && direction.activations.are_default(layer.kind);
   if (!is_plain) {
     return run_cells(layer, direction);
   }
@@ -112,34 +114,32 @@ Value lengths_of(const NodeCall& call, const Value& x) {
   return {};
 }
 
-/// Weights [direction, in, gates] of integers, with a scale and a zero point for each direction, or for each gate of
-/// it, as numbers [direction, gates, in].
-Value dequantised_weights(const Value& integers, const Value& scale, const Value& zero) {
-  const auto beside = [&](const Value& x) { return x.rank() == 1 ? expand_dims(x, {1, 2}) : expand_dims(x, {1}); };
-  const Value centered =
-      zero ? cast(integers, Dtype::f32) - cast(beside(zero), Dtype::f32) : cast(integers, Dtype::f32);
-  return transpose(centered * beside(scale), {0, 2, 1});
-}
+/// The weights of a layer: [direction, gates, in], or [direction, in, gates] of integers.
+struct LayerWeights {
+  Value w, r;
+  QuantisedMatrix quantised_w = {}, quantised_r = {};
 
-/// The operands that a layer of integers has elsewhere.
-struct LayerOperands {
-  Value x, w, r;
-  bool quantised = false;
+  bool are_quantised() const { return static_cast<bool>(quantised_w.integers); }
+  QuantisedWeights quantised(const NodeCall& call, int64_t direction) const {
+    const auto part = [&](const QuantisedMatrix& all) {
+      return QuantisedMatrix{row_of(all.integers, direction), row_of(all.scale, direction), row_of(all.zero, direction)};
+    };
+    return are_quantised() ? QuantisedWeights{&call, part(quantised_w), part(quantised_r)} : QuantisedWeights();
+  }
 };
 
-Results recurrent(const NodeCall& call, CellKind kind, const LayerOperands& operands) {
+Results recurrent(const NodeCall& call, CellKind kind, const LayerWeights& weights) {
   const bool batch_first = call.version() >= 14 && call.flag("layout");
   const std::string direction = call.text_attribute("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
     fail("direction is `{}`, must be forward, reverse or bidirectional", direction);
   }
   Layer layer{.kind = kind,
-              .x = batch_first ? transpose(operands.x, {1, 0, 2}) : operands.x,
+              .x = batch_first ? transpose(call.x(0), {1, 0, 2}) : call.x(0),
               .lengths = {},
               .cell = {.clip = call.number_attribute("clip", 0),
                        .linear_before_reset = call.flag("linear_before_reset"),
-                       .input_forget = call.flag("input_forget"),
-                       .quantise_state = operands.quantised}};
+                       .input_forget = call.flag("input_forget")}};
   layer.lengths = lengths_of(call, layer.x);
   const auto state = [&](size_t operand, std::string_view what) {
     const Value given = call.x_or_none(operand);
@@ -157,7 +157,8 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerOperands& oper
   for (int64_t i = 0; i < count; ++i) {
     const RecurrentResult result = run_direction(
         layer,
-        {.weights = {.w = row_of(operands.w, i), .r = row_of(operands.r, i), .bias = row_of(call.x_or_none(3), i)},
+        {.weights = {.w = row_of(weights.w, i), .r = row_of(weights.r, i), .bias = row_of(call.x_or_none(3), i)},
+         .quantised = weights.quantised(call, i),
          .peepholes = kind == CellKind::lstm ? row_of(call.x_or_none(7), i) : Value(),
          .initial = {row_of(h, i), row_of(c, i)},
          .activations = read_activations(call, kind, static_cast<size_t>(i)),
@@ -176,17 +177,16 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerOperands& oper
   return results;
 }
 
-Results recurrent(const NodeCall& call, CellKind kind) {
-  return recurrent(call, kind, {call.x(0), call.x(1), call.x(2)});
-}
+Results recurrent(const NodeCall& call, CellKind kind) { return recurrent(call, kind, {call.x(1), call.x(2)}); }
 
 /// Both products are of integers: weights as they come, the input and the state by their range.
 Results dynamic_lstm(const NodeCall& call) {
+  const auto turned = [](const Value& x) { return transpose(x, {0, 2, 1}); };  // for its shape alone
   return recurrent(call, CellKind::lstm,
-                   {.x = rounded_to_range(call.x(0)),
-                    .w = dequantised_weights(call.x(1), call.x(8), call.x_or_none(9)),
-                    .r = dequantised_weights(call.x(2), call.x(10), call.x_or_none(11)),
-                    .quantised = true});
+                   {.w = turned(call.x(1)),
+                    .r = turned(call.x(2)),
+                    .quantised_w = {call.x(1), call.x(8), call.x_or_none(9)},
+                    .quantised_r = {call.x(2), call.x(10), call.x_or_none(11)}});
 }
 
 }  // namespace

@@ -54,9 +54,4 @@ DynamicQuantised quantised_by_range(const Value& x) {
   return {saturated(x / step, zero, Dtype::u8), scale, zero};
 }
 
-Value rounded_to_range(const Value& x) {
-  const DynamicQuantised by = quantised_by_range(x);
-  return (cast(by.x, x.dtype()) - cast(by.zero, x.dtype())) * by.scale;
-}
-
 }  // namespace tenon::importer

@@ -22,7 +22,5 @@ struct DynamicQuantised {
   Value x, scale, zero;
 };
 DynamicQuantised quantised_by_range(const Value& x);
-/// x as these integers mean it.
-Value rounded_to_range(const Value& x);
 
 }  // namespace tenon::importer

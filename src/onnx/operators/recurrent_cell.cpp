@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "onnx/operators/quantised.h"
+#include "onnx/operators/quantised_product.h"
 
 namespace tenon::importer {
 namespace {
@@ -62,6 +63,13 @@ std::function<Value(const Value&)> activation(const std::string& name, Parameter
 
 Value product(const Value& x, const Value& w) { return contract(x, w, {.lhs_contract = {-1}, .rhs_contract = {1}}); }
 
+Value product(const NodeCall& call, const Value& x, const QuantisedMatrix& w) {
+  const DynamicQuantised by = quantised_by_range(x);
+  // Of one row, a product would quantise its elements again for each column.
+  const Value bytes = barrier({by.x})[0];
+  return cast(integer_product(call, bytes, by.zero, w.integers, w.zero), x.dtype()) * (by.scale * w.scale);
+}
+
 }  // namespace
 
 bool CellActivations::are_default(CellKind kind) const { return names == default_names(kind); }
@@ -89,9 +97,11 @@ CellActivations read_activations(const NodeCall& call, CellKind kind, size_t dir
   return result;
 }
 
-Cell::Cell(CellKind kind, RecurrentWeights weights, Value peepholes, CellActivations activations, CellOptions options)
+Cell::Cell(CellKind kind, RecurrentWeights weights, QuantisedWeights quantised, Value peepholes,
+           CellActivations activations, CellOptions options)
     : kind_(kind),
       weights_(std::move(weights)),
+      quantised_(std::move(quantised)),
       peepholes_(std::move(peepholes)),
       activations_(std::move(activations)),
       options_(options) {}
@@ -139,12 +149,20 @@ RecurrentState Cell::step_gru(const Value& x, const RecurrentState& state) const
   return {(1.0 - z) * n + z * state.h, {}};
 }
 
-RecurrentState Cell::step(const Value& x, const RecurrentState& state) const {
+Value Cell::prepared(const Value& x) const {
   if (kind_ == CellKind::gru) {
-    return step_gru(x, state);
+    return x;
   }
-  const Value past = options_.quantise_state ? rounded_to_range(state.h) : state.h;
-  Value sums = product(x, weights_.w) + product(past, weights_.r);
+  return quantised_.call != nullptr ? product(*quantised_.call, x, quantised_.w) : product(x, weights_.w);
+}
+
+RecurrentState Cell::step(const Value& prepared_x, const RecurrentState& state) const {
+  if (kind_ == CellKind::gru) {
+    return step_gru(prepared_x, state);
+  }
+  const Value past =
+      quantised_.call != nullptr ? product(*quantised_.call, state.h, quantised_.r) : product(state.h, weights_.r);
+  Value sums = prepared_x + past;
   if (weights_.bias) {
     const Extent half = weights_.r.extent(1) * gate_count(kind_);
     sums = sums + slice_axis(weights_.bias, 0, 0, half) + slice_axis(weights_.bias, 0, half, half * 2);

@@ -27,15 +27,29 @@ struct CellOptions {
   double clip = 0;  // 0: none
   bool linear_before_reset = false;
   bool input_forget = false;
-  bool quantise_state = false;  // h meets its weights rounded to 256 steps of its range
 };
 
-/// One step from an element [batch, in] and states [batch, hidden] to states.
+/// Weights [in, gates] of integers, with one scale and zero point, or one for each gate. What meets them is rounded to
+/// 256 steps of its range.
+struct QuantisedMatrix {
+  Value integers, scale, zero;  // zero may be none
+};
+/// What an LSTM has in the place of weights for input and state; `call` is none where it has not.
+struct QuantisedWeights {
+  const NodeCall* call = nullptr;
+  QuantisedMatrix w = {}, r = {};
+};
+
+/// One step from an element and states [batch, hidden] to states.
 class Cell {
  public:
-  Cell(CellKind kind, RecurrentWeights weights, Value peepholes, CellActivations activations, CellOptions options);
+  Cell(CellKind kind, RecurrentWeights weights, QuantisedWeights quantised, Value peepholes,
+       CellActivations activations, CellOptions options);
 
-  RecurrentState step(const Value& x, const RecurrentState& state) const;
+  /// What a step needs of elements [..., in]: of a GRU all, else their products with the weights of all gates, which
+  /// are those of the whole sequence at once.
+  Value prepared(const Value& x) const;
+  RecurrentState step(const Value& prepared_x, const RecurrentState& state) const;
 
  private:
   RecurrentState step_lstm(const std::vector<Value>& gates, const RecurrentState& state) const;
@@ -47,6 +61,7 @@ class Cell {
 
   CellKind kind_;
   RecurrentWeights weights_;
+  QuantisedWeights quantised_;
   Value peepholes_;
   CellActivations activations_;
   CellOptions options_;

@@ -198,6 +198,9 @@ constexpr ScalarFn kRows[] = {
      .value = [](Args x) { return x[0]; },
      .gradient = [](Args x, Expr, Expr g) -> Grads { return {is_float(x[0].dtype()) ? cast(g, x[0].dtype()) : Expr()}; },
      .onnx = {"Cast", 6}},
+    {.name = "reinterpret", .doc = "the bits of f32 as i32, of f64 as i64, and back; no gradient passes",
+     .domain = Domain::words, .result = ResultRule::bits,
+     .value = [](Args x) { return reinterpret(x[0]); }},
 };
 // clang-format on
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/fail.h"
@@ -46,8 +47,16 @@ int ElementEmitter::reduce(ReduceOp op, Dtype dtype, int input, int position, co
   return result;
 }
 
-int ElementEmitter::element(const Reduce& op, const Value& value, const Point& point, const Mask& mask) {
+int ElementEmitter::element(const Reduce& op, const Value& value, const Point& point, const Mask& places) {
   const Value& x = value.node().inputs[0];
+  // A bound on axes that the point does not have holds for all of the reduction or for none of it: it is then computed
+  // in any case, once, and not again at each of the places.
+  const AxisSet here = axes_of_point(point);
+  Mask mask;
+  std::ranges::copy_if(places, std::back_inserter(mask), [&](const loops::Bound& bound) {
+    const AxisSet axes = axes_of(bound.index);
+    return axes == 0 || (axes & here) != 0;
+  });
   Point at(static_cast<size_t>(x.rank()));
   size_t next = 0;
   for (const int axis : other_axes(x.rank(), op.axes)) {
