@@ -8,6 +8,7 @@
 #include "kernel/scalar/scalar_program.h"
 #include "passes/rewriting/known_work.h"
 #include "passes/rewriting/uniform.h"
+#include "tenon/error.h"
 #include "tenon/ops.h"
 
 namespace tenon::passes {

@@ -1,4 +1,6 @@
 // Why kernels end where they do.
+#include <fmt/format.h>
+
 #include "schedule/fuse/fusion.h"
 
 namespace tenon::schedule {
