@@ -1,6 +1,5 @@
 // Conv: convolution and its transpose.
 #include <algorithm>
-#include <cmath>
 
 #include "base/fail.h"
 #include "ops/axes.h"
@@ -29,20 +28,6 @@ void match_channels(const Conv& op, const Value& x, const Value& w, std::vector<
   }
   constraints.push_back(channels);
   constraints.push_back(even);
-}
-
-bool is_finite_constant(const Value& w) {
-  const auto* constant = w.node().as<Constant>();
-  if (constant == nullptr || !is_float(w.dtype())) {
-    return !is_float(w.dtype());
-  }
-  const Array& numbers = constant->value;
-  for (int64_t i = 0; i < numbers.size(); ++i) {
-    if (!std::isfinite(numbers.at(i))) {
-      return false;
-    }
-  }
-  return true;
 }
 
 /// How many position axes there are; x and w must agree on it.

@@ -1,6 +1,6 @@
 #include "ops/conv_elements.h"
 
-#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "ops/axes.h"
@@ -98,10 +98,7 @@ Rows rows_of(const Gap& gap, const Extent& elements, const Extent& results) {
     return {.before = 0, .first = 0, .count = elements + ((gap.reach() - 1) / gap.spread), .front = -ahead};
   }
   const int64_t before = ((-*known) % gap.spread + gap.spread) % gap.spread;
-  return {.before = before,
-          .first = (*known + before) / gap.spread,
-          .count = ceildiv(results, gap.spread),
-          .front = 0};
+  return {.before = before, .first = (*known + before) / gap.spread, .count = ceildiv(results, gap.spread), .front = 0};
 }
 
 /// Along `offset`, `all` has the products of one position axis with each weight, and along `element` with each element
@@ -151,6 +148,20 @@ Value in_line(const Value& sums, const std::vector<Gap>& gaps, const std::vector
 
 }  // namespace
 
+bool is_finite_constant(const Value& w) {
+  const auto* constant = w.node().as<Constant>();
+  if (constant == nullptr || !is_float(w.dtype())) {
+    return !is_float(w.dtype());
+  }
+  const Array& numbers = constant->value;
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    if (!std::isfinite(numbers.at(i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::optional<Value> conv_of_elements(const Conv& op, const Value& x, const Value& w) {
   const std::vector<Value> operands{x, w};
   const Shape result = infer(op, operands).shapes[0];
@@ -160,8 +171,7 @@ std::optional<Value> conv_of_elements(const Conv& op, const Value& x, const Valu
   }
   const Dtype wide = compute_dtype(op.dtype);  // half types round once, behind the sums
   const auto in_wide = [&](const Value& value) { return op.dtype == wide ? value : cast(value, wide); };
-  const Value products =
-      conv(in_wide(x), in_wide(weights_of_elements(w)), {.groups = op.groups, .dtype = wide});
+  const Value products = conv(in_wide(x), in_wide(weights_of_elements(w)), {.groups = op.groups, .dtype = wide});
   std::vector<Axis> axes = {result.axis(0), result.axis(1)};
   for (const Gap& gap : *gaps) {
     axes.emplace_back(gap.taps);

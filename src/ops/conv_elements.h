@@ -17,4 +17,7 @@ namespace tenon {
 ///           pad(p[:, :, 0], high=1) + pad(p[:, :, 1], low=1), as [n, o, h+1, 2], in line
 std::optional<Value> conv_of_elements(const Conv& op, const Value& x, const Value& w);
 
+/// Whether the weights are known to have neither infinities nor NaN, so that a product with a zero is one.
+bool is_finite_constant(const Value& w);
+
 }  // namespace tenon

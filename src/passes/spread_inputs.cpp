@@ -15,7 +15,9 @@ Graph spread_inputs(Graph graph) {
     if (conv == nullptr || std::ranges::all_of(conv->x_dilation, [](int64_t spread) { return spread == 1; })) {
       return {};
     }
-    if (const std::optional<Value> sums = conv_of_elements(*conv, operands[0], operands[1])) {
+    // Images whose channels lie side by side stay so through a convolution, and not through sums of parts.
+    const bool keeps_layout = node.inputs[0].rank() > 3 && is_finite_constant(operands[1]);
+    if (const auto sums = keeps_layout ? std::nullopt : conv_of_elements(*conv, operands[0], operands[1])) {
       return std::vector<Value>{*sums};
     }
     Conv plain = *conv;

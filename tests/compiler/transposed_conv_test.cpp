@@ -24,8 +24,7 @@ Array obvious(const Array& x, const Array& w, const Case& of) {
   const int64_t batch = x.dims()[0];
   const int64_t channels = x.dims()[1];
   const int64_t each = w.dims()[1];
-  const int64_t results =
-      (of.size - 1) * of.stride + (of.taps - 1) * of.dilation + 1 - of.low - of.high + of.extra;
+  const int64_t results = (of.size - 1) * of.stride + (of.taps - 1) * of.dilation + 1 - of.low - of.high + of.extra;
   std::vector<double> sums(static_cast<size_t>(batch * each * of.groups * results), 0);
   for (int64_t n = 0; n < batch; ++n) {
     for (int64_t c = 0; c < channels; ++c) {

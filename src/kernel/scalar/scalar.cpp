@@ -14,12 +14,12 @@ struct PrimInfo {
 
 // In the order of the enumeration.
 constexpr std::array<PrimInfo, 36> kPrims = {{
-    {"argument", 0}, {"constant", 0},   {"cast", 1},    {"reinterpret", 1}, {"neg", 1},     {"abs", 1},
-    {"add", 2},      {"sub", 2},        {"mul", 2},     {"div", 2},         {"rem", 2},     {"min", 2},
-    {"max", 2},      {"sqrt", 1},       {"exp", 1},     {"exp_normal", 1},  {"expm1", 1},   {"log", 1},
-    {"log1p", 1},    {"sin", 1},        {"cos", 1},     {"atan2", 2},       {"tanh", 1},    {"erf", 1},
-    {"pow", 2},      {"floor", 1},      {"round", 1},   {"eq", 2},          {"lt", 2},      {"le", 2},
-    {"bit_and", 2},  {"bit_or", 2},     {"bit_xor", 2}, {"shl", 2},         {"shr", 2},     {"select", 3},
+    {"argument", 0}, {"constant", 0}, {"cast", 1},    {"reinterpret", 1}, {"neg", 1},   {"abs", 1},
+    {"add", 2},      {"sub", 2},      {"mul", 2},     {"div", 2},         {"rem", 2},   {"min", 2},
+    {"max", 2},      {"sqrt", 1},     {"exp", 1},     {"exp_normal", 1},  {"expm1", 1}, {"log", 1},
+    {"log1p", 1},    {"sin", 1},      {"cos", 1},     {"atan2", 2},       {"tanh", 1},  {"erf", 1},
+    {"pow", 2},      {"floor", 1},    {"round", 1},   {"eq", 2},          {"lt", 2},    {"le", 2},
+    {"bit_and", 2},  {"bit_or", 2},   {"bit_xor", 2}, {"shl", 2},         {"shr", 2},   {"select", 3},
 }};
 static_assert(kPrims.size() == static_cast<size_t>(Prim::select) + 1);
 

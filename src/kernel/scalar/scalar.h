@@ -13,12 +13,12 @@ namespace tenon {
 
 /// Every primitive is total: defined for every operand value, without traps, so that masked lanes may compute it.
 enum class Prim : uint8_t {
-  argument,  // operand number `index`
-  constant,  // `literal`, converted to the dtype
-  cast,      // saturating and truncating to integers, NaN to 0; rounding to narrower floats
+  argument,     // operand number `index`
+  constant,     // `literal`, converted to the dtype
+  cast,         // saturating and truncating to integers, NaN to 0; rounding to narrower floats
   reinterpret,  // the same bits: f32 as i32, f64 as i64, and back
-  neg,       // flips the sign bit of floats, wraps for integers
-  abs,       // clears the sign bit of floats, wraps for integers
+  neg,          // flips the sign bit of floats, wraps for integers
+  abs,          // clears the sign bit of floats, wraps for integers
   add,
   sub,
   mul,
@@ -58,7 +58,8 @@ int arity(Prim prim);
 /// terms it stays one.
 constexpr double vanishing_exponent(Dtype dtype) { return dtype == Dtype::f64 ? -700 : -80; }
 
-/// What `reinterpret` makes of f32, f64, i32 and i64: signed integers of as many bits, and back. There is none of others.
+/// What `reinterpret` makes of f32, f64, i32 and i64: signed integers of as many bits, and back. There is none of
+/// others.
 Dtype reinterpreted(Dtype dtype);
 
 struct ScalarNode;

@@ -11,8 +11,7 @@ bool contains(Domain domain, Dtype dtype) {
     case Domain::integers: return is_integer(dtype);
     case Domain::bits: return is_integer(dtype) || dtype == Dtype::boolean;
     case Domain::logical: return dtype == Dtype::boolean;
-    case Domain::words:
-      return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::i32 || dtype == Dtype::i64;
+    case Domain::words: return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::i32 || dtype == Dtype::i64;
     case Domain::any: return true;
   }
   TENON_CHECK(false);

@@ -122,7 +122,8 @@ struct LayerWeights {
   bool are_quantised() const { return static_cast<bool>(quantised_w.integers); }
   QuantisedWeights quantised(const NodeCall& call, int64_t direction) const {
     const auto part = [&](const QuantisedMatrix& all) {
-      return QuantisedMatrix{row_of(all.integers, direction), row_of(all.scale, direction), row_of(all.zero, direction)};
+      return QuantisedMatrix{row_of(all.integers, direction), row_of(all.scale, direction),
+                             row_of(all.zero, direction)};
     };
     return are_quantised() ? QuantisedWeights{&call, part(quantised_w), part(quantised_r)} : QuantisedWeights();
   }
@@ -156,13 +157,12 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerWeights& weigh
   std::vector<Value> last_c;
   for (int64_t i = 0; i < count; ++i) {
     const RecurrentResult result = run_direction(
-        layer,
-        {.weights = {.w = row_of(weights.w, i), .r = row_of(weights.r, i), .bias = row_of(call.x_or_none(3), i)},
-         .quantised = weights.quantised(call, i),
-         .peepholes = kind == CellKind::lstm ? row_of(call.x_or_none(7), i) : Value(),
-         .initial = {row_of(h, i), row_of(c, i)},
-         .activations = read_activations(call, kind, static_cast<size_t>(i)),
-         .reverse = direction == "reverse" || i == 1});
+        layer, {.weights = {.w = row_of(weights.w, i), .r = row_of(weights.r, i), .bias = row_of(call.x_or_none(3), i)},
+                .quantised = weights.quantised(call, i),
+                .peepholes = kind == CellKind::lstm ? row_of(call.x_or_none(7), i) : Value(),
+                .initial = {row_of(h, i), row_of(c, i)},
+                .activations = read_activations(call, kind, static_cast<size_t>(i)),
+                .reverse = direction == "reverse" || i == 1});
     outputs.push_back(result.outputs);
     last_h.push_back(result.last.h);
     last_c.push_back(result.last.c);

@@ -72,8 +72,8 @@ std::optional<Value> weight_parameter(const QuantisedSource& source, const Value
     return {};
   }
   const bool is_placed = parameter.rank() > 1 && parameter.rank() == source.x.rank();
-  const bool fits = is_placed ? parameter.extent(axis) != Extent(1)
-                              : source.x.shape().normalize_axis(source.axis) == axis;
+  const bool fits =
+      is_placed ? parameter.extent(axis) != Extent(1) : source.x.shape().normalize_axis(source.axis) == axis;
   return fits ? vector : std::nullopt;
 }
 

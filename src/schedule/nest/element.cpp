@@ -280,9 +280,8 @@ int ElementEmitter::element(const Gather& op, const Value& value, const Point& p
     }
     kernel_.sites.push_back(std::move(text));
     sites.push_back(site);
-    at[static_cast<size_t>(op.axes[k])] = {
-        .affine = {},
-        .dynamic = {{.value = position, .scale = 1, .size = size, .site = site}}};
+    at[static_cast<size_t>(op.axes[k])] = {.affine = {},
+                                           .dynamic = {{.value = position, .scale = 1, .size = size, .site = site}}};
   }
   // Where positions do not change along an axis of the result they are looked up outside of its loop, which may be
   // empty.
