@@ -138,7 +138,8 @@ class RegionFinder {
         }
       }
     }
-    // What sizes and constants alone decide, such as how many numbers each mean of a padded image is of, may stand between.
+    // What sizes and constants alone decide, such as how many numbers each mean of a padded image is of, may stand
+    // between.
     const bool reads_constants =
         std::ranges::all_of(next.reads, [&](int read) { return buffer(read).memory == Memory::constant; });
     return is_connected || reads_constants
