@@ -33,7 +33,7 @@ class Counter {
   Cost of(const Node& node) const {
     if (const auto* loop = node.as<Loop>()) {
       const Cost trip = of(loop->body);
-      const double trips = size(loop->trips);
+      const double trips = loop->conditional ? 1 : size(loop->trips);  // nobody knows how many: one is certain
       return {.elements = trips * trip.elements, .flops = trips * trip.flops};
     }
     if (const auto* branches = node.as<If>()) {

@@ -51,13 +51,14 @@ struct LoopEnds {
   const char* begin;  // `yes`, `no` (constants) or `given` (an input)
   const char* go_on;
   bool stacks;
+  int64_t trips = 4;
 };
 
 OnnxModelBuilder loop_that_ends(const LoopEnds& ends) {
   OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.input("given", "bool[]");
-  model.constant("trips", Array::scalar(i64, 4));
+  model.constant("trips", Array::scalar(i64, static_cast<double>(ends.trips)));
   model.constant("yes", Array::scalar(boolean, 1));
   model.constant("no", Array::scalar(boolean, 0));
   model.constant("one", Array::scalar(i64, 1));
@@ -104,6 +105,12 @@ TEST(OnnxControl, LoopsThatDoNotBeginGiveWhatTheyGot) {
     EXPECT_TRUE(same(results[0], Array::from<float>({2}, {1, 2}))) << go_on;
     EXPECT_TRUE(same(results[1], Array(f32, {0, 2}))) << go_on;
   }
+}
+
+TEST(OnnxControl, LoopsOfFewerThanNoTripsMakeNone) {
+  const std::vector<Array> results = run_loop_that_ends(imported(loop_that_ends({"yes", "c", true, -3})), true);
+  EXPECT_TRUE(same(results[0], Array::from<float>({2}, {1, 2})));
+  EXPECT_TRUE(same(results[1], Array(f32, {0, 2})));
 }
 
 TEST(OnnxControl, LoopsThatAlwaysEndMakeOneTrip) {

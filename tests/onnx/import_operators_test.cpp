@@ -254,7 +254,7 @@ TEST(OnnxOperators, DropoutInTrainingKeepsTheMean) {
   model.input("x", "f32[n]");
   model.constant("ratio", Array::scalar(f32, 0.25));
   model.constant("training", Array::scalar(boolean, 1));
-  model.node("Dropout", {"x", "ratio", "training"}, {"y", "mask"});
+  model.node("Dropout", {"x", "ratio", "training"}, {"y", "mask"}, {attribute("seed", int64_t{7})});
   model.output("y");
   model.output("mask");
   Array x(f32, {10000});

@@ -57,6 +57,33 @@ void dequantise(OnnxModelBuilder& model, const std::string& x, const std::string
   model.node("DequantizeLinear", {x, y + "_scale", y + "_zero"}, {y});
 }
 
+TEST(OnnxQuantisedImport, SoftmaxBeforeOpset13SeesAMatrix) {
+  const auto softmax_of = [](const std::string& shape, int64_t axis, int64_t opset) {
+    OnnxModelBuilder model;
+    model.opset("com.microsoft", 1);
+    model.input("x", shape);
+    for (const char* const scale : {"in_scale", "out_scale"}) {
+      model.constant(scale, Array::scalar(f32, scale[0] == 'i' ? 0.03125 : 0.00390625));
+    }
+    model.constant("zero", Array::scalar(Dtype::u8, 0));
+    model.node("QLinearSoftmax", {"x", "in_scale", "zero", "out_scale", "zero"}, {"y"},
+               {attribute("axis", axis), attribute("opset", opset)}, "com.microsoft");
+    model.output("y");
+    return imported(model);
+  };
+  const Array x = bytes<uint8_t>({2, 3, 4}, 1);
+  const Array rows = interpret(softmax_of("u8[2, 12]", 1, 13), {x.reshaped({2, 12})})[0];
+  EXPECT_TRUE(same(run_both_ways(softmax_of("u8[2, 3, 4]", 1, 12), {x}), rows.reshaped({2, 3, 4})));
+}
+
+TEST(OnnxQuantisedImport, ZerosAloneHaveAScaleOfOne) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.node("DynamicQuantizeLinear", {"x"}, {"y", "scale", "zero"});
+  model.output("scale");
+  EXPECT_TRUE(same(run_both_ways(imported(model), {Array(f32, {3})}), Array::scalar(f32, 1)));
+}
+
 TEST(OnnxQuantisedImport, ProductsOfTwoActivationsAreOfIntegers) {
   const struct {
     const char *a, *b;

@@ -129,8 +129,9 @@ struct Draw {
   Value counter;
 };
 Draw draw_of(const NodeCall& call) {
-  const auto seed = static_cast<float>(call.number_attribute("seed", 0));
-  const uint64_t bits = std::bit_cast<uint32_t>(seed);
+  const bool is_integer = call.type() == "Dropout";  // the seeds of all others are floats
+  const uint64_t bits = is_integer ? static_cast<uint64_t>(call.attribute("seed", 0))
+                                   : std::bit_cast<uint32_t>(static_cast<float>(call.number_attribute("seed", 0)));
   const uint64_t stream = call.has_attribute("seed") ? 0 : hash_bytes(call.node().output(0));
   return {constant(Array::from<uint64_t>({}, {bits})), constant(Array::from<uint64_t>({}, {stream}))};
 }

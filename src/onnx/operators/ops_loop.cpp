@@ -192,7 +192,7 @@ LoopReading read_loop(const NodeCall& call) {
   if (call.has(0)) {
     const std::optional<std::vector<Extent>> most = call.known_extents(call.x(0));
     if (most && most->size() == 1) {
-      plan.trips = most->front();
+      plan.trips = simplify(max(most->front(), 0));
     } else {
       plan.most = cast(reshape(call.x(0), {}), Dtype::i64);
       plan.begins.push_back(gt(*plan.most, 0));

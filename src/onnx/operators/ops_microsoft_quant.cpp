@@ -36,8 +36,20 @@ Results leaky_relu_of(const NodeCall& call) {
 
 Results sigmoid_of(const NodeCall& call) { return requantised(call, sigmoid(real(call, 0)), 3, call.x(0)); }
 
+/// Before opset 13, which an attribute says, it saw a matrix: all axes before `axis`, and all from it on.
 Results softmax_of_bytes(const NodeCall& call) {
-  return requantised(call, softmax(real(call, 0), call.axis("axis", -1)), 3, call.x(0));
+  const Value x = real(call, 0);
+  if (call.attribute("opset", 13) >= 13) {
+    return requantised(call, softmax(x, call.axis("axis", -1)), 3, call.x(0));
+  }
+  const int axis = x.shape().normalize_axis(call.axis("axis", 1));
+  Extent before = 1;
+  Extent behind = 1;
+  for (int i = 0; i < x.rank(); ++i) {
+    (i < axis ? before : behind) *= x.extent(i);
+  }
+  const Value rows = softmax(reshape(x, {before, behind}), -1);
+  return requantised(call, reshape(rows, x.shape().axes()), 3, call.x(0));
 }
 
 Results concat_of(const NodeCall& call) {

@@ -23,7 +23,7 @@ Value scaled(const Value& x, double factor) {
   return is_float(x.dtype()) ? x * factor : cast(cast(x, Dtype::f64) * factor, x.dtype());
 }
 
-Results gemm(const NodeCall& call) {
+Value gemm_product(const NodeCall& call) {
   const Value a = call.flag("transA") ? transpose(call.x(0)) : call.x(0);
   const Value b = call.flag("transB") ? transpose(call.x(1)) : call.x(1);
   const std::optional<Value> of_integers =
@@ -39,10 +39,42 @@ Results einsum_of(const NodeCall& call) {
   return einsum(equation, call.tensors());
 }
 
-Results convolution(const NodeCall& call) {
+Value convolved(const NodeCall& call) {
   const std::optional<Value> of_integers = dequantised_conv(call, call.item(0), call.item(1));
   const Value y = of_integers ? *of_integers : conv(call.x(0), with_kernel_shape(call, call.x(1)), conv_options(call));
   return call.has(2) ? y + along_channels(call.x(2), y.rank()) : y;
+}
+
+Results gemm(const NodeCall& call) { return gemm_product(call); }
+Results convolution(const NodeCall& call) { return convolved(call); }
+
+/// What ONNX Runtime's optimiser has put behind a product.
+Value activated(const NodeCall& call, const Value& x, const std::vector<double>& numbers) {
+  const auto number = [&](size_t i, double otherwise) { return i < numbers.size() ? numbers[i] : otherwise; };
+  const std::string function = call.text_attribute("activation", "");
+  if (function.empty()) return x;
+  if (function == "Relu") return relu(x);
+  if (function == "LeakyRelu") return leaky_relu(x, number(0, 0.01));
+  if (function == "Sigmoid") return sigmoid(x);
+  if (function == "Tanh") return tanh(x);
+  if (function == "HardSigmoid") return hard_sigmoid(x, number(0, 0.2), number(1, 0.5));
+  if (function == "Clip" && numbers.size() == 2) return min(max(x, numbers[0]), numbers[1]);
+  fail("activation `{}` is not supported; Relu, LeakyRelu, Sigmoid, Tanh, HardSigmoid and Clip are", function);
+}
+
+Results fused_convolution(const NodeCall& call) {
+  const Value y = convolved(call);
+  return activated(call, call.has(3) ? y + call.x(3) : y, call.numbers_attribute("activation_params"));
+}
+
+Results fused_gemm(const NodeCall& call) {
+  std::vector<double> numbers;
+  for (const char* const name : {"activation_alpha", "activation_beta"}) {
+    if (call.has_attribute(name)) {
+      numbers.push_back(call.number_attribute(name, 0));
+    }
+  }
+  return activated(call, gemm_product(call), numbers);
 }
 
 /// The padding that makes a result of the size asked for: all that is more is cropped.
@@ -127,8 +159,14 @@ Results det(const NodeCall& call) {
 
 std::vector<OperatorEntry> product_operators() {
   return {
-      {"", "MatMul", 1, matmul_of}, {"", "Gemm", 1, gemm}, {"", "Einsum", 12, einsum_of},
-      {"", "Conv", 1, convolution}, {"", "Det", 11, det},  {"", "ConvTranspose", 1, convolution_transpose},
+      {"", "MatMul", 1, matmul_of},
+      {"", "Gemm", 1, gemm},
+      {"", "Einsum", 12, einsum_of},
+      {"", "Conv", 1, convolution},
+      {"", "Det", 11, det},
+      {"", "ConvTranspose", 1, convolution_transpose},
+      {kMicrosoft, "FusedConv", 1, fused_convolution},
+      {kMicrosoft, "FusedGemm", 1, fused_gemm},
   };
 }
 

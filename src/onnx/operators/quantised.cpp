@@ -48,10 +48,10 @@ std::optional<Value> as_vector(const Value& parameter) {
 
 DynamicQuantised quantised_by_range(const Value& x) {
   const Value low = min(reduce_min(x), 0);
-  const Value scale = (max(reduce_max(x), 0) - low) / 255;
-  const Value step = select(eq(scale, 0), 1, scale);
-  const Value zero = saturated(-low / step, {}, Dtype::u8);
-  return {saturated(x / step, zero, Dtype::u8), scale, zero};
+  const Value range = max(reduce_max(x), 0) - low;
+  const Value scale = select(eq(range, 0), 1, range / 255);  // of zeros alone, as ONNX Runtime has it
+  const Value zero = saturated(-low / scale, {}, Dtype::u8);
+  return {saturated(x / scale, zero, Dtype::u8), scale, zero};
 }
 
 }  // namespace tenon::importer
