@@ -157,14 +157,15 @@ Json ports_json(const std::vector<Port>& ports) {
 }
 
 void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable,
-                    const std::vector<BoundStep>& bound) {
+                    const std::vector<BoundStep>& bound, const Bindings& bindings) {
   const auto svg = arguments.find("--svg");
   const auto page = arguments.find("--html");
   const auto dot = arguments.find("--dot");
   if (!svg && !page && !dot) {
     return;
   }
-  const std::string description = picture_dot(lowered, executable);
+  const auto pipelines = bound.empty() ? std::vector<PipelineReport>() : executable.pipelines(bindings);
+  const std::string description = picture_dot(lowered, executable, pipelines);
   if (dot) {
     write_text(*dot, description);
   }
@@ -176,7 +177,7 @@ void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered
       write_text(*svg, picture);
     }
     if (page) {
-      write_text(*page, picture_html(picture, executable, bound));
+      write_text(*page, picture_html(picture, executable, bound, pipelines));
     }
   }
 }
@@ -218,7 +219,7 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
     const bool timed = given.late.empty() && lowered.machine == this_machine();
     bound = bind_steps(executable, bindings, timed ? &inputs : nullptr);
   }
-  write_pictures(arguments, lowered, executable, bound);  // may fail, and then nothing is printed
+  write_pictures(arguments, lowered, executable, bound, bindings);  // may fail, and then nothing is printed
   if (arguments.has("--json")) {
     Json json = Json::object();
     json.set("model", executable.name()).set("kernels", executable.kernel_count());

@@ -65,15 +65,17 @@ std::string counted(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// What runs tile by tile, and why the rest of what could does not.
+}  // namespace
+
 std::string pipeline_lines(const std::vector<PipelineReport>& reports) {
   std::string text;
   for (const PipelineReport& report : reports) {
     if (report.tiled) {
-      text += fmt::format("steps {} to {} run tile by tile: {} of {} in {}; {} of intermediates in windows of {}; {}\n",
-                          report.first_step + 1, report.first_step + report.steps, counted(report.tiles, "tile"),
-                          counted(report.rows, "row"), counted(report.strips, "strip"), bytes_text(report.kept_bytes),
-                          bytes_text(report.window_bytes), report.reason);
+      text += fmt::format(
+          "steps {} to {} run tile by tile: {} of {} in {}; {} of intermediates in windows of {} for all threads; {}\n",
+          report.first_step + 1, report.first_step + report.steps, counted(report.tiles, "tile"),
+          counted(report.rows, "row"), counted(report.strips, "strip"), bytes_text(report.kept_bytes),
+          bytes_text(report.window_bytes), report.reason);
     } else {
       text += fmt::format("step {} runs whole: {}\n", report.first_step + 1, report.reason);
     }
@@ -81,7 +83,13 @@ std::string pipeline_lines(const std::vector<PipelineReport>& reports) {
   return text;
 }
 
-}  // namespace
+const PipelineReport* tiles_of(const std::vector<PipelineReport>& reports, size_t step) {
+  const auto found = std::ranges::find_if(reports, [&](const PipelineReport& report) {
+    const auto at = static_cast<int>(step);
+    return report.tiled && at >= report.first_step && at < report.first_step + report.steps;
+  });
+  return found == reports.end() ? nullptr : &*found;
+}
 
 std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings) {
   const bool timed = !steps.empty() && steps[0].microseconds >= 0;
@@ -120,6 +128,7 @@ Json steps_json(const Executable& executable, const std::vector<BoundStep>& boun
     step.set("step", i + 1).set("kind", name(report.kind)).set("operators", report.label);
     if (report.region_steps > 1) {
       step.set("region_first", report.region_first + 1).set("region_steps", report.region_steps);
+      step.set("region_end", report.region_end);
     }
     step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
     step.set("integer_products", report.integer_products);

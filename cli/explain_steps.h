@@ -33,6 +33,9 @@ std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& 
 std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings);
 
 /// What runs tile by tile, and why the rest of what could does not.
+std::string pipeline_lines(const std::vector<PipelineReport>& reports);
+/// The tiles that a step runs in; null where it runs whole.
+const PipelineReport* tiles_of(const std::vector<PipelineReport>& reports, size_t step);
 Json pipelines_json(const std::vector<PipelineReport>& reports);
 
 /// Everything about every step as data; `bound` may be empty.

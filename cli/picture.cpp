@@ -24,7 +24,8 @@ std::string escaped(std::string_view text) {
 
 class DotWriter {
  public:
-  explicit DotWriter(const compiler::Lowered& lowered) : graph_(lowered), step_of_(graph_.step_of()) {
+  DotWriter(const compiler::Lowered& lowered, const std::vector<PipelineReport>& pipelines)
+      : graph_(lowered), pipelines_(pipelines), step_of_(graph_.step_of()) {
     for (const Node* node : graph_.nodes()) {
       // What a segment reads of an earlier one is drawn there.
       if (&graph_.source(Value(node, 0)).node() == node) {
@@ -90,16 +91,26 @@ class DotWriter {
     return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"];\n", id, escaped(op_name(node.op)), escaped(node.place));
   }
 
+  /// A cluster around the steps of a region is more than Graphviz can lay out, so each says it for itself.
+  std::string region_of(size_t i, const StepReport& report) const {
+    if (pipelines_.empty()) {
+      return report.region_steps <= 1 ? ""
+                                      : fmt::format(" (may run tile by tile in {} to {})", report.region_first + 1,
+                                                    report.region_first + report.region_steps);
+    }
+    const PipelineReport* const tiles = tiles_of(pipelines_, i);
+    return tiles == nullptr ? ""
+                            : fmt::format(" ({} tiles of steps {} to {})", tiles->tiles, tiles->first_step + 1,
+                                          tiles->first_step + tiles->steps);
+  }
+
   void hull(size_t i, const StepReport& report) {
-    const bool in_region = report.region_steps > 1;  // a cluster around those is more than Graphviz can lay out
-    const std::string region = in_region ? fmt::format(" (tile by tile from {} to {})", report.region_first + 1,
-                                                       report.region_first + report.region_steps)
-                                         : "";
+    const std::string region = region_of(i, report);
     text_ += fmt::format(
         "  subgraph cluster_{} {{\n    label=\"{}. {}{}\"; style=\"rounded,filled\"; color=\"{}\"; "
         "fillcolor=\"{}\"; "
         "URL=\"#step{}\"; tooltip=\"{}\";\n",
-        i + 1, i + 1, name(report.kind), region, in_region ? "#1a73e8" : "#9aa0a6",
+        i + 1, i + 1, name(report.kind), region, region.empty() ? "#9aa0a6" : "#1a73e8",
         kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
     for (const Node* node : nodes_) {
       const auto at = step_of_.find(node);
@@ -128,6 +139,7 @@ class DotWriter {
   }
 
   const DrawnGraph graph_;
+  const std::vector<PipelineReport>& pipelines_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, size_t> step_of_;
   std::unordered_map<const Node*, size_t> ids_;
@@ -136,11 +148,13 @@ class DotWriter {
 
 }  // namespace
 
-std::string picture_dot(const compiler::Lowered& lowered, const Executable& executable) {
-  return DotWriter(lowered).write(executable);
+std::string picture_dot(const compiler::Lowered& lowered, const Executable& executable,
+                        const std::vector<PipelineReport>& pipelines) {
+  return DotWriter(lowered, pipelines).write(executable);
 }
 
-std::string picture_html(const std::string& svg, const Executable& executable, const std::vector<BoundStep>& bound) {
+std::string picture_html(const std::string& svg, const Executable& executable, const std::vector<BoundStep>& bound,
+                         const std::vector<PipelineReport>& pipelines) {
   const bool timed = !bound.empty() && bound[0].microseconds >= 0;
   double longest = 0;
   int64_t most = 1;
@@ -166,14 +180,17 @@ std::string picture_html(const std::string& svg, const Executable& executable, c
                                html_bar(longest > 0 ? at.microseconds / longest : 0, time_text(at.microseconds)));
       }
     }
-    rows += fmt::format("<tr id=\"step{}\"><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n", i + 1, i + 1,
-                        html_text(step.label), figures, html_text(step.boundary));
+    const bool in_tiles = tiles_of(pipelines, i) != nullptr;
+    rows += fmt::format("<tr id=\"step{}\"><td{}>{}</td><td>{}</td>{}<td>{}</td></tr>\n", i + 1,
+                        in_tiles ? " style=\"border-left: 4px solid #1a73e8\"" : "", i + 1, html_text(step.label),
+                        figures, html_text(step.boundary));
   }
   const size_t start = svg.find("<svg");
   const std::string body = fmt::format(
       "<h1>{}</h1>\n<section><table>\n<tr><th>step</th><th>operators</th><th>bytes read</th><th>bytes written</th>"
-      "<th>FLOPs of products</th>{}<th>why it ends there</th></tr>\n{}</table></section>\n<section>{}</section>",
+      "<th>FLOPs of products</th>{}<th>why it ends there</th></tr>\n{}</table></section>\n{}<section>{}</section>",
       html_text(executable.name()), timed ? "<th>time</th>" : "", rows,
+      pipelines.empty() ? "" : fmt::format("<section><pre>{}</pre></section>\n", html_text(pipeline_lines(pipelines))),
       start == std::string::npos ? svg : svg.substr(start));
   return html_page(executable.name(), body);
 }

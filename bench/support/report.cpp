@@ -89,6 +89,10 @@ void Report::record(Figure figure) {
 }
 
 int Report::finish() {
+  if (figures_.empty() && !only_.empty()) {
+    fmt::print(stderr, "no figure has \"{}\" in its name; without --only all of them are measured\n", only_);
+    return 2;
+  }
   size_t name_width = 0;
   size_t value_width = 0;
   size_t unit_width = 0;

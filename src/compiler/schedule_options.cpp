@@ -1,11 +1,17 @@
 #include "compiler/schedule_options.h"
 
+#include <fmt/format.h>
+
 #include "compiler/backend.h"
 
 namespace tenon::compiler {
 
 schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
   check_machine(options.machine);
+  if (options.pipeline_rows < 0) {
+    throw Error(fmt::format("CompileOptions::pipeline_rows is {}: give a number of rows, or 0 for tiles where they pay",
+                            options.pipeline_rows));
+  }
   return {.fuse = options.fuse,
           .panel = options.native ? panel_columns(options.machine) : 0,
           .byte_panels = options.native && has_byte_panels(options.machine),

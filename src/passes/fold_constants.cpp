@@ -1,12 +1,12 @@
 #include "passes/fold_constants.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ops/make.h"
+#include "passes/rewriting/dear_constants.h"
+#include "passes/rewriting/known_work.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/uniform.h"
-#include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
 namespace tenon::passes {
@@ -15,55 +15,10 @@ namespace {
 constexpr double kMostBytes = 1 << 20;
 constexpr double kSmallBytes = 4096;  // up to here a result may be larger than what it is made of
 constexpr double kMostGrowth = 4;
-constexpr double kMostWork = 1 << 24;  // elements read and written
-constexpr double kEndless = std::numeric_limits<double>::infinity();
-
-double elements(const Shape& shape) {
-  double count = 1;
-  for (const Axis& axis : shape.axes()) {
-    count *= axis.is_static() ? static_cast<double>(*axis.extent().constant()) : kEndless;
-  }
-  return count;
-}
-
-double bytes(const Shape& shape) { return elements(shape) * static_cast<double>(byte_size(shape.dtype())); }
-
-/// How many elements evaluating the node touches, more or less.
-double work(const Node& node) {
-  double total = 0;
-  for (const Value& value : node.inputs) {
-    total += elements(value.shape());
-  }
-  for (const Shape& shape : node.shapes) {
-    total += elements(shape);
-  }
-  if (const auto* contract = node.as<Contract>()) {
-    double each = 1;
-    for (const int axis : contract->lhs_contract) {
-      each *= elements(Shape(Dtype::f32, {node.inputs[0].shape().axis(axis)}));
-    }
-    total += each * elements(node.shapes[0]);
-  } else if (node.as<Conv>() != nullptr) {
-    const Shape& w = node.inputs[1].shape();
-    total += elements(node.shapes[0]) * elements(w) / std::max(1.0, elements(Shape(Dtype::f32, {w.axis(0)})));
-  } else if (const auto* window = node.as<Window>()) {
-    for (const int64_t size : window->size) {
-      total *= static_cast<double>(size);
-    }
-  } else if (const auto* call = node.as<Call>()) {
-    for (const Node* inner : call->body.nodes()) {
-      total += work(*inner);
-    }
-  } else if (node.as<Loop>() != nullptr || node.as<If>() != nullptr || node.as<Random>() != nullptr ||
-             node.as<Barrier>() != nullptr) {
-    total = kEndless;
-  }
-  return total;
-}
 
 /// The bytes of the constant that `value` is, or is a rearrangement or repetition of; 0 for a counter; nothing when
 /// it is not known.
-std::optional<double> known_bytes(const Value& value) {
+std::optional<double> given_bytes(const Value& value) {
   const Node* node = &value.node();
   while (node->as<Broadcast>() != nullptr || node->as<Reshape>() != nullptr) {
     node = &node->inputs[0].node();
@@ -77,7 +32,7 @@ std::optional<double> known_bytes(const Value& value) {
 bool is_worth_it(const Node& node, const std::vector<Value>& operands) {
   double given = 0;
   for (const Value& operand : operands) {
-    const std::optional<double> known = known_bytes(operand);
+    const std::optional<double> known = given_bytes(operand);
     if (!known) {
       return false;
     }
@@ -85,7 +40,7 @@ bool is_worth_it(const Node& node, const std::vector<Value>& operands) {
   }
   double made = 0;
   for (const Shape& shape : node.shapes) {
-    made += bytes(shape);
+    made += known_bytes(shape);
   }
   if (node.as<Broadcast>() != nullptr) {
     return made <= given && made <= kMostBytes;  // repeating costs nothing where it is read
@@ -93,24 +48,7 @@ bool is_worth_it(const Node& node, const std::vector<Value>& operands) {
   if (node.as<Iota>() != nullptr) {
     return node.shapes[0].rank() == 0 && node.as<Iota>()->start.is_constant();
   }
-  return made <= kMostBytes && (made <= kSmallBytes || made <= kMostGrowth * given) && work(node) <= kMostWork;
-}
-
-std::optional<std::vector<Value>> evaluated(const Node& node, const std::vector<Value>& operands) {
-  std::vector<Output> outputs;
-  for (const Value& value : make_all(node.op, operands)) {
-    outputs.push_back({.name = std::to_string(outputs.size()), .value = value});
-  }
-  const std::vector<Array> arrays = interpret(Graph("known", {}, outputs), {});
-  std::vector<Value> values;
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    const auto value = relabelled(constant(arrays[i]), node.shapes[i]);
-    if (!value) {
-      return std::nullopt;
-    }
-    values.push_back(*value);
-  }
-  return values;
+  return made <= kMostBytes && (made <= kSmallBytes || made <= kMostGrowth * given) && work(node) <= kMostKnownWork;
 }
 
 /// A map of single numbers is one number, however often it is repeated and even if that is not known yet.
@@ -159,6 +97,12 @@ std::optional<std::vector<Value>> fold_constant_node(const Node& node, const std
   }
 }
 
-Graph fold_constants(Graph graph) { return rewrite(graph, fold_constant_node); }
+Graph fold_constants(Graph graph) {
+  DearConstants dear;
+  return rewrite(graph, [&](const Node& node, const std::vector<Value>& operands) {
+    auto folded = fold_constant_node(node, operands);
+    return folded ? std::move(folded) : dear.fold(node, operands);
+  });
+}
 
 }  // namespace tenon::passes

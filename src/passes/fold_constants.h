@@ -13,7 +13,9 @@ namespace tenon::passes {
 ///   before: exp(broadcast(0, [n]))             after: broadcast(1, [n])
 ///   before: if(true, x, then_body=f, ...)      after: f(x)
 /// An operation stays when its sizes are not known, when evaluating it would be an error (that is for run time), when
-/// its result is large (beyond 1 MiB) or much larger than the constants it is made of, and when it would take long.
+/// its result is much larger than the constants it is made of and cheap to compute wherever it is read, when evaluating
+/// it would take long, and when it is large: beyond 16 MiB, and 64 MiB of all that are dear
+/// (rewriting/dear_constants.h).
 Graph fold_constants(Graph graph);
 
 /// What one node on these operands becomes; nothing when it stays.

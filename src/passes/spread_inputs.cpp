@@ -8,6 +8,20 @@
 #include "passes/rewriting/spread_axis.h"
 
 namespace tenon::passes {
+namespace {
+
+/// Whether what two elements give may fall on the same place.
+bool overlaps(const Conv& conv, const Value& w) {
+  for (size_t i = 0; i < conv.x_dilation.size(); ++i) {
+    const std::optional<int64_t> taps = w.extent(static_cast<int>(i) + 2).constant();
+    if (!taps || (*taps - 1) * conv.w_dilation[i] >= conv.x_dilation[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 Graph spread_inputs(Graph graph) {
   return rewrite(graph, [](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
@@ -16,7 +30,7 @@ Graph spread_inputs(Graph graph) {
       return {};
     }
     // Images whose channels lie side by side stay so through a convolution, and not through sums of parts.
-    const bool keeps_layout = node.inputs[0].rank() > 3 && is_finite_constant(operands[1]);
+    const bool keeps_layout = operands[0].rank() > 3 && overlaps(*conv, operands[1]) && is_finite_constant(operands[1]);
     if (const auto sums = keeps_layout ? std::nullopt : conv_of_elements(*conv, operands[0], operands[1])) {
       return std::vector<Value>{*sums};
     }

@@ -101,6 +101,23 @@ TEST_P(Products, AreRightOverSeveralBlocks) {
   expect_right({.rows = 2, .columns = 21, .depth = 4099, .right_transposed = true});
 }
 
+TEST_P(Products, AreRightOverALongDepth) {
+  const ProductKernels& k = kernels();
+  for (const bool accumulate : {false, true}) {
+    expect_right(
+        {.rows = 1, .columns = int64_t{5} * k.panel, .depth = 4613, .panel = k.panel, .accumulate = accumulate});
+    expect_right({.rows = 2 * k.rows + 1, .columns = 4 * k.panel, .depth = 4613, .accumulate = accumulate});
+    expect_right({.rows = 5 * k.rows, .columns = 4 * k.panel + 3, .depth = 4613, .gap = 507, .accumulate = accumulate});
+    expect_right(
+        {.rows = k.rows + 3, .columns = 3 * k.panel, .depth = 4613, .left_transposed = true, .accumulate = accumulate});
+    expect_right({.rows = 5 * k.rows,
+                  .columns = k.panel + 1,
+                  .depth = 4613,
+                  .right_transposed = true,
+                  .accumulate = accumulate});
+  }
+}
+
 TEST_P(Products, ReadPanels) {
   const ProductKernels& k = kernels();
   for (const int64_t panel : {int64_t{k.panel}, int64_t{2} * k.panel, int64_t{k.lanes}, int64_t{5}}) {

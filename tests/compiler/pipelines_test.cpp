@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "support/arrays.h"
@@ -147,6 +148,17 @@ INSTANTIATE_TEST_SUITE_P(
                    "y = conv(a, w2, groups=16, w_dilation=[2, 2], low=[2, 2], high=[2, 2])"},
                   kImage,
                   2},
+        ChainCase{{"winograd", "x: f32[b, 3, h, v], w0: f32[64, 3, 1, 1], w: f32[64, 64, 3, 3], w2: f32[5, 64, 1, 1]",
+                   "a = conv(x, w0); c = relu(conv(a, w, low=[1, 1], high=[1, 1])); "
+                   "d = relu(conv(c, w, low=[1, 1], high=[1, 1])); y = conv(d, w2)"},
+                  kImage,
+                  4},
+        ChainCase{{"means", "x: f32[b, 16, h, v], w: f32[16, 16, 3, 3], w2: f32[16, 1, 3, 3]",
+                   "a = conv(x, w, low=[1, 1], high=[1, 1]); "
+                   "p = average_pool(a, [2, 2], stride=[1, 1], low=[1, 1], high=[0, 0]); "
+                   "y = conv(p, w2, groups=16, low=[1, 1], high=[1, 1])"},
+                  kImage,
+                  4},
         ChainCase{{"several_outputs", "x: f32[b, 16, h, v], w: f32[16, 16, 3, 3], w2: f32[16, 1, 3, 3]",
                    "a = relu(conv(x, w, low=[1, 1], high=[1, 1])); y2 = conv(a, w, low=[1, 1], high=[1, 1]); "
                    "y = conv(y2, w2, groups=16, low=[1, 1], high=[1, 1])"},
@@ -224,6 +236,25 @@ TEST(Pipelines, AreWhereTheyPayAndNotElsewhere) {
   const Bindings large = {{"b", 64}, {"h", 224}, {"v", 224}};
   EXPECT_GT(tiled_steps(executable, large), 0) << reasons(executable, large);
   EXPECT_EQ(tiled_steps(compile(inverted_residual(), {.pipelines = false}), large), 0);
+}
+
+TEST(Pipelines, RefuseANegativeNumberOfRows) {
+  EXPECT_THROW(compile(inverted_residual(), {.pipeline_rows = -5}), Error);
+}
+
+TEST(Pipelines, NumberTilesOnceInATrace) {
+  const Graph graph = inverted_residual();
+  const Bindings at = {{"b", 3}, {"h", 31}, {"v", 9}};
+  const Executable tiles = compile(graph, in_tiles(2));
+  Trace trace;
+  tiles.run(inputs_at(graph, at), {.trace = &trace});
+  std::map<std::pair<int, int64_t>, int> seen;
+  for (const TraceEvent& event : trace.events()) {
+    if (event.tile >= 0) {
+      EXPECT_EQ(++seen[std::pair(event.step, event.tile)], 1) << event.step << " " << event.tile;
+    }
+  }
+  EXPECT_FALSE(seen.empty());
 }
 
 TEST(Pipelines, CanBeCancelledAndRunAgain) {

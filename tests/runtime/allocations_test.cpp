@@ -10,7 +10,16 @@
 #include "support/loop_kernels.h"
 #include "support/programs.h"
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers count for themselves. g++ and clang say it in different ways.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TENON_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TENON_SANITIZED
+#endif
+
+#ifndef TENON_SANITIZED
 
 namespace {
 

@@ -241,6 +241,9 @@ INSTANTIATE_TEST_SUITE_P(
         FootprintCase{{"depthwise", "x: f32[b, 4, h, v], f: f32[4, 1, 3, 3]",
                        "y = relu(conv(x, f, low=[1, 1], high=[1, 1], groups=4))"},
                       kImages},
+        FootprintCase{{"winograd", "x: f32[b, 3, h, v], w: f32[64, 3, 1, 1], w1: f32[64, 64, 3, 3]",
+                       "y = conv(relu(conv(x, w)), w1, low=[1, 1], high=[1, 1])"},
+                      kImages},
         FootprintCase{{"gathered", "a: f32[m, n], i: i64[n]", "y = exp(gather(a, i, axes=[0]))"}, kRows, true}),
     [](const auto& each) { return each.param.graph.name; });
 

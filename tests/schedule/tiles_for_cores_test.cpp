@@ -67,5 +67,43 @@ TEST(TilesForCores, CountWhatRunsBesideThem) {
   EXPECT_EQ(cut.tiles, 96 * 768 / kColumns);
 }
 
+/// Tiles of an output, of which caches allow any.
+Cut output_cut_for(const Case& each, int64_t cores) {
+  const TileSides all{.rows = Extent::name("m"), .columns = Extent::name("n"), .others = 1};
+  const TileSides sides = output_tiles_for_cores(all, {.rows = 384, .columns = 128}, cores);
+  const Bindings at{{"m", each.rows}, {"n", each.columns}};
+  Cut cut{.rows = evaluate(sides.rows, at), .columns = evaluate(sides.columns, at), .tiles = 0};
+  const auto parts = [](int64_t whole, int64_t size) { return (whole + size - 1) / size; };
+  cut.tiles = parts(each.rows, cut.rows) * parts(each.columns, cut.columns);
+  return cut;
+}
+
+TEST(OutputTilesForCores, AreOneForEachOfTwo) {
+  for (const int64_t size : {100, 128, 192, 256, 300, 512}) {
+    const Cut cut = output_cut_for({.rows = size, .columns = size}, 2);
+    EXPECT_GE(cut.tiles, 2) << size;
+    EXPECT_GE(cut.columns, 64) << size;
+  }
+  EXPECT_EQ(output_cut_for({.rows = 64, .columns = 64}, 2).tiles, 1);  // threads would wait for each other longer
+  EXPECT_GE(output_cut_for({.rows = 300, .columns = 40}, 2).tiles, 2);
+}
+
+TEST(OutputTilesForCores, AreEnoughForMany) {
+  for (const int64_t cores : {4, 8, 16, 32, 64}) {
+    for (const int64_t size : {128, 192, 256, 512, 1024}) {
+      const Cut cut = output_cut_for({.rows = size, .columns = size}, cores);
+      EXPECT_GE(cut.tiles, std::min(cores, size * size / (32 * 32))) << size << ", " << cores;
+      EXPECT_GE(cut.columns, 32) << size << ", " << cores;
+      EXPECT_GE(cut.rows, 16) << size << ", " << cores;
+    }
+  }
+}
+
+TEST(OutputTilesForCores, StayAsTheyAreOnOne) {
+  const Cut cut = output_cut_for({.rows = 256, .columns = 256}, 1);
+  EXPECT_EQ(cut.rows, 384);
+  EXPECT_EQ(cut.columns, 128);
+}
+
 }  // namespace
 }  // namespace tenon::schedule

@@ -2,6 +2,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -176,13 +177,13 @@ llvm::Value* extreme_lane(Emission& e, const loops::Accumulator& accumulator, ll
   return e.b.CreateSelect(any_nan, llvm::ConstantFP::getNaN(extreme->getType()), extreme);
 }
 
-/// All slots as one scalar: widest first, each folded to the width of the next.
-Partial fold(Emission& e, int index) {
+/// All slots as one scalar: widest first, each folded to the width of the next. `read` gives what is in one.
+Partial fold(Emission& e, int index, const std::function<Partial(const OpenAccumulator::Slot&)>& read) {
   const loops::Accumulator& accumulator = what_is(e, index);
   std::vector<OpenAccumulator::Slot> slots = e.accumulators[static_cast<size_t>(index)].slots;
   if (slots.empty()) return identities(e, accumulator, 0);
   std::ranges::sort(slots, std::ranges::greater{}, &OpenAccumulator::Slot::lanes);
-  Partial total = read(e, slots[0]);
+  Partial total = read(slots[0]);
   unsigned lanes = slots[0].lanes;
   const bool is_extreme = accumulator.op == ReduceOp::max || accumulator.op == ReduceOp::min;
   const auto narrow_to = [&](unsigned wanted) {
@@ -200,7 +201,7 @@ Partial fold(Emission& e, int index) {
   };
   for (size_t i = 1; i < slots.size(); ++i) {
     narrow_to(slots[i].lanes);
-    total = combine(e, accumulator, total, read(e, slots[i]));
+    total = combine(e, accumulator, total, read(slots[i]));
   }
   narrow_to(0);
   return total;
@@ -228,13 +229,13 @@ void begin_accumulators(Emission& e, const std::vector<int>& begins) {
   e.b.CreateBr(next);
   e.b.SetInsertPoint(next);
   for (const int each : begins) {
-    e.accumulators[static_cast<size_t>(each)] = {.begin = begin, .lanes = e.vector.lanes, .slots = {}};
+    e.accumulators[static_cast<size_t>(each)] = {.begin = begin, .lanes = e.vector.lanes, .slots = {}, .is_open = true};
   }
 }
 
 void accumulate(Emission& e, int index) {
   const loops::Accumulator& accumulator = what_is(e, index);
-  const OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
+  OpenAccumulator& open = e.accumulators[static_cast<size_t>(index)];
   const auto input = static_cast<size_t>(accumulator.input);
   const bool fused = e.fused[input];
   const auto varies = [&](int value) { return is_vector(e.values[static_cast<size_t>(value)]); };
@@ -248,6 +249,7 @@ void accumulate(Emission& e, int index) {
   lanes_differ |= accumulator.position >= 0 && varies(accumulator.position);
 
   const OpenAccumulator::Slot& slot = slot_for(e, index, lanes_differ ? e.vector.lanes : 0);
+  open.last_slot = static_cast<size_t>(&slot - open.slots.data());
   const Partial held = read(e, slot);
   Partial sum;
   if (fused) {
@@ -270,9 +272,19 @@ void accumulate(Emission& e, int index) {
 
 void end_accumulators(Emission& e, const std::vector<int>& begins) {
   for (const int each : begins) {
-    const OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
+    OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
+    open.is_open = false;
     const bool by_lane = open.lanes != 0 && !open.slots.empty();
-    const Partial total = by_lane ? read(e, open.slots[0]) : fold(e, each);
+    const auto whole = [&](const std::function<Partial(const OpenAccumulator::Slot&)>& read_slot) {
+      return by_lane ? read_slot(open.slots[0]) : fold(e, each, read_slot);
+    };
+    Partial total = whole([&](const OpenAccumulator::Slot& slot) { return read(e, slot); });
+    if (open.has_moved != nullptr) {
+      const auto with_moved = [&](const OpenAccumulator::Slot& slot) { return Partial{read_with_moved(e, slot)}; };
+      total.value = when(
+          e, e.b.CreateLoad(e.b.getInt1Ty(), open.has_moved),
+          [&] { return e.b.CreateFPTrunc(whole(with_moved).value, total.value->getType()); }, total.value);
+    }
     for (size_t i = 0; i < e.kernel.values.size(); ++i) {
       const auto* const result = std::get_if<loops::Result>(&e.kernel.values[i].what);
       if (result != nullptr && result->accumulator == each) {

@@ -1,5 +1,6 @@
 // Statements and loops: scalar ones, small ones written out, and those that run in lanes.
 #include <algorithm>
+#include <limits>
 
 #include "codegen/emit/llvm_emission.h"
 #include "codegen/emit/vector_plan.h"
@@ -10,8 +11,6 @@ namespace tenon::codegen {
 
 namespace {
 
-/// Loops of at most this many iterations are written out when that stays small: their positions become immediates.
-constexpr int64_t kWriteOut = 4;
 constexpr int kWriteOutCost = 32;
 
 /// Lanes by one number. What is found out about the number is found out once, if it was there before the loop.
@@ -100,26 +99,30 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
   e.b.CreateBr(begin);
   e.b.SetInsertPoint(begin);
   llvm::Value* done = e.b.getInt64(0);
+  const unsigned step = plan.lanes * plan.unroll;
+  const std::vector<int> sums = long_sums(e, loop);
+  std::vector<int> from_outside = sums;  // the others have few steps left behind the first loop
+  std::erase_if(from_outside, [&](int each) { return std::ranges::find(loop.begins, each) != loop.begins.end(); });
   const auto run = [&](llvm::Value* end, unsigned lanes, bool masked, llvm::Value* nontemporal = nullptr) {
-    counted_loop(e, done, end, lanes, [&](llvm::Value* first) {
-      bind(e, loop.axis, first);
-      e.vector = {.lanes = lanes,
-                  .axis = loop.axis,
-                  .mask = nullptr,
-                  .unit_strides = unit_strides,
-                  .nontemporal = nontemporal,
-                  .before = before};
-      if (masked) e.vector.mask = lanes_below(e, e.b.CreateNSWSub(count, first));
-      if (const auto ahead = e.prefetches.find(&loop); ahead != e.prefetches.end() && !masked) {
-        for (const Prefetch& each : ahead->second)
-          prefetch(e, each);
-      }
-      emit_block(e, loop.body);
-      e.vector = {};
-    });
+    summing_loop(e, lanes == step && !masked ? sums : from_outside, done, end, lanes, loop.begins,
+                 [&](llvm::Value* first) {
+                   bind(e, loop.axis, first);
+                   e.vector = {.lanes = lanes,
+                               .axis = loop.axis,
+                               .mask = nullptr,
+                               .unit_strides = unit_strides,
+                               .nontemporal = nontemporal,
+                               .before = before};
+                   if (masked) e.vector.mask = lanes_below(e, e.b.CreateNSWSub(count, first));
+                   if (const auto ahead = e.prefetches.find(&loop); ahead != e.prefetches.end() && !masked) {
+                     for (const Prefetch& each : ahead->second)
+                       prefetch(e, each);
+                   }
+                   emit_block(e, loop.body);
+                   e.vector = {};
+                 });
   };
   const auto multiple_of = [&](unsigned lanes) { return e.b.CreateAnd(count, ~(uint64_t{lanes} - 1)); };
-  const unsigned step = plan.lanes * plan.unroll;
   if (step > 1) {
     llvm::Value* const end = multiple_of(step);
     run(end, step, false, unit_strides || plan.run_time_strides.empty() ? is_nontemporal_loop(e, loop) : nullptr);
@@ -132,7 +135,7 @@ void run_widths(Emission& e, const loops::Loop& loop, const VectorPlan& plan, ll
     run(end, plan.lanes, false);
     done = end;
   }
-  counted_loop(e, done, count, 1, [&](llvm::Value* index) {
+  summing_loop(e, step > 1 ? from_outside : sums, done, count, 1, loop.begins, [&](llvm::Value* index) {
     bind(e, loop.axis, index);
     emit_block(e, loop.body);
   });
@@ -167,6 +170,8 @@ void emit_loop(Emission& e, const loops::Loop& loop) {
   begin_accumulators(e, loop.begins);
   llvm::Value* const count = trip_count(e, axis);
   const int64_t known = axis.tile_of < 0 ? axis.extent.constant().value_or(-1) : -1;  // -1: not known
+  const std::vector<double> entered =
+      enter_loop(e, static_cast<double>(axis.extent.constant().value_or(std::numeric_limits<int64_t>::max())));
   int& depth = e.depths[static_cast<size_t>(loop.axis)];
   depth = 1 + *std::ranges::max_element(e.depths);
   llvm::Value*& index = e.axes[static_cast<size_t>(loop.axis)];
@@ -179,13 +184,14 @@ void emit_loop(Emission& e, const loops::Loop& loop) {
       emit_block(e, loop.body);
     }
   } else {
-    counted_loop(e, e.b.getInt64(0), count, 1, [&](llvm::Value* at) {
+    summing_loop(e, long_sums(e, loop), e.b.getInt64(0), count, 1, loop.begins, [&](llvm::Value* at) {
       bind(e, loop.axis, at);
       emit_block(e, loop.body);
     });
   }
   index = nullptr;
   depth = 0;
+  leave_loop(e, entered);
   end_accumulators(e, loop.begins);
 }
 

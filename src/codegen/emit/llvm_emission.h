@@ -25,6 +25,8 @@ namespace tenon::codegen {
 
 /// Bytes of a line of the caches; where lines are longer, some are asked for twice.
 inline constexpr uint64_t kLine = 64;
+/// Loops of at most this many iterations are written out when that stays small: their positions become immediates.
+inline constexpr int64_t kWriteOut = 4;
 
 /// The vectorised loop that code is emitted for.
 struct VectorContext {
@@ -47,11 +49,16 @@ struct Partial {
 struct OpenAccumulator {
   struct Slot {
     unsigned lanes = 0;
-    Partial memory;  // stack slots, which LLVM turns into registers
+    Partial memory;                // stack slots, which LLVM turns into registers
+    llvm::Value* moved = nullptr;  // a stack slot of f64, for what was moved out of `memory`; null: never any
   };
   llvm::BasicBlock* begin = nullptr;  // runs once before the loop
   unsigned lanes = 0;                 // of the context in which it began: what it holds there stays apart by lane
   std::vector<Slot> slots;
+  size_t last_slot = 0;  // that was fed
+  bool is_open = false;
+  double steps = 1;                  // that the loops around may take since it began; infinite: not known
+  llvm::Value* has_moved = nullptr;  // a stack slot, an i1: whether a slot was moved; null: never any
 };
 
 /// Where a loop over an axis begins each time round: what depends on no axis further inside has its place there, so
@@ -159,6 +166,21 @@ void begin_accumulators(Emission& e, const std::vector<int>& begins);
 void accumulate(Emission& e, int accumulator);
 /// Combines what each accumulator holds, and defines the Result values.
 void end_accumulators(Emission& e, const std::vector<int>& begins);
+
+// emit_long_sums.cpp: sums that would drift.
+
+/// A loop is entered that takes so many steps at most: what comes back is to be given to leave_loop() behind it.
+std::vector<double> enter_loop(Emission& e, double most_steps);
+void leave_loop(Emission& e, const std::vector<double>& entered);
+/// Open sums of f32 that are fed in the body of a loop, not by loops in it, and may take too many steps to be added one
+/// after the other.
+std::vector<int> long_sums(const Emission& e, const loops::Loop& loop);
+/// counted_loop(), whose body feeds these sums, of which it began those in `begun`. They move to sums of f64 from time
+/// to time.
+void summing_loop(Emission& e, const std::vector<int>& sums, llvm::Value* begin, llvm::Value* end, unsigned step,
+                  const std::vector<int>& begun, const std::function<void(llvm::Value*)>& body);
+/// A sum of f32 with what was moved out of it, in f64.
+llvm::Value* read_with_moved(Emission& e, const OpenAccumulator::Slot& slot);
 
 // emit_loop.cpp
 

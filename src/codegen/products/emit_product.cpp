@@ -7,6 +7,7 @@
 
 #include "codegen/math/llvm_scalar.h"
 #include "codegen/products/llvm_product.h"
+#include "kernel/product/product_steps.h"
 
 namespace tenon::codegen {
 namespace {
@@ -47,7 +48,7 @@ class TileEmitter {
     for_tile([&](int, llvm::Value* place, llvm::Value*) { prefetch(place, true); });
     b_.CreateBr(fetched);
     b_.SetInsertPoint(fetched);
-    b_.CreateCondBr(b_.CreateICmpNE(step(5), b_.getInt64(0)), keep, zero);
+    b_.CreateCondBr(accumulates(Accumulate::go_on), keep, zero);
     b_.SetInsertPoint(keep);
     Values kept;
     for_tile([&](int, llvm::Value* place, llvm::Value* mask) { kept.push_back(load(place, mask)); });
@@ -98,14 +99,29 @@ class TileEmitter {
       phi->addIncoming(next[i], loop);
       results.push_back(phi);
     }
-    for_tile([&](int index, llvm::Value* place, llvm::Value* mask) {
-      store(results[static_cast<size_t>(index)], place, mask);
-    });
-    b_.CreateRetVoid();
+    if (sum_->getElementType()->isFloatTy()) {
+      llvm::BasicBlock* const add = block("add");
+      llvm::BasicBlock* const write = block("write");
+      b_.CreateCondBr(accumulates(Accumulate::add), add, write);
+      b_.SetInsertPoint(add);
+      finish([&](int index, llvm::Value* place, llvm::Value* mask) {
+        return b_.CreateFAdd(load(place, mask), results[static_cast<size_t>(index)]);
+      });
+      b_.SetInsertPoint(write);
+    }
+    finish([&](int index, llvm::Value*, llvm::Value*) { return results[static_cast<size_t>(index)]; });
     return function_;
   }
 
  private:
+  llvm::Value* accumulates(Accumulate how) { return b_.CreateICmpEQ(step(5), b_.getInt64(static_cast<uint64_t>(how))); }
+
+  /// Writes the tile.
+  void finish(const auto& result) {
+    for_tile([&](int index, llvm::Value* place, llvm::Value* mask) { store(result(index, place, mask), place, mask); });
+    b_.CreateRetVoid();
+  }
+
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
   unsigned lanes() const { return static_cast<unsigned>(e_.shape.lanes); }
   llvm::Value* step(int index) const { return steps_[static_cast<size_t>(index)]; }

@@ -68,6 +68,37 @@ Touched within(Touched t, const Extent& size) {
   return t;
 }
 
+/// One range in place of two that move alike, and of what is between them. Where one has a limit, that of the other is
+/// where its first or its last row ends.
+Touched hull(const Touched& a, const Touched& b, const Extent& last_row) {
+  const Extent back = smaller(0, a.step * last_row);
+  const Extent ahead = larger(0, a.step * last_row);
+  Touched both{
+      .first = smaller(a.first, b.first), .last = larger(a.last, b.last), .step = a.step, .item_step = a.item_step};
+  if (a.least || b.least) {
+    both.least = smaller(a.least.value_or(a.first + back), b.least.value_or(b.first + back));
+  }
+  if (a.most || b.most) {
+    both.most = larger(a.most.value_or(a.last + ahead), b.most.value_or(b.last + ahead));
+  }
+  return both;
+}
+
+/// One range for all that move alike, such as the sixteen pixels of a square.
+std::vector<Touched> joined(const std::vector<Touched>& ranges, const Extent& last_row) {
+  std::vector<Touched> result;
+  for (const Touched& range : ranges) {
+    const auto alike = std::ranges::find_if(
+        result, [&](const Touched& each) { return each.step == range.step && each.item_step == range.item_step; });
+    if (alike == result.end()) {
+      result.push_back(range);
+    } else {
+      *alike = hull(*alike, range, last_row);
+    }
+  }
+  return result;
+}
+
 const Term* find_axis(const std::vector<Term>& terms, int axis) {
   const auto found = std::ranges::find(terms, axis, &Term::axis);
   return found == terms.end() ? nullptr : &*found;
@@ -166,7 +197,10 @@ class Reach {
 class FootprintWalk {
  public:
   FootprintWalk(const Kernel& kernel, const RowAxes& rows)
-      : kernel_(kernel), reach_(kernel, rows), uses_(kernel.buffers.size()) {}
+      : kernel_(kernel),
+        reach_(kernel, rows),
+        last_row_(rows.axis < 0 ? Extent(0) : kernel.axes.at(static_cast<size_t>(rows.axis)).extent - 1),
+        uses_(kernel.buffers.size()) {}
 
   std::vector<BufferUse> run(const Phase& phase) {
     for_each_statement(phase.body, [&](const Statement& statement) {
@@ -219,16 +253,25 @@ class FootprintWalk {
       return;
     }
     const auto reached = known ? reach_.of(std::move(at), inside) : std::nullopt;
-    const bool is_new = reached && std::ranges::find(to.ranges, *reached) == to.ranges.end();
-    if (!reached || (is_new && to.ranges.size() == kMostRanges)) {
+    if (!reached) {
       to = {.whole = true};
-    } else if (is_new) {
-      to.ranges.push_back(*reached);
+      return;
+    }
+    if (std::ranges::find(to.ranges, *reached) != to.ranges.end()) {
+      return;
+    }
+    to.ranges.push_back(*reached);
+    if (to.ranges.size() > kMostRanges) {
+      to.ranges = joined(to.ranges, last_row_);
+    }
+    if (to.ranges.size() > kMostRanges) {
+      to = {.whole = true};
     }
   }
 
   const Kernel& kernel_;
   Reach reach_;
+  Extent last_row_;
   std::vector<BufferUse> uses_;
 };
 

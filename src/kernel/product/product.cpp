@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/convert.h"
 #include "base/fail.h"
@@ -39,15 +40,23 @@ void multiply(const ProductTypes& types, const ProductCall& call) {
   const auto* const right = static_cast<const Right*>(call.right);
   auto* const tile = static_cast<Sum*>(call.tile);
   const int64_t together = call.panel > 0 && is_byte_product(types) ? kBytesTogether : 1;
+  const bool in_parts = sums_in_parts(types, call);
   for (int64_t m = 0; m < call.rows; ++m) {
     for (int64_t n = 0; n < call.columns; ++n) {
       const int64_t column = right_offset(types, call, 0, n);
       Sum sum = call.accumulate != 0 ? tile[m * call.tile_row + n] : Sum{0};
+      Sum before{0};  // the parts that are done
       for (int64_t k = 0; k < call.depth; ++k) {
+        if (in_parts && k > 0 && k % kPartOfSum == 0) {
+          before = std::exchange(sum, Sum{0});
+        }
         const Left a = left[m * call.left_row + k * call.left_depth];
         const int64_t in_group = together == 1 ? 0 : k % together;
         const Right b = right[column + (k - in_group) * call.right_depth + in_group];
         sum = multiply_add(convert<Sum>(a), convert<Sum>(b), sum);
+        if (in_parts && k >= kPartOfSum && (k % kPartOfSum == kPartOfSum - 1 || k == call.depth - 1)) {
+          sum = before + sum;
+        }
       }
       tile[m * call.tile_row + n] = sum;
     }

@@ -11,7 +11,8 @@ namespace tenon {
 
 /// tile[m, n] = (accumulate ? tile[m, n] : 0) + the sum over k of left[m, k] * right[k, n]. Strides are in elements.
 /// Sums run over k in order, each step one fused multiply-add (integers: exact, wrapping), so that blocks of k one
-/// after the other give the bits of one long sum. `tile` overlaps neither operand.
+/// after the other give the bits of one long sum. Only sums of f32 over a long depth run in parts (sums_in_parts()).
+/// `tile` overlaps neither operand.
 struct ProductCall {
   const void* left = nullptr;
   int64_t left_row = 0;
@@ -34,6 +35,11 @@ struct ProductCall {
 };
 
 inline constexpr int64_t kBytesTogether = 4;
+
+/// A sum of f32 over more steps than this would lose digits: what is added is rounded to those of a sum that is by far
+/// larger. So each so many steps are a sum of their own, and these are added up in order.
+inline constexpr int64_t kLongestSum = 4096;
+inline constexpr int64_t kPartOfSum = 512;
 
 /// What products are made of: both operands' dtype and that of the tile. f16 and bf16 accumulate in f32, i8 and u8 in
 /// i32. By f32 the right operand may be narrower: weights that take less memory are widened as they are read.
@@ -58,6 +64,11 @@ bool is_product(const ProductTypes& types);
 bool is_byte_product(const ProductTypes& types);
 /// Whether the right operand alone is narrower than the sums.
 bool has_narrow_right(const ProductTypes& types);
+
+/// Whether the sums of the call run in parts.
+inline bool sums_in_parts(const ProductTypes& types, const ProductCall& call) {
+  return types.tile == Dtype::f32 && call.depth > kLongestSum;
+}
 
 /// Where element (depth, column) of the right operand lies, in elements.
 int64_t right_offset(const ProductTypes& types, const ProductCall& call, int64_t depth, int64_t column);

@@ -1,9 +1,9 @@
 #include "kernel/product/product_blocked.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
+#include "kernel/product/product_cuts.h"
 #include "kernel/product/product_one_tile.h"
 #include "kernel/product/product_packing.h"
 #include "tenon/machine.h"
@@ -20,15 +20,8 @@ constexpr int64_t kDepthInPlace = 256;
 // that is packed in blocks of this depth: they stay in the first cache while all panels pass by.
 constexpr int64_t kDepthOfStrip = 256;
 constexpr size_t kStripBytes = ProductKernels::kMostRows * (kDepthOfStrip * sizeof(double) + 128);
-
+static_assert(kPartOfSum * sizeof(float) <= kDepthOfStrip * sizeof(double) && kPartOfSum <= kDepthBlock);
 constexpr int64_t kMatrixRows = 8;  // for fewer, a matrix unit has too little to do to pay for packing
-
-int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
-
-/// The least blocks of at most `limit`, all alike, in multiples of `unit`.
-int64_t balanced(int64_t size, int64_t limit, int64_t unit) {
-  return blocks(blocks(size, blocks(size, std::max(limit / unit * unit, unit))), unit) * unit;
-}
 
 /// One product: what stays the same from block to block.
 class Blocked {
@@ -40,7 +33,8 @@ class Blocked {
         scratch_(static_cast<std::byte*>(scratch)),
         left_bytes_(static_cast<int64_t>(byte_size(types.left))),
         right_bytes_(static_cast<int64_t>(byte_size(types.right))),
-        tile_bytes_(static_cast<int64_t>(byte_size(types.tile))) {
+        tile_bytes_(static_cast<int64_t>(byte_size(types.tile))),
+        in_parts_(sums_in_parts(types, call)) {
     steps_.tile_row = call.tile_row * tile_bytes_;
     // Out of cache, narrow strips were measured to be fetched faster; in cache, wide tiles have more sums under way.
     const int64_t bytes = call.depth * call.columns * right_bytes_;
@@ -96,21 +90,15 @@ class Blocked {
            (!k_.flips && k_.left_bytes == left_bytes_ && call_.left_depth == 1 && call_.depth % k_.step == 0);
   }
 
-  /// Rows in tiles that are all nearly as high.
-  struct Heights {
-    int64_t tiles = 1;
-    int64_t rows = 0;    // of a tile;
-    int64_t higher = 0;  // so many, the last ones, have one more
-  };
+  Heights heights(int64_t rows) const { return even_heights(rows, call_.columns <= k_.lanes ? k_.tall_rows : k_.rows); }
 
-  Heights heights(int64_t rows) const { return heights(rows, call_.columns <= k_.lanes ? k_.tall_rows : k_.rows); }
-
-  static Heights heights(int64_t rows, int64_t most) {
-    if (rows <= most) return {.rows = rows};
-    const int64_t tiles = blocks(rows, most);
-    const int64_t each = rows / tiles;
-    return {.tiles = tiles, .rows = each, .higher = rows - each * tiles};
+  /// What the tiles of a block of depth do with what is there.
+  int64_t accumulates(int64_t begin) const {
+    return begin == 0 ? call_.accumulate : static_cast<int64_t>(in_parts_ ? Accumulate::add : Accumulate::go_on);
   }
+
+  /// The depth of blocks, where `any` would do.
+  int64_t depth_block(int64_t any) const { return in_parts_ ? kPartOfSum : any; }
 
   /// Rows of the left operand by `columns` contiguous columns.
   void strip(const Heights& heights, const std::byte* left, const std::byte* right, std::byte* tile, int64_t columns) {
@@ -169,16 +157,16 @@ class Blocked {
   /// The first `columns` in such tiles, with nothing copied: rows of a tile stay in the first cache while panels pass
   /// by that stay in the second.
   void pairs_directly(int64_t columns) {
-    const int64_t depths = balanced(call_.depth, kDepthInPlace, 4);
+    const int64_t depths = depth_block(balanced(call_.depth, kDepthInPlace, 4));
     const int64_t width = balanced(columns, this_machine().second_cache / 2 / (depths * right_bytes_), 2 * k_.panel);
-    const Heights high = heights(call_.rows, k_.pair_rows);
+    const Heights high = even_heights(call_.rows, k_.pair_rows);
     for (int64_t first = 0; first < columns; first += width) {
       for (int64_t depth = 0; depth < call_.depth; depth += depths) {
         steps_.depth = std::min(depths, call_.depth - depth);
-        steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
+        steps_.accumulate = accumulates(depth);
         const std::byte* left = at(call_.left, depth * steps_.left_depth);
-        const std::byte* const right =
-            at(call_.right, depth * steps_.right_depth + first / k_.panel * steps_.right_panel);
+        const int64_t skipped = depth * steps_.right_depth + first / k_.panel * steps_.right_panel;
+        const std::byte* const right = at(call_.right, skipped);
         std::byte* tile = at(call_.tile, first * tile_bytes_);
         for (int64_t i = high.tiles; i > 0; --i) {
           const int64_t rows = high.rows + (i <= high.higher ? 1 : 0);
@@ -206,17 +194,16 @@ class Blocked {
     int64_t first = 0;
     int64_t skipped = 0;
     if (call_.rows == 1 && call_.panel == k_.panel) {
-      steps_.depth = call_.depth;
-      steps_.accumulate = call_.accumulate;
-      first = across_panels(columns);
+      first = across_panels(columns, call_.depth);
       skipped = first / panel * apart * right_bytes_;
     }
     const Heights high = heights(call_.rows);
     // A panel should stay in the first caches from one tile of rows to the next.
-    const int64_t block = call_.rows <= 2 * k_.rows ? call_.depth : balanced(call_.depth, kDepthInPlace, 4);
+    const int64_t block =
+        depth_block(call_.rows <= 2 * k_.rows ? call_.depth : balanced(call_.depth, kDepthInPlace, 4));
     for (int64_t depth = 0; depth < call_.depth; depth += block) {
       steps_.depth = std::min(block, call_.depth - depth);
-      steps_.accumulate = depth > 0 ? 1 : call_.accumulate;
+      steps_.accumulate = accumulates(depth);
       const std::byte* const left = at(call_.left, depth * steps_.left_depth);
       const std::byte* right = at(call_.right, depth * steps_.right_depth + skipped);
       for (int64_t column = first; column < columns; column += panel) {
@@ -226,16 +213,21 @@ class Blocked {
     }
   }
 
-  /// As many whole panels as there are kernels for, with one row. Gives how many columns that were.
-  int64_t across_panels(int64_t columns) {
+  /// As many whole panels as there are kernels for, with one row, over `depth` steps. Gives how many columns that were.
+  int64_t across_panels(int64_t columns, int64_t depth) {
     steps_.right_panel = call_.right_panel * right_bytes_;
     int64_t done = 0;  // panels
     for (int64_t at_once = ProductKernels::kMostPanels; at_once > 1; --at_once) {
       const ProductMicro kernel = k_.panels[static_cast<size_t>(at_once)];
       if (kernel == nullptr) continue;
       for (; (done + at_once) * k_.panel <= columns; done += at_once) {
-        kernel(call_.left, at(call_.right, done * steps_.right_panel), at(call_.tile, done * k_.panel * tile_bytes_),
-               at_once * k_.panel, &steps_);
+        const std::byte* const right = at(call_.right, done * steps_.right_panel);
+        for (int64_t begin = 0; begin < depth; begin += depth_block(depth)) {
+          steps_.depth = std::min(depth_block(depth), depth - begin);
+          steps_.accumulate = accumulates(begin);
+          kernel(at(call_.left, begin * steps_.left_depth), at(right, begin * steps_.right_depth),
+                 at(call_.tile, done * k_.panel * tile_bytes_), at_once * k_.panel, &steps_);
+        }
       }
     }
     return done * k_.panel;
@@ -245,9 +237,7 @@ class Blocked {
   int64_t one_row_of_bytes(int64_t columns) {
     steps_.left_depth = k_.step;
     steps_.right_depth = call_.right_depth * k_.step;
-    steps_.depth = call_.depth / k_.step;
-    steps_.accumulate = call_.accumulate;
-    return across_panels(columns);
+    return across_panels(columns, call_.depth / k_.step);
   }
 
   /// What flipped bytes add to the sums (FlippedBytes) comes off first.
@@ -261,19 +251,27 @@ class Blocked {
 
   void dots() {
     steps_.left_row = call_.left_row * left_bytes_;
-    steps_.depth = call_.depth;
-    steps_.accumulate = call_.accumulate;
     steps_.right_depth = call_.right_column * right_bytes_;
+    // Each lane has a sum of its own, and what is there is added at the end.
+    const int64_t block = in_parts_ ? kLongestSum : call_.depth;
+    for (int64_t begin = 0; begin < call_.depth; begin += block) {
+      steps_.depth = std::min(block, call_.depth - begin);
+      steps_.accumulate = begin == 0 ? call_.accumulate : 1;
+      dots(at(call_.left, begin * left_bytes_), at(call_.right, begin * right_bytes_));
+    }
+  }
+
+  void dots(const std::byte* lefts, const std::byte* rights) {
     constexpr int64_t kColumns = 8;  // whose right operand stays in cache from rows to rows
     for (int64_t first = 0; first < call_.columns; first += kColumns) {
       const int64_t columns = std::min(kColumns, call_.columns - first);
       for (int64_t row = 0; row < call_.rows; row += ProductKernels::kDotRows) {
         const int64_t rows = std::min<int64_t>(ProductKernels::kDotRows, call_.rows - row);
         const ProductKernels::Dot& dot = k_.dots[static_cast<size_t>(rows)];
-        const std::byte* const left = at(call_.left, row * steps_.left_row);
+        const std::byte* const left = at(lefts, row * steps_.left_row);
         for (int64_t column = 0; column < columns;) {
           const bool several = columns - column >= dot.columns;
-          (several ? dot.several : dot.one)(left, at(call_.right, (first + column) * steps_.right_depth),
+          (several ? dot.several : dot.one)(left, at(rights, (first + column) * steps_.right_depth),
                                             at(call_.tile, row * steps_.tile_row + (first + column) * tile_bytes_), 0,
                                             &steps_);
           column += several ? dot.columns : 1;
@@ -303,12 +301,14 @@ class Blocked {
     // Long blocks of depth load and store the tile less often, wide ones read the left operand less often. A left
     // operand whose depth is not contiguous is read badly over long ones.
     if (plan.packs_left && call_.left_depth != 1) {
-      plan.depth = balanced(call_.depth, this_machine().first_cache * 2 / 3 / (k_.panel * k_.right_bytes), 4);
+      const int64_t cached = this_machine().first_cache * 2 / 3 / (k_.panel * k_.right_bytes);
+      plan.depth = balanced(call_.depth, std::min(cached, kDepthBlock), 4);  // scratch is for no more
     } else if (plan.packs_left || packs_right) {
       plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock, 4);
     } else if (call_.rows > 2 * k_.rows) {
       plan.depth = balanced(call_.depth, kDepthInPlace * k_.step, 4);
     }
+    plan.depth = depth_block(plan.depth);
     if (plan.packs_left) {
       plan.rows = balanced(call_.rows, (kLeftScratch - 64 * plan.depth) / (plan.depth * k_.left_bytes + 64), k_.rows);
     } else if (packs_right) {
@@ -341,8 +341,7 @@ class Blocked {
       for (int64_t begin = 0; begin < call_.depth; begin += blocks.depth) {
         const int64_t depth = std::min(blocks.depth, call_.depth - begin);
         steps_.depth = (depth + k_.step - 1) / k_.step;
-        const int64_t accumulate = begin > 0 ? 1 : call_.accumulate;
-        steps_.accumulate = accumulate;
+        steps_.accumulate = accumulates(begin);
         steps_.right_panel = packing.panel_bytes(depth);
         if (packs_right) packing.pack_right(begin, depth, first + column, width, scratch_);
         for (int64_t row = 0; row < call_.rows; row += blocks.rows) {
@@ -365,7 +364,7 @@ class Blocked {
             const std::byte* const right = packs_right ? scratch_ + panel / k_.panel * steps_.right_panel
                                                        : packing.right_at(begin, first + column + panel);
             const int64_t in_panel = std::min(blocks.panel, width - panel);
-            steps_.accumulate = accumulate;
+            steps_.accumulate = accumulates(begin);
             if (k_.flips) begin_flipped(rows, right, tile + panel * tile_bytes_, in_panel);
             strip(high, left, right, tile + panel * tile_bytes_, in_panel);
           }
@@ -381,7 +380,8 @@ class Blocked {
   const int64_t left_bytes_;  // of elements in the operands
   const int64_t right_bytes_;
   const int64_t tile_bytes_;
-  int64_t widest_ = 0;  // columns of the widest tile to use
+  const bool in_parts_;  // sums_in_parts()
+  int64_t widest_ = 0;   // columns of the widest tile to use
   ProductSteps steps_;
 };
 

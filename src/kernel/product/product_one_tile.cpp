@@ -8,7 +8,7 @@ const ProductKernels::Tile* only_tile(const ProductKernels& k, const ProductCall
   const bool in_order = call.panel > 0 ? call.columns <= call.panel : call.right_column == 1;
   const bool whole = k.masks || call.columns % k.lanes == 0;
   if (k.pack_left != nullptr || !in_order || !whole || call.rows > (call.columns <= k.lanes ? k.tall_rows : k.rows) ||
-      call.columns > k.panel || call.depth * call.columns * k.right_bytes > kSmallOperand) {
+      call.columns > k.panel || call.depth > kLongestSum || call.depth * call.columns * k.right_bytes > kSmallOperand) {
     return nullptr;
   }
   const auto row = static_cast<size_t>(call.rows);

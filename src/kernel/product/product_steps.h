@@ -10,6 +10,9 @@ namespace tenon {
 inline const std::byte* at(const void* base, int64_t bytes) { return static_cast<const std::byte*>(base) + bytes; }
 inline std::byte* at(void* base, int64_t bytes) { return static_cast<std::byte*>(base) + bytes; }
 
+/// What a register tile does with what is there: nothing; goes on from it; or adds its own sums to it at the end.
+enum class Accumulate : int64_t { no = 0, go_on = 1, add = 2 };
+
 /// How a register tile walks through memory. Strides are in bytes.
 struct ProductSteps {
   int64_t left_row = 0;
@@ -17,7 +20,7 @@ struct ProductSteps {
   int64_t right_depth = 0;  // of dot products: from column to column
   int64_t tile_row = 0;
   int64_t depth = 0;
-  int64_t accumulate = 0;
+  int64_t accumulate = 0;   // Accumulate; tiles of integers and dot products have no more than the first two
   int64_t right_panel = 0;  // from panel to panel, for kernels that read several
 };
 

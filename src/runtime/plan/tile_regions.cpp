@@ -71,17 +71,24 @@ class Tiler {
     int64_t inside = 0;
     double work = work_[static_cast<size_t>(first)];
     int since = 0;  // it was found
+    // Why not: what is said of the shortest region that has something inside.
+    const auto keep_reason = [&](const TileChoice& choice) {
+      const auto verdict = chosen.choice.verdict;
+      if (verdict == TileChoice::Verdict::empty || verdict == TileChoice::Verdict::fits_already) {
+        chosen.choice = choice;
+      }
+    };
     for (int last = first + 1; last < last_from(first, end) && since < 2; ++last, ++since) {
       inside += bytes_that_end(first, last);
       work += work_[static_cast<size_t>(last)];
       if (inside <= 0 || (target_.rows == 0 && inside <= cached_bytes(target_))) {
         since = -1;
-        chosen.choice.verdict = inside > 0 ? TileChoice::Verdict::fits_already : TileChoice::Verdict::empty;
+        keep_reason({.verdict = inside > 0 ? TileChoice::Verdict::fits_already : TileChoice::Verdict::empty});
         continue;
       }
       const double most = most_saved(target_, inside, kMostUses * inside);
       if (target_.rows == 0 && !may_pay(most, work)) {
-        chosen.choice = {.verdict = TileChoice::Verdict::costs_more, .saved_ns = most};
+        keep_reason({.verdict = TileChoice::Verdict::saves_little, .saved_ns = most});
         continue;
       }
       TiledRegion region = maker_.make(first, last + 1);
@@ -91,7 +98,7 @@ class Tiler {
         best = std::move(region);
         since = -1;
       } else if (best.steps == 0) {
-        chosen.choice = choice;
+        keep_reason(choice);
       }
       since = target_.rows > 0 ? -1 : since;
     }

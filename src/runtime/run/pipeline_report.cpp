@@ -9,9 +9,12 @@ std::string reason_of(const TileChoice& choice) {
   using Verdict = TileChoice::Verdict;
   const auto us = [](double nanoseconds) { return nanoseconds / 1e3; };
   switch (choice.verdict) {
-    case Verdict::empty: return "nothing is between it and the next that only they use";
+    case Verdict::empty: return "nothing lies between it and steps behind it that only they use";
     case Verdict::unordered: return "rows go through what is between them in another order";
     case Verdict::fits_already: return "what is between it and the next stays in cache as it is";
+    case Verdict::saves_little:
+      return fmt::format("{:.1f} us of memory are the most that tiles could save: too little of the time of its steps",
+                         us(choice.saved_ns));
     case Verdict::shared: return "threads would write the same rows";
     case Verdict::takes_memory:
       return "what it reads and writes would be in memory at once, more than ever is without it";

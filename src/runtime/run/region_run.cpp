@@ -14,17 +14,17 @@ class StripRun {
   StripRun(const Run& run, const TiledRegion& region, std::byte* windows, Failure& failure)
       : run_(run), region_(region), windows_(windows), failure_(failure), walk_(region) {}
 
-  /// False, before anything was lost: the windows are too small for these rows.
-  bool go_through(const Interval& rows) {
+  /// Tiles are counted from the given one. False, before anything was lost: the windows are too small for these rows.
+  bool go_through(const Interval& rows, int64_t first_tile) {
     walk_.begin(rows);
-    for (int64_t tile = 0; walk_.next(); ++tile) {
+    for (int64_t tile = first_tile; walk_.next(); ++tile) {
       if (!walk_.is_sound()) {
         return false;
       }
       move_windows();
       for (size_t i = 0; i < region_.stages.size(); ++i) {
         if (!walk_.rows(i).empty()) {
-          run_stage(i, rows.begin / region_.tile + tile);
+          run_stage(i, tile);
           copy_own(region_.stages[i]);
         }
       }
@@ -102,15 +102,15 @@ void run_region(const Run& run, const TiledRegion& region, bool parallel) {
   const auto run_strips = [&](int64_t first, int64_t last, int worker) {
     for (int64_t strip = first; strip < last; ++strip) {
       const int64_t place = region.strips <= region.workers ? strip : worker;
-      const bool fits =
-          StripRun(run, region, windows + place * region.window_bytes, failure).go_through(region.strip(strip));
+      const bool fits = StripRun(run, region, windows + place * region.window_bytes, failure)
+                            .go_through(region.strip(strip), region.tiles_before(strip));
       TENON_CHECK(fits, "a window of steps {} and following is too small", region.first_step + 1);
     }
   };
   // On one thread all rows are one strip, and what strips share is computed once; where windows fit strips alone, it is
   // computed again.
   const auto run_alone = [&] {
-    if (!StripRun(run, region, windows, failure).go_through({0, region.driving().rows.all})) {
+    if (!StripRun(run, region, windows, failure).go_through({0, region.driving().rows.all}, 0)) {
       run_strips(0, region.strips, 0);
     }
   };

@@ -18,8 +18,10 @@ constexpr double kCall = 250;
 constexpr double kWindowShare = 0.3;
 /// Up to this share of it, what is between steps is found there as they are.
 constexpr double kStayingShare = 0.5;
-/// With more tiles than this, so many in the middle stand for all.
+/// With more tiles than this, so many in the middle stand for all; and with more for memory, which are few: there the
+/// first tile of a strip often begins an image, and what it computes ahead is not computed again.
 constexpr int64_t kTilesLookedAt = 4;
+constexpr int64_t kTilesOfMemoryLookedAt = 64;
 /// What is saved must be more than what is lost by so much of it: both are guesses.
 constexpr double kMargin = 0.25;
 constexpr int64_t kStripsPerThread = 4;
@@ -53,7 +55,7 @@ class Chooser {
     region_.workers = target_.threads;
     region_.tile = std::max<int64_t>(1, driven() / (kTilesForMemory * target_.threads));
     set_strips(target_.threads == 1 ? 1 : kStripsPerThread * target_.threads);
-    TileChoice choice = judge();
+    TileChoice choice = judge(kTilesOfMemoryLookedAt);
     choice.for_memory = true;
     if (-choice.net() > kCostOfMemory * once() / loops::kWorkOfANanosecond) {
       choice.verdict = TileChoice::Verdict::costs_more;
@@ -98,7 +100,7 @@ class Chooser {
   }
 
   TileChoice choose() {
-    TileChoice best{.verdict = TileChoice::Verdict::costs_more, .saved_ns = most_saved()};
+    TileChoice best{.verdict = TileChoice::Verdict::saves_little, .saved_ns = most_saved()};
     if (!may_pay(best.saved_ns, once())) {
       return best;
     }
@@ -142,7 +144,7 @@ class Chooser {
   }
 
   /// What tiles and strips as they are now cost and give.
-  TileChoice judge() const {
+  TileChoice judge(int64_t looked_at = kTilesLookedAt) const {
     const auto tiles = static_cast<double>(region_.tiles());
     int64_t live = 0;
     int64_t weights = 0;
@@ -150,7 +152,7 @@ class Chooser {
     if (target_.threads > 1) {
       choice.waiting_ns = uneven() * once() / loops::kWorkOfANanosecond;
     }
-    choice.repeated_ns = walk(live) / loops::kWorkOfANanosecond;
+    choice.repeated_ns = walk(live, looked_at) / loops::kWorkOfANanosecond;
     for (const RegionStage& stage : region_.stages) {
       weights += stage.constant_bytes;
     }
@@ -174,10 +176,12 @@ class Chooser {
   }
 
   /// Work that is done again; the most bytes in windows.
-  double walk(int64_t& live) const {
-    const bool all = region_.tiles() <= kTilesLookedAt;
+  double walk(int64_t& live, int64_t looked_at) const {
     const int64_t middle = region_.strips / 2;
-    const WalkReport report = all ? walk_all(region_) : walk_some(region_, region_.strip(middle), kTilesLookedAt);
+    const Interval strip = region_.strip(middle);
+    const bool has_one_tile = strip.size() <= region_.tile;  // which is no measure of what others do
+    const bool all = region_.tiles() <= looked_at || has_one_tile;
+    const WalkReport report = all ? walk_all(region_) : walk_some(region_, strip, kTilesLookedAt);
     for (size_t b = 0; b < region_.buffers.size(); ++b) {
       live += region_.buffers[b].inside ? report.live[b] * region_.buffers[b].element_bytes : 0;
     }

@@ -23,6 +23,7 @@ struct TileChoice {
     unordered,     // a stage goes through a buffer in another order than that of its rows
     fits_already,  // what is between the stages stays in cache as it is
     costs_more,
+    saves_little,  // of the time of its stages, whatever tiles would cost
     shared,        // strips would write the same rows
     takes_memory,  // more than the program takes without it
   };

@@ -29,9 +29,9 @@ Interval own_elements(const TiledRegion& region, const RegionStage& stage, const
   return touched_elements(region, stage, use, share_of(region, stage, strip));
 }
 
-int64_t TiledRegion::tiles() const {
+int64_t TiledRegion::tiles_before(int64_t end) const {
   int64_t result = 0;
-  for (int64_t i = 0; i < strips; ++i) {
+  for (int64_t i = 0; i < end; ++i) {
     result += (strip(i).size() + tile - 1) / tile;
   }
   return result;

@@ -70,7 +70,9 @@ struct TiledRegion {
     const int64_t all = driving().rows.all;
     return {all * i / strips, all * (i + 1) / strips};
   }
-  int64_t tiles() const;
+  int64_t tiles() const { return tiles_before(strips); }
+  /// In the strips before one.
+  int64_t tiles_before(int64_t end) const;
 };
 
 }  // namespace tenon::runtime

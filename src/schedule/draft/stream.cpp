@@ -126,10 +126,13 @@ int combined_term(Draft& draft, const StreamedForm& form, const TileSums& sums) 
     const int scale = draft.values.compute(form.power, draft.values.dtype(apart), {apart});
     return wide(binary(draft, Prim::mul, sums.value, scale));
   }
-  const int apart = binary(draft, Prim::sub, wide(mean(draft, sums.anchor, sums.elements)), wide(sums.from));
+  // One after the other: compilers differ in which operand of a call they make first, and kernels are the same on all.
+  const int from = wide(sums.from);
+  const int apart = binary(draft, Prim::sub, wide(mean(draft, sums.anchor, sums.elements)), from);
   const int twice = binary(draft, Prim::add, wide(sums.difference), wide(sums.difference));
   const int beside = binary(draft, Prim::add, binary(draft, Prim::mul, wide(sums.elements), apart), twice);
-  return binary(draft, Prim::add, wide(sums.value), binary(draft, Prim::mul, apart, beside));
+  const int moved = binary(draft, Prim::mul, apart, beside);
+  return binary(draft, Prim::add, wide(sums.value), moved);
 }
 
 }  // namespace tenon::schedule

@@ -14,11 +14,7 @@ bool same_sizes(const Node& a, const Node& b) {
   return std::ranges::equal(a.shapes[0].axes(), b.shapes[0].axes(), {}, &Axis::extent, &Axis::extent);
 }
 
-constexpr const char* kBetween = "another kernel stands between";
-
 bool is_product(const Node& node) { return node.as<Contract>() || node.as<Conv>(); }
-
-std::string join_reason(std::string_view what, const std::string& why) { return fmt::format("{}: {}", what, why); }
 
 }  // namespace
 
@@ -41,7 +37,8 @@ Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, co
     for (const Value& operand : roles.operands(*node)) {
       readers_[operand].push_back(node);
     }
-    Cluster cluster{.id = next_++, .nodes = {node}, .members = {node}, .owned = {node}, .nest = {}, .boundary = {}};
+    Cluster cluster{
+        .id = next_++, .nodes = {node}, .members = {node}, .owned = {node}, .nest = {}, .apart = {}, .boundary = {}};
     owner_[node] = cluster.id;
     homes_[node] = {cluster.id};
     clusters_.emplace(cluster.id, std::move(cluster));
@@ -180,6 +177,8 @@ void Fusion::take(Cluster merged, int producer, int consumer) {
     std::erase_if(homes, [&](int id) { return id == producer || id == consumer; });
     homes.push_back(consumer);
   }
+  merged.apart = p.apart;
+  merged.apart.insert(merged.apart.end(), c.apart.begin(), c.apart.end());
   merged.boundary = c.boundary.empty() ? p.boundary : c.boundary;
   clusters_.erase(producer);
   clusters_[consumer] = std::move(merged);
@@ -189,9 +188,8 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   Cluster& p = clusters_.at(producer);
   Cluster& c = clusters_.at(consumer);
   const auto end = [&](const std::string& why) {
-    // That a third kernel stands between says less than why that one is there.
-    if (!must_save_loads && (p.boundary.empty() || why != kBetween)) {
-      p.boundary = join_reason(op_name(c.nodes.front()->op), why);
+    if (!must_save_loads) {
+      p.apart.push_back({.reader = c.nodes.front(), .why = why});
     }
     return false;
   };
@@ -200,9 +198,15 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   }
   if (must_save_loads ? has_path(producer, consumer, true) || has_path(consumer, producer, true)
                       : has_path(producer, consumer, false, order_.at(c.nodes.back()))) {
-    return end(kBetween);
+    return end(std::string(kBetween));
   }
-  Cluster merged{.id = consumer, .nodes = p.nodes, .members = p.members, .owned = p.owned, .nest = {}, .boundary = {}};
+  Cluster merged{.id = consumer,
+                 .nodes = p.nodes,
+                 .members = p.members,
+                 .owned = p.owned,
+                 .nest = {},
+                 .apart = {},
+                 .boundary = {}};
   for (const Node* node : c.nodes) {
     if (merged.members.insert(node).second) {
       merged.nodes.push_back(node);
@@ -251,6 +255,10 @@ void Fusion::fuse_producers() {
       }
     }
   }
+  rebuild_stale();
+}
+
+void Fusion::rebuild_stale() {
   for (auto& [id, cluster] : clusters_) {
     if (cluster.is_stale) {
       auto built = build(cluster.members, outputs_of(cluster.owned, {}));

@@ -14,6 +14,12 @@
 
 namespace tenon::schedule {
 
+/// Why a cluster and one that reads it stayed two.
+struct KeptApart {
+  const Node* reader;  // the first node of the other, when it was tried
+  std::string why;
+};
+
 /// A group in the making.
 struct Cluster {
   int id = 0;
@@ -21,10 +27,14 @@ struct Cluster {
   std::unordered_set<const Node*> members;
   std::unordered_set<const Node*> owned;  // those whose values this cluster stores when somebody else needs them
   Nest nest;
-  bool has_one_shape = true;  // all of its nodes have the same sizes
-  bool is_stale = false;      // the nest is to be built again: maps joined that cannot be in the way of anything
-  std::string boundary;
+  bool has_one_shape = true;     // all of its nodes have the same sizes
+  bool is_stale = false;         // the nest is to be built again: maps joined that cannot be in the way of anything
+  std::vector<KeptApart> apart;  // in the order in which they were tried; some may have become one with it since
+  std::string boundary;          // why it ends, where that is none of these
 };
+
+/// Why two clusters stay apart that would wait for each other as one.
+inline constexpr std::string_view kBetween = "another kernel stands between";
 
 /// Products and windows: what they read is computed once, and not inside of them.
 bool reads_elements_often(const Node& node);
@@ -48,6 +58,9 @@ class Fusion {
   void recompute_cheap();
   /// A concat of what kernels make is no kernel: each writes its part of the whole.
   void place_concats();
+  /// Join what only stands apart because nobody has tried: what is computed again reads other arrays than before. To be
+  /// called before concats are placed. Every kernel that another one reads then knows why they are two.
+  void settle_boundaries();
   /// The kernels and other steps in order, independent ones of a kind side by side.
   std::vector<GroupedStep> steps(bool side_by_side) const;
 
@@ -74,6 +87,9 @@ class Fusion {
   std::optional<LongRows> long_rows(const Cluster& cluster) const;
   Extent is_worth_it(const loops::Kernel& long_rows, const loops::Kernel& kernel) const;
   std::string boundary(const Cluster& cluster) const;
+  std::string why_apart(const Cluster& cluster) const;
+  void settle_boundary(int id, std::vector<int>& pending);
+  void rebuild_stale();
   std::vector<const Node*> computed(const Cluster& cluster, const std::vector<Value>& outputs) const;
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
   bool is_plain_map(const Cluster& producer, const Cluster& consumer) const;

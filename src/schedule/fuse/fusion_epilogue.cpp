@@ -112,6 +112,8 @@ bool Fusion::try_move(int producer, int consumer, const std::unordered_set<const
       std::holds_alternative<Nest>(built) && (std::get<Nest>(built).repeats.empty() || !p.nest.repeats.empty());
   if (holds) {
     to.nest = std::move(std::get<Nest>(built));
+    // Others may read what it stores: what was said of them holds.
+    to.apart.insert(to.apart.end(), c.apart.begin(), c.apart.end());
     to.boundary = left.empty() ? c.boundary : "what is reduced over all tiles is known after the last of them";
   }
   if (holds && !left.empty()) {

@@ -226,28 +226,6 @@ std::vector<const Node*> Fusion::computed(const Cluster& cluster, const std::vec
   return nodes;
 }
 
-/// Why a cluster ends where it does.
-std::string Fusion::boundary(const Cluster& cluster) const {
-  if (!cluster.boundary.empty()) {
-    return cluster.boundary;
-  }
-  bool is_read = false;
-  for (const Node* node : cluster.owned) {
-    for (const int id : clusters_reading(Value(node, 0))) {
-      const Node& reader = *clusters_.at(id).nodes[0];
-      is_read = true;
-      if (roles_.of(reader) == NodeRole::alone) {
-        return fmt::format("{} is a step of its own", op_name(reader.op));
-      }
-    }
-  }
-  const Node& last = *cluster.nodes.back();
-  if (!roles_.reason(last).empty()) {
-    return roles_.reason(last);
-  }
-  return is_read ? "fusion is switched off" : "its results are outputs of the graph";
-}
-
 std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
   std::vector<const Cluster*> clusters;
   for (const auto& [id, cluster] : clusters_) {
@@ -333,6 +311,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
     fusion.reduce_in_tiles();
     fusion.recompute_cheap();
     fusion.fuse_siblings();
+    fusion.settle_boundaries();
     fusion.place_concats();
   }
   std::vector<GroupedStep> steps = fusion.steps(options.fuse);

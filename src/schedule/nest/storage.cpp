@@ -55,8 +55,17 @@ std::optional<int> channel_after(const Node& node, int channel) {
   return std::nullopt;
 }
 
-/// Weights that are given with each run would have to be turned in each.
-bool has_constant_weights(const Node& node) { return node.as<Conv>() && node.inputs[1].node().as<Constant>(); }
+/// Weights that are given with each run would have to be turned in each; those of transposed convolutions are views.
+bool has_constant_weights(const Node& node) {
+  if (!node.as<Conv>()) {
+    return false;
+  }
+  const Node* weights = &node.inputs[1].node();
+  while (as_view(weights->op)) {
+    weights = &weights->inputs[0].node();
+  }
+  return weights->as<Constant>() != nullptr;
+}
 
 /// Kernels read what they need at any place in memory; other operations want rows.
 bool reads_any_order(const Node& node) {

@@ -32,6 +32,35 @@ int rounds_for(const Extent& rows, const Extent& others) {
   return is_plain && rows.names().size() + others.names().size() <= kNames ? 2 : 1;
 }
 
+Extent parts_of(const Extent& whole, const Extent& size) { return max(Extent(1), ceildiv(whole, size)); }
+
+/// Cut in two, a part would be less than `least`.
+bool is_little(const Extent& each, int64_t least) { return each.is_constant() && *each.constant() < 2 * least; }
+
+/// Makes tiles smaller: into enough parts for so many tiles, but no more than have `least` each.
+struct TileCutter {
+  TileSides all;
+  TileSides sides;
+  bool wholes = false;  // columns are multiples of the least; else cut where they are a multiple of vectors at least
+
+  void cut_columns(int64_t tiles, int64_t least) {
+    if (!is_little(all.columns, least) && !is_little(sides.columns, least)) {
+      const Extent parts = ceildiv(tiles, max(Extent(1), all.others * parts_of(all.rows, sides.rows)));
+      const Extent each = ceildiv(all.columns, parts);
+      sides.columns = min(sides.columns, max(Extent(least), wholes ? least * floordiv(each, least)
+                                                                   : kColumnMultiple * ceildiv(each, kColumnMultiple)));
+    }
+  }
+
+  void cut_rows(int64_t tiles, int64_t least) {
+    if (!is_little(all.rows, least) && !is_little(sides.rows, least)) {
+      const Extent parts = ceildiv(tiles, max(Extent(1), all.others * parts_of(all.columns, sides.columns)));
+      const Extent most_parts = max(Extent(1), floordiv(all.rows, least));
+      sides.rows = min(sides.rows, max(Extent(1), ceildiv(all.rows, min(parts, most_parts))));
+    }
+  }
+};
+
 }  // namespace
 
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
@@ -46,44 +75,47 @@ int64_t cuts_of_output(int64_t cores) {
   return static_cast<int64_t>(std::ceil(std::sqrt(2.0 * static_cast<double>(cores))));
 }
 
+Extent equal_shares(const Extent& whole, int64_t cuts, int64_t least, int64_t most) {
+  const Extent of_each = max(Extent(1), ceildiv(whole, cuts * most));
+  return max(Extent(least), ceildiv(whole, cuts * of_each));
+}
+
 TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores) {
   const int64_t wanted = kTilesOfACore * cores;
-  const auto parts_of = [](const Extent& whole, const Extent& size) { return max(Extent(1), ceildiv(whole, size)); };
-  const auto is_little = [](const Extent& each, int64_t least) {
-    return each.is_constant() && *each.constant() < 2 * least;
-  };
-  TileSides sides = most;
-  // Into enough parts, but no more than have `least` each; columns are multiples of that.
-  const auto cut_columns = [&](int64_t tiles, int64_t least) {
-    if (!is_little(all.columns, least) && !is_little(sides.columns, least)) {
-      const Extent parts = ceildiv(tiles, max(Extent(1), all.others * parts_of(all.rows, sides.rows)));
-      sides.columns = min(sides.columns, max(Extent(least), least * floordiv(ceildiv(all.columns, parts), least)));
-    }
-  };
-  const auto cut_rows = [&](int64_t tiles, int64_t least) {
-    if (!is_little(all.rows, least) && !is_little(sides.rows, least)) {
-      const Extent parts = ceildiv(tiles, max(Extent(1), all.others * parts_of(all.columns, sides.columns)));
-      const Extent most_parts = max(Extent(1), floordiv(all.rows, least));
-      sides.rows = min(sides.rows, max(Extent(1), ceildiv(all.rows, min(parts, most_parts))));
-    }
-  };
   const auto wide = parts_of(all.columns, most.columns).constant();
   const bool is_whole = all.rows == Extent(1) && all.columns == Extent(1);
   if (cores <= kFewCores || is_whole || (wide && *wide >= wanted)) {
-    return sides;
+    return most;
   }
+  TileCutter cutter{.all = all, .sides = most, .wholes = true};
   const int rounds = rounds_for(all.rows, all.others);
   if (rounds == 0) {
-    sides.columns = is_little(all.columns, kGoodColumns) ? sides.columns : min(sides.columns, Extent(kGoodColumns));
-    return sides;
+    return {.rows = most.rows,
+            .columns = is_little(all.columns, kGoodColumns) ? most.columns : min(most.columns, Extent(kGoodColumns))};
   }
-  cut_columns(wanted, rounds > 1 ? kGoodColumns : kLeastColumns);
-  cut_rows(wanted, kGoodRows);
+  cutter.cut_columns(wanted, rounds > 1 ? kGoodColumns : kLeastColumns);
+  cutter.cut_rows(wanted, kGoodRows);
   if (rounds > 1) {
-    cut_columns(wanted, kLeastColumns);
-    cut_rows(cores, kLeastRows);
+    cutter.cut_columns(wanted, kLeastColumns);
+    cutter.cut_rows(cores, kLeastRows);
   }
-  return sides;
+  return cutter.sides;
+}
+
+TileSides output_tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores) {
+  const int rounds = rounds_for(all.rows, all.others);
+  if (cores == 1 || rounds == 0) {
+    return most;
+  }
+  TileCutter cutter{.all = all, .sides = most};
+  const int64_t wanted = cores <= kFewCores ? cores : kTilesOfACore * cores;
+  cutter.cut_columns(wanted, kGoodColumns);
+  cutter.cut_rows(wanted, kGoodRows);
+  if (rounds > 1 && cores > kFewCores) {
+    cutter.cut_columns(wanted, kLeastColumns);
+    cutter.cut_rows(cores, kLeastRows);
+  }
+  return cutter.sides;
 }
 
 AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple) {

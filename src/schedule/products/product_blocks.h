@@ -17,6 +17,9 @@ Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
 /// no more, since each of them packs what it reads.
 int64_t cuts_of_output(int64_t cores);
 
+/// `whole` in `cuts` equal shares, in a multiple of that where they would be more than `most`; no less than `least`.
+Extent equal_shares(const Extent& whole, int64_t cuts, int64_t least, int64_t most);
+
 /// Sides of a tile, or of what tiles cut.
 struct TileSides {
   Extent rows = 1, columns = 1;
@@ -26,6 +29,10 @@ struct TileSides {
 /// Tiles of at most `most`, smaller where there would be too few for the cores of a machine: first less wide, then less
 /// high, so that each still has enough of both for the code of products.
 TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores);
+
+/// The same of an output that a product writes directly. It takes no room in caches beside the product's own, so a tile
+/// for each core is wanted where there are few, too.
+TileSides output_tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores);
 
 /// Cuts loops that count as one, the last fastest, into blocks of at most `most` steps in all: the innermost ones are
 /// whole as long as they fit. Gives the loops that count blocks.

@@ -161,6 +161,10 @@ bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOp
   return constants.panel != 0 && has_panels && is_own_constant(draft, match.right, match.types.right, constants);
 }
 
+bool any_packable(const Draft& draft, const std::vector<ProductMatch>& products, const ConstantOperands& constants) {
+  return std::ranges::any_of(products, [&](const ProductMatch& each) { return is_packable(draft, each, constants); });
+}
+
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
                                     const DraftProduct& product, bool whole_panels,
                                     std::map<int, PanelLayout>& panels) {

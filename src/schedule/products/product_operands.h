@@ -63,6 +63,8 @@ loops::Matrix stored_left(Draft& draft, int value, Dtype dtype, const std::vecto
 bool is_own_constant(const Draft& draft, int value, Dtype dtype, const ConstantOperands& constants);
 /// Whether the right operand is a constant that nothing else reads, which can be laid out anew.
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants);
+/// Whether that holds for one of them.
+bool any_packable(const Draft& draft, const std::vector<ProductMatch>& products, const ConstantOperands& constants);
 /// Such an operand in panels, as the product reads it; `panels` remembers. Nothing where tiles do not begin with
 /// panels, or blocks of k are not equal. `whole_panels`: tiles whose width is not known have whole ones all the same.
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,

@@ -166,32 +166,34 @@ class Tiler {
                                 : min(usual, max(kFewestRows, floordiv(tiles_.tile_elements, max(Extent(1), whole))));
     };
     if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
-      const int64_t cuts = cuts_of_output(form_.options.cores);
+      const DraftStore& end = draft_.stores[stores_[0]];
+      const bool needs_tile = !as_matrix(draft_, end.buffer, end.at, in_order(product.rows), in_order(product.columns));
       const auto share = [&](AxisSet side, int64_t least, int64_t usual) {
-        const std::vector<int> axes = in_order(side & common_);
-        if (axes.size() != 1) {
-          return Extent(usual);  // the formula would be very long
-        }
-        const Extent extent = draft_.axis(axes[0]).extent;
-        const Extent of_each = max(Extent(1), ceildiv(extent, cuts * kMostOfOutput));
-        return max(Extent(least), ceildiv(extent, cuts * of_each));
+        const std::vector<int> axes = in_order(side & common_);  // of several, the formula would be very long
+        return axes.size() != 1 || needs_tile ? Extent(usual)
+                                              : equal_shares(in_program_names(draft_.axis(axes[0]).extent),
+                                                             cuts_of_output(form_.options.cores), least, kMostOfOutput);
       };
-      const Extent rows = share(product.rows, kRowsOfOutput, kRowsOfOutput);
-      const Extent columns = share(product.columns, kColumnsOfOutput, kUsualColumnsOfOutput);
-      tile_side(product.rows, rows, 1, loops_of_rows(product));
-      tile_side(product.columns, columns, std::max(kColumnMultiple, constants_.panel), loops_of_columns(product));
-      return;
+      const TileSides sides{.rows = share(product.rows, kRowsOfOutput, kRowsOfOutput),
+                            .columns = share(product.columns, kColumnsOfOutput, kUsualColumnsOfOutput)};
+      return tile_sides(product, output_tiles_for_cores(all_of(product), sides, form_.options.cores));
     }
     const Extent rows = stream_ ? rows_of_stream() : min(most(most_rows(), whole_columns), most_stored(product));
-    const TileSides sides =
-        tiles_for_cores({.rows = side_of(product.rows),
-                         .columns = side_of(product.columns),
-                         .others = in_program_names(steps_of(draft_, in_order(result_.grid)))},
-                        {.rows = rows, .columns = most(tiles_.columns, whole_rows)}, form_.options.cores);
+    const Extent columns = most(tiles_.columns, whole_rows);
+    tile_sides(product, tiles_for_cores(all_of(product), {.rows = rows, .columns = columns}, form_.options.cores));
+  }
+
+  /// What tiles of a product cut.
+  TileSides all_of(const ProductMatch& product) const {
+    const Extent others = in_program_names(steps_of(draft_, in_order(result_.grid)));
+    return {.rows = side_of(product.rows), .columns = side_of(product.columns), .others = others};
+  }
+
+  void tile_sides(const ProductMatch& product, const TileSides& sides) {
     tile_side(product.rows, sides.rows, 1, loops_of_rows(product));
     int64_t multiple = std::max(kColumnMultiple, constants_.panel);
     if (const AxisSet side = product.columns & common_ & ~tiled_ & ~result_.grid;
-        constants_.panel > 0 && !sides.columns.is_constant() && std::popcount(side) == 1) {
+        any_packable(draft_, found_, constants_) && !sides.columns.is_constant() && std::popcount(side) == 1) {
       multiple = std::lcm(kColumnMultiple, constants_.panel);
       whole_panels_ |= side;
     }
