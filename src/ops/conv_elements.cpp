@@ -149,13 +149,19 @@ Value in_line(const Value& sums, const std::vector<Gap>& gaps, const std::vector
 }  // namespace
 
 bool is_finite_constant(const Value& w) {
-  const auto* constant = w.node().as<Constant>();
-  if (constant == nullptr || !is_float(w.dtype())) {
-    return !is_float(w.dtype());
+  if (!is_float(w.dtype())) {
+    return true;
   }
-  const Array& numbers = constant->value;
-  for (int64_t i = 0; i < numbers.size(); ++i) {
-    if (!std::isfinite(numbers.at(i))) {
+  const Node* node = &w.node();
+  while (as_view(node->op)) {
+    node = &node->inputs[0].node();
+  }
+  const auto* constant = node->as<Constant>();
+  if (constant == nullptr) {
+    return false;
+  }
+  for (int64_t i = 0; i < constant->value.size(); ++i) {
+    if (!std::isfinite(constant->value.at(i))) {
       return false;
     }
   }

@@ -35,6 +35,13 @@ std::vector<Bindings> images(int64_t smallest) {
           {{"b", 3}, {"h", smallest + 1}, {"v", 270}}};
 }
 
+/// What is padded is a number rounded to a half type, which is computed in f32.
+TEST(ConvDtypes, OfAnElementThatWasCast) {
+  const Graph graph = make({"cast", "x: bf16[1, 1, 1], w: f16[2, 1, 2]",
+                            "y = conv(cast(x, f16), w, stride=[2], w_dilation=[2], low=[2], high=[2])"});
+  EXPECT_TRUE(matches_every_way(graph, {.relative = 1e-3}));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, ConvShapes,
     testing::Values(

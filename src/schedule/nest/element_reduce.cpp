@@ -229,7 +229,7 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
   const loops::Value& of_x = kernel_.values[static_cast<size_t>(element)];
   const auto* load = std::get_if<loops::Load>(&of_x.what);
   if (!bounds.empty() && !(load && !load->inside.empty())) {
-    const int padding = values_.constant(of_x.dtype, 0);
+    const int padding = values_.constant(compute_dtype(of_x.dtype), 0);
     element = values_.select(values_.condition(bounds), element, padding);
   }
   const int a = values_.cast(element, dtype);

@@ -131,7 +131,7 @@ int ProductStream::unless_empty(int value) const {
   }
   const int empty = values.compute(Prim::eq, Dtype::boolean,
                                    {values.position(affine_constant(length_)), values.constant(Dtype::i64, 0)});
-  return values.select(empty, values.constant(values.dtype(value), 0), value);
+  return values.select(empty, values.constant(compute_dtype(values.dtype(value)), 0), value);
 }
 
 void ProductStream::begin(ProductMatch& second, const std::vector<int>& rows) {
