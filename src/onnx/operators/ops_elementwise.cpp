@@ -3,9 +3,9 @@
 #include <map>
 
 #include "base/fail.h"
+#include "onnx/import/float_bits.h"
 #include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
-#include "onnx/operators/float_bits.h"
 #include "onnx/tensor_data.h"
 #include "ops/axes.h"
 

@@ -1,4 +1,4 @@
-#include "onnx/operators/float_bits.h"
+#include "onnx/import/float_bits.h"
 
 #include "base/fail.h"
 
