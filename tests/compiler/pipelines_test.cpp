@@ -153,12 +153,6 @@ INSTANTIATE_TEST_SUITE_P(
                    "d = relu(conv(c, w, low=[1, 1], high=[1, 1])); y = conv(d, w2)"},
                   kImage,
                   4},
-        ChainCase{{"means", "x: f32[b, 16, h, v], w: f32[16, 16, 3, 3], w2: f32[16, 1, 3, 3]",
-                   "a = conv(x, w, low=[1, 1], high=[1, 1]); "
-                   "p = average_pool(a, [2, 2], stride=[1, 1], low=[1, 1], high=[0, 0]); "
-                   "y = conv(p, w2, groups=16, low=[1, 1], high=[1, 1])"},
-                  kImage,
-                  4},
         ChainCase{{"several_outputs", "x: f32[b, 16, h, v], w: f32[16, 16, 3, 3], w2: f32[16, 1, 3, 3]",
                    "a = relu(conv(x, w, low=[1, 1], high=[1, 1])); y2 = conv(a, w, low=[1, 1], high=[1, 1]); "
                    "y = conv(y2, w2, groups=16, low=[1, 1], high=[1, 1])"},

@@ -138,13 +138,7 @@ class RegionFinder {
         }
       }
     }
-    // What sizes and constants alone decide, such as how many numbers each mean of a padded image is of, may stand
-    // between.
-    const bool reads_constants =
-        std::ranges::all_of(next.reads, [&](int read) { return buffer(read).memory == Memory::constant; });
-    return is_connected || reads_constants
-               ? ""
-               : fmt::format("`{}` reads nothing that those before it read or write", next.label);
+    return is_connected ? "" : fmt::format("`{}` reads nothing that those before it read or write", next.label);
   }
 
   std::string why_not_read(const Step& reader, int read, const Step& writer) const {
