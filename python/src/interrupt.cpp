@@ -24,13 +24,28 @@ bool is_main_thread() {
   return nb::cast<unsigned long>(*main) == PyThread_get_thread_ident();
 }
 
+/// The folder of a package that has been imported, with a slash behind it; or nothing.
+std::string folder_of(const char* package) {
+  const nb::dict modules = nb::module_::import_("sys").attr("modules");
+  if (!modules.contains(package)) {
+    return "";
+  }
+  const nb::object file = nb::getattr(nb::object(modules[package]), "__file__", nb::none());
+  if (file.is_none()) {
+    return "";
+  }
+  const std::string init = nb::cast<std::string>(file);
+  return init.substr(0, init.find_last_of('/') + 1);
+}
+
 /// A frame that belongs to a library that users call, not to their program.
 bool is_library(std::string_view file) {
-  static const std::string* const own = [] {
-    const std::string init = nb::cast<std::string>(nb::module_::import_("tenon").attr("__file__"));
-    return new std::string(init.substr(0, init.find_last_of('/') + 1));
-  }();
-  return file.starts_with(*own) || file.find("/torch/") != std::string_view::npos || file.starts_with("<");
+  static const std::string* const own = new std::string(folder_of("tenon"));
+  static std::string* const torch = new std::string;  // may be imported later than this is first asked
+  if (torch->empty()) {
+    *torch = folder_of("torch");
+  }
+  return file.starts_with(*own) || (!torch->empty() && file.starts_with(*torch)) || file.starts_with("<");
 }
 
 /// The innermost frame of Python that is the user's.

@@ -5,6 +5,11 @@
 - `device="tenon"`: lazy tensors under PyTorch's own
 """
 
+import torch.utils.backend_registration
+
+if not hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_python_backend"):
+    raise ImportError(f"tenon.torch needs PyTorch 2.10 or later; this is {torch.__version__}")
+
 from .backend import tenon_backend
 from .export import ExportedModel, export
 from .lower import MissingOperators

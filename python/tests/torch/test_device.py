@@ -345,3 +345,9 @@ def test_gradients_of_cells_reach_inputs_and_states():
             grads.append((x.grad, h.grad))
         for got, expected in zip(grads[1], grads[0]):
             close(got, expected)
+
+
+def test_a_program_in_a_folder_named_torch_is_the_users():
+    tenon.clear_realizations()
+    (torch.ones(3, device="tenon") + 1).cpu()
+    assert "test_device.py:" in tenon.realizations_text()
