@@ -60,6 +60,7 @@ def test_a_cache_that_is_written_by_slices():
             close(*[(x[:, i : i + 1] @ x[:, : i + 1].transpose(1, 2)).softmax(-1) @ x[:, : i + 1] for x in (ours, theirs)])
 
     assert compiles(loop) <= 6
+    assert compiles(loop) <= 1  # the first step, of one key, by what is known to change since
     assert compiles(loop) == 0
 
 
