@@ -160,7 +160,8 @@ class Assembler {
     for (const Node* node : group.nodes) {
       label += (label.empty() ? "" : " ") + std::string(op_name(node->op));
     }
-    return label + (group.nest.winograd ? " (winograd)" : "");
+    const int64_t square = group.nest.winograd;
+    return square > 0 ? fmt::format("{} (winograd {}x{})", label, square, square) : label;
   }
 
   /// Groups side by side, equal ones counted.

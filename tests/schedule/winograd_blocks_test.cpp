@@ -20,13 +20,16 @@ TEST(WinogradBlocks, FitIntoScratchAndEndWithPanels) {
       const int64_t work = panel > 0 ? kWork : kProductScratchBytes;
       for (const int64_t channels : {64, 65, 130, 512, 4000}) {
         for (const int64_t results : {64, 100, 512, 2049}) {
-          for (const int64_t cores : {1, 2, 64}) {
+          for (const auto& [cores, form] : {std::pair(1, kSmallSquares), std::pair(2, kLargeSquares),
+                                            std::pair(64, kSmallSquares), std::pair(64, kLargeSquares)}) {
             const ProductTiles tiles = product_tiles(cache);
             const WinogradBlocks blocks =
-                winograd_blocks({.channels = channels, .results = results, .cores = cores}, tiles, panel, work);
-            EXPECT_LE(64 * (blocks.squares * (blocks.channels + blocks.results) + 2 * kWinogradApart) + work,
-                      kMostScratch);
-            EXPECT_LE(16 * blocks.squares * (blocks.channels + blocks.results), tiles.winograd_elements);
+                winograd_blocks({.channels = channels, .results = results, .cores = cores}, form, tiles, panel, work);
+            const int64_t both = blocks.channels + blocks.results;
+            if (blocks.squares > 1) {  // and one square that is half transformed
+              EXPECT_LE(form.parts() * (blocks.squares + 1) * both, tiles.winograd_elements);
+            }
+            EXPECT_LE(4 * form.parts() * ((blocks.squares + 1) * both + 2 * kWinogradApart) + work, kMostScratch);
             EXPECT_GE(blocks.squares, 1);
             EXPECT_GE(blocks.channels, 64);
             EXPECT_GE(blocks.results, 32);
@@ -44,12 +47,12 @@ TEST(WinogradBlocks, HoldAllOfFewChannelsAndManySquaresOfManyChannels) {
   for (const int64_t cache : {kMiB, 2 * kMiB}) {
     const ProductTiles tiles = product_tiles(cache);
     for (const int64_t channels : {64, 96, 128}) {
-      const WinogradBlocks blocks = winograd_blocks({.channels = channels, .results = channels}, tiles, 32, kWork);
+      const WinogradBlocks blocks = winograd_blocks({.channels = channels, .results = channels}, kSmallSquares, tiles, 32, kWork);
       EXPECT_EQ(blocks.channels, channels);
       EXPECT_EQ(blocks.results, channels);
     }
     for (const auto& [channels, results] : {std::pair(256, 256), std::pair(512, 512), std::pair(2048, 512)}) {
-      const WinogradBlocks blocks = winograd_blocks({.channels = channels, .results = results}, tiles, 32, kWork);
+      const WinogradBlocks blocks = winograd_blocks({.channels = channels, .results = results}, kSmallSquares, tiles, 32, kWork);
       EXPECT_GE(blocks.squares, 30) << cache << ", " << channels;
       EXPECT_GE(blocks.results, 64) << cache << ", " << channels;  // or pixels would be transformed too often
     }
@@ -58,11 +61,11 @@ TEST(WinogradBlocks, HoldAllOfFewChannelsAndManySquaresOfManyChannels) {
 
 /// 7x7 pixels are one block of squares.
 TEST(WinogradBlocks, AreEnoughForCoresWhereImagesAreSmall) {
-  const WinogradSize size{.channels = 512, .results = 512, .squares = 16, .pixels = 49};
+  const WinogradSize size{.channels = 512, .results = 512, .image = ImageSize{1, 7, 7}};
   const auto count = [&](int64_t cores) {
     WinogradSize each = size;
     each.cores = cores;
-    return parts_of(512, winograd_blocks(each, product_tiles(2 * kMiB), 32, kWork).results);
+    return parts_of(512, winograd_blocks(each, kSmallSquares, product_tiles(2 * kMiB), 32, kWork).results);
   };
   EXPECT_GE(count(2), 2);
   EXPECT_GE(count(8), 8);
@@ -74,10 +77,9 @@ TEST(WinogradBlocks, PayWhereWeightsAreReadForEnoughSquares) {
   const auto pays = [](int64_t channels, std::optional<int64_t> side, int64_t cache, int64_t cores = 2) {
     WinogradSize size{.channels = channels, .results = channels, .cores = cores};
     if (side) {
-      size.squares = parts_of(*side, 2) * parts_of(*side, 2);
-      size.pixels = *side * *side;
+      size.image = {1, *side, *side};
     }
-    return winograd_pays(size, product_tiles(cache));
+    return winograd_form(size, product_tiles(cache)).has_value();
   };
   for (const int64_t cache : {kMiB, 2 * kMiB}) {
     for (const int64_t channels : {64, 128, 256, 512, 1024}) {
@@ -91,6 +93,23 @@ TEST(WinogradBlocks, PayWhereWeightsAreReadForEnoughSquares) {
     EXPECT_FALSE(pays(512, 4, cache));
   }
   EXPECT_FALSE(pays(512, std::nullopt, kMiB / 8));
+}
+
+/// Large squares multiply less, but have more than twice the weights.
+TEST(WinogradBlocks, AreOfLargeSquaresWhereWeightsAreFewForTheImage) {
+  const auto form = [](int64_t channels, std::optional<int64_t> side) {
+    WinogradSize size{.channels = channels, .results = channels};
+    if (side) {
+      size.image = {1, *side, *side};
+    }
+    return winograd_form(size, product_tiles(kMiB));
+  };
+  EXPECT_EQ(form(64, 56), kLargeSquares);
+  EXPECT_EQ(form(128, 28), kLargeSquares);
+  EXPECT_EQ(form(256, 64), kLargeSquares);
+  EXPECT_EQ(form(512, 7), kSmallSquares);
+  EXPECT_EQ(form(64, std::nullopt), kLargeSquares);
+  EXPECT_EQ(form(1024, std::nullopt), kSmallSquares);
 }
 
 }  // namespace

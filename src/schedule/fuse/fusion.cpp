@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "kernel/program/program.h"
 
 namespace tenon::schedule {
 namespace {
@@ -231,8 +232,12 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   if (!merged.nest.repeats.empty() && p.nest.repeats.empty() && c.nest.repeats.empty()) {
     return end(fmt::format("{} would be computed again and again", merged.nest.repeats));
   }
+  if ((p.nest.winograd > 0 || c.nest.winograd > 0) && merged.nest.winograd == 0) {
+    return end("a convolution in Winograd's form takes no such loops, and would multiply more than twice as often");
+  }
   if (must_save_loads && (merged.nest.loads >= p.nest.loads + c.nest.loads ||
-                          merged.nest.product_loops < std::max(p.nest.product_loops, c.nest.product_loops))) {
+                          merged.nest.product_loops < std::max(p.nest.product_loops, c.nest.product_loops) ||
+                          needs_much_scratch(merged.nest))) {
     return false;
   }
   take(std::move(merged), producer, consumer);
@@ -289,6 +294,11 @@ void Fusion::fuse_siblings() {
       }
     }
   }
+}
+
+bool Fusion::needs_much_scratch(const Nest& nest) {
+  const Extent bytes = loops::scratch_bytes(nest.kernel).substitute(nest.kernel.arguments);
+  return nest.has_products && bytes.evaluate([](std::string_view) { return kNominalSize; }) > kMostScratch;
 }
 
 double Fusion::bytes(const Value& value, int64_t size) const {

@@ -107,6 +107,8 @@ class Fusion {
   /// Clusters that load the value.
   std::set<int> clusters_reading(const Value& value) const;
   bool try_place(const Node& concat);
+  /// Whether what its products store leaves no room in a cache for two of them, at nominal sizes.
+  static bool needs_much_scratch(const Nest& nest);
   /// With `size` for every named axis: bytes are weighed before anything is bound.
   double bytes(const Value& value, int64_t size = kNominalSize) const;
   double largest_read(int id) const;

@@ -108,8 +108,10 @@ bool Fusion::try_move(int producer, int consumer, const std::unordered_set<const
     clusters_.erase(consumer);
   }
   auto built = build(to.members, outputs_of(to.owned, {}));
-  bool holds =
-      std::holds_alternative<Nest>(built) && (std::get<Nest>(built).repeats.empty() || !p.nest.repeats.empty());
+  const auto is_as_good = [&](const Nest& nest) {
+    return (nest.repeats.empty() || !p.nest.repeats.empty()) && (nest.winograd > 0 || p.nest.winograd == 0);
+  };
+  bool holds = std::holds_alternative<Nest>(built) && is_as_good(std::get<Nest>(built));
   if (holds) {
     to.nest = std::move(std::get<Nest>(built));
     // Others may read what it stores: what was said of them holds.

@@ -51,7 +51,7 @@ struct Nest {
   Extent streamed_row = 0;            // elements of a row that products are run over in blocks
   std::map<int, PanelLayout> panels;  // buffers that hold constants in panels
   bool has_products = false;
-  bool winograd = false;     // a convolution in the form of winograd.h
+  int64_t winograd = 0;      // a convolution in a form of winograd.h: results a side of a square
   size_t product_loops = 0;  // that the grid of a kernel with products runs over
   std::string repeats;       // a value that is dear and computed more often than it has elements; or empty
 };

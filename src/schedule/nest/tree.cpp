@@ -200,7 +200,7 @@ void TreeBuilder::add_products(AxisSet grid, std::span<const DraftProduct> produ
   for (size_t i = 0; i < products.size(); ++i) {
     std::vector<size_t> beside;
     const bool is_in_loop = products[i].depth_blocks >= 0 || products[i].begins >= 0 || products[i].ends >= 0;
-    if (!products[i].operands.empty() && !is_in_loop) {
+    if (!products[i].operands.empty() && !is_in_loop && !products[i].by_rows) {
       const auto waits = [&](size_t store) { return reads(draft_.stores[store].value, products.subspan(i)); };
       const auto ready = std::ranges::stable_partition(stores, waits);
       beside.assign(ready.begin(), ready.end());
@@ -227,7 +227,8 @@ void TreeBuilder::product(AxisSet bound, const DraftProduct& product, std::vecto
   stores.insert(stores.begin(), product.operands.begin(), product.operands.end());
   stores.insert(stores.end(), product.carried.begin(), product.carried.end());
   // What is carried is read and written in the same iteration over rows.
-  const std::vector<int> rows = product.carried.empty() ? std::vector<int>{} : product.statement.rows;
+  const bool by_rows = product.by_rows || !product.carried.empty();
+  const std::vector<int> rows = by_rows ? product.statement.rows : std::vector<int>{};
   if (!rows.empty()) {  // and the other operand, which all rows share, before
     const auto of_rows = std::ranges::stable_partition(stores, [&](size_t store) {
       return std::ranges::none_of(rows, [&](int axis) { return contains(draft_.stores[store].axes, axis); });

@@ -13,6 +13,12 @@ namespace tenon::schedule {
 /// Cuts axes of a size that is not known into blocks of about `most`, all nearly as large and multiples of `multiple`.
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple);
 
+/// What tiles are a multiple of, of columns that lie in panels or (0) do not. Tiles begin where panels do: those of 12
+/// columns divide no usual multiple, and a common one would cut 256 columns into 192 and 64.
+constexpr int64_t multiple_of_columns(int64_t panel) {
+  return panel == 0 || kColumnMultiple % panel == 0 ? kColumnMultiple : panel;
+}
+
 /// How often each side of an output that a product writes directly is cut: twice as many tiles as there are cores, and
 /// no more, since each of them packs what it reads.
 int64_t cuts_of_output(int64_t cores);

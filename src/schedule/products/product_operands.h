@@ -22,6 +22,7 @@ struct DraftProduct {
   int ends = -1;                 // the one that ends it
   std::vector<size_t> first;     // Draft::stores in front of that loop
   std::vector<size_t> carried;   // Draft::stores from one of its iterations to the next, a row at a time
+  bool by_rows = false;          // operands are stored a row at a time: some are made of those before them
 };
 
 /// Which operands may be laid out anew.

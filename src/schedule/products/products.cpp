@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "schedule/draft/refusal.h"
@@ -191,13 +190,13 @@ class Tiler {
 
   void tile_sides(const ProductMatch& product, const TileSides& sides) {
     tile_side(product.rows, sides.rows, 1, loops_of_rows(product));
-    int64_t multiple = std::max(kColumnMultiple, constants_.panel);
+    const bool packs = any_packable(draft_, found_, constants_);
     if (const AxisSet side = product.columns & common_ & ~tiled_ & ~result_.grid;
-        any_packable(draft_, found_, constants_) && !sides.columns.is_constant() && std::popcount(side) == 1) {
-      multiple = std::lcm(kColumnMultiple, constants_.panel);
+        packs && !sides.columns.is_constant() && std::popcount(side) == 1) {
       whole_panels_ |= side;
     }
-    tile_side(product.columns, sides.columns, multiple, loops_of_columns(product));
+    tile_side(product.columns, sides.columns, multiple_of_columns(packs ? constants_.panel : 0),
+              loops_of_columns(product));
   }
 
   /// Steps of a side that tiles cut; 1 where it is cut or whole.

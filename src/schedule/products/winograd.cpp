@@ -1,62 +1,19 @@
 #include "schedule/products/winograd.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 
 #include "schedule/draft/substituted.h"
 #include "schedule/products/product_blocks.h"
 #include "schedule/products/winograd_blocks.h"
+#include "schedule/products/winograd_match.h"
 
 namespace tenon::schedule {
 namespace {
 
-constexpr int64_t kFewestChannels = 64;  // on both sides
-
-constexpr size_t kMostAxes = 60;  // AxisSet has 64 bits
-constexpr size_t kOwnAxes = 12;   // at most
-
-using Square = std::array<std::array<int, 4>, 4>;  // values, by row
-
-/// One of the two axes of the image.
-struct Side {
-  int result = -1;  // the loop over results
-  int weight = -1;  // over positions of weights
-};
-
-/// The convolution, as loops: sums over `channels` and both sides' weights.
-struct Match {
-  const ProductMatch* product = nullptr;
-  loops::Load weights;
-  Side y, x;
-  int channels = -1;
-  int results = -1;
-};
-
 std::optional<int64_t> constant_scale(const loops::Load& load, int axis) {
   return scale_along(load.at, axis).constant();
-}
-
-/// The loop over results that moves the load as a loop over positions of weights does.
-Side side_of(const loops::Load& pixels, AxisSet rows, int weight) {
-  const Extent apart = scale_along(pixels.at, weight);
-  Side side;
-  for (const int row : in_order(rows)) {
-    if (apart != Extent(0) && scale_along(pixels.at, row) == apart) {
-      if (side.result >= 0) {
-        return {};
-      }
-      side = {.result = row, .weight = weight};
-    }
-  }
-  const bool same_bounds = side.result >= 0 && std::ranges::all_of(pixels.inside, [&](const loops::Bound& bound) {
-                             return scale_along(bound.index, side.result) == scale_along(bound.index, weight);
-                           });
-  return same_bounds ? side : Side{};
-}
-
-bool is_channels(const Draft& draft, int axis) {
-  const auto size = draft.kernel.axes[static_cast<size_t>(axis)].extent.constant();
-  return size && *size >= kFewestChannels;
 }
 
 /// What products may use for themselves: nothing is copied of panels.
@@ -64,65 +21,9 @@ int64_t work_bytes(const ConstantOperands& constants) {
   return constants.panel > 0 ? kProductPanelScratchBytes : kProductScratchBytes;
 }
 
-/// What is known of it before it is cut.
-WinogradSize size_of(const Draft& draft, const Match& match, int64_t cores) {
-  const auto extent = [&](int axis) { return draft.kernel.axes[static_cast<size_t>(axis)].extent; };
-  const Extent images =
-      steps_of(draft, in_order(match.product->rows & ~axis_bit(match.y.result) & ~axis_bit(match.x.result)));
-  const Extent y = extent(match.y.result);
-  const Extent x = extent(match.x.result);
-  return {.channels = *extent(match.channels).constant(),
-          .results = *extent(match.results).constant(),
-          .squares = (images * ceildiv(y, 2) * ceildiv(x, 2)).constant(),
-          .pixels = (images * y * x).constant(),
-          .cores = cores};
-}
-
-std::optional<Match> find(const Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants,
-                          const std::vector<ProductMatch>& products, const ScheduleOptions& options) {
-  if (draft.kernel.axes.size() + kOwnAxes > kMostAxes || products.size() != 1 || draft.reductions.size() != 1 ||
-      products[0].types != ProductTypes{}) {
-    return std::nullopt;
-  }
-  const ProductMatch& product = products[0];
-  const std::vector<int> depth = in_order(product.depth);
-  const std::vector<int> columns = in_order(product.columns);
-  const auto* pixels = std::get_if<loops::Load>(&draft.value(product.left).what);
-  const loops::Load* weights = plain_load(draft, product.right);
-  if (product.batch != 0 || depth.size() != 3 || columns.size() != 1 || !pixels || !pixels->lookups.empty() ||
-      !weights || !is_own_constant(draft, product.right, Dtype::f32, constants) || !is_channels(draft, columns[0])) {
-    return std::nullopt;
-  }
-  Match match{.product = &product, .weights = *weights, .y = {}, .x = {}, .results = columns[0]};
-  std::vector<Side> sides;
-  for (const int axis : depth) {
-    if (scale_along(pixels->at, axis) == Extent(1) && is_channels(draft, axis)) {
-      match.channels = axis;
-    } else if (draft.kernel.axes[static_cast<size_t>(axis)].extent == Extent(3)) {
-      sides.push_back(side_of(*pixels, product.rows, axis));
-    }
-  }
-  if (match.channels < 0 || sides.size() != 2 || sides[0].result < 0 || sides[1].result < 0 ||
-      sides[0].result == sides[1].result || contains(draft.values.axes(pixels->inside), match.channels)) {
-    return std::nullopt;
-  }
-  match.y = sides[0];
-  match.x = sides[1];
-  const bool known_weights =
-      weights->at.base.is_constant() &&
-      std::ranges::all_of(weights->at.terms, [](const loops::Term& term) { return term.scale.is_constant(); });
-  const bool known_stores = std::ranges::all_of(stores, [&](size_t store) {
-    const DraftStore& each = draft.stores[store];
-    return each.axes == (product.rows | product.columns) && each.inside.empty() &&
-           scale_along(each.at, match.results) == Extent(1);
-  });
-  const bool pays = winograd_pays(size_of(draft, match, options.cores), options.tiles);
-  return pays && known_weights && known_stores ? std::optional(match) : std::nullopt;
-}
-
 class Writer {
  public:
-  Writer(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants, const Match& match,
+  Writer(Draft& draft, const std::vector<size_t>& stores, const ConstantOperands& constants, const WinogradMatch& match,
          const ScheduleOptions& options)
       : draft_(draft), stores_(stores), constants_(constants), match_(match), options_(options) {}
 
@@ -130,14 +31,14 @@ class Writer {
     cut();
     DraftProduct product;
     product.each = static_cast<int>(draft_.kernel.axes.size());
-    draft_.kernel.axes.push_back({.extent = kWinogradParts, .name = "part"});
+    draft_.kernel.axes.push_back({.extent = form_.parts(), .name = "part"});
     write_pixels(product);
     write_products(product);
     write_results(product.statement.tile.buffer);
     std::erase_if(draft_.reductions,
                   [&](const DraftReduction& each) { return each.accumulator == match_.product->accumulator; });
     result_.around = result_.grid | loop_bit(channel_blocks_);
-    result_.winograd = true;
+    result_.winograd = form_.results;
     result_.products.push_back(std::move(product));
     return std::move(result_);
   }
@@ -151,13 +52,13 @@ class Writer {
     loops::Affine square;  // the number of the square
   };
 
-  Cut cut_of(const Side& side) {
+  Cut cut_of(const WinogradSide& side) {
     const loops::Axis of_results = draft_.axis(side.result);
     Cut cut{.results = of_results.extent,
-            .squares = ceildiv(of_results.extent, 2),
+            .squares = ceildiv(of_results.extent, form_.results),
             .axis = static_cast<int>(draft_.kernel.axes.size()),
             .square = {}};
-    draft_.kernel.axes.push_back({.extent = cut.squares, .name = of_results.name + "_2"});
+    draft_.kernel.axes.push_back({.extent = cut.squares, .name = fmt::format("{}_{}", of_results.name, form_.results)});
     return cut;
   }
 
@@ -172,7 +73,7 @@ class Writer {
     x_ = cut_of(match_.x);
     rows_ = in_order(match_.product->rows & ~axis_bit(match_.y.result) & ~axis_bit(match_.x.result));
     rows_.insert(rows_.end(), {y_.axis, x_.axis});
-    blocks_ = winograd_blocks(size_, options_.tiles, constants_.panel, work_bytes(constants_));
+    blocks_ = winograd_blocks(size_, form_, options_.tiles, constants_.panel, work_bytes(constants_));
     // Whole rows of the image where they fit; with many cores, something for each of them counts more.
     const Extent of_each = ceildiv(steps_of(draft_, rows_), options_.cores);
     const Extent share = max(Extent(kFewestSquares), options_.cores > kFewCores ? of_each : of_each + x_.squares);
@@ -189,89 +90,119 @@ class Writer {
     squares_ = steps_of(draft_, rows_);
   }
 
-  int compute(Prim prim, int a, int b) { return draft_.values.compute(prim, Dtype::f32, {a, b}); }
+  /// Pixels or results of a square along one side: one of them, or those that a loop runs over.
+  struct Offset {
+    loops::Affine at;
+    int64_t first = 0, last = 0;
+  };
 
-  /// A side of the image with a pixel or a result of each square in place of its loop. Squares begin inside of the
+  static Offset one(int64_t offset) { return {.at = affine_constant(offset), .first = offset, .last = offset}; }
+  Offset all(int axis) const {
+    return {.at = affine_axis(axis), .first = 0, .last = *draft_.axis(axis).extent.constant() - 1};
+  }
+
+  int add_axis(std::string name, int64_t extent) {
+    draft_.kernel.axes.push_back({.extent = extent, .name = std::move(name)});
+    return static_cast<int>(draft_.kernel.axes.size()) - 1;
+  }
+
+  /// A side of the image with pixels or results of each square in place of its loop. Squares begin inside of the
   /// `results`, of which there are so many fewer than what is counted here.
-  static Substituted::Place place(const Cut& cut, int64_t offset, int64_t fewer) {
-    Substituted::Place place{.at = add(scale(cut.square, 2), affine_constant(offset))};
+  Substituted::Place place(const Cut& cut, const Offset& offset, int64_t fewer) const {
+    Substituted::Place place{.at = add(scale(cut.square, form_.results), offset.at)};
     const Extent size = cut.results + fewer;
-    if (offset > fewer && !ends_before(cut, offset, size)) {
+    if (offset.last > fewer && !ends_before(cut, offset.last, size)) {
       place.inside.push_back({.index = place.at, .size = size});
     }
     return place;
   }
 
   /// Whether an offset from the first pixel of a square is known to be below `size` in the last one, too.
-  static bool ends_before(const Cut& cut, int64_t offset, const Extent& size) {
-    const auto beyond = (2 * (cut.squares - 1) + offset - size).constant();
+  bool ends_before(const Cut& cut, int64_t offset, const Extent& size) const {
+    const auto beyond = (form_.results * (cut.squares - 1) + offset - size).constant();
     return beyond && *beyond < 0;
   }
 
-  /// Whether a bound of pixels always holds at an offset from the first one of a square.
-  static bool holds(const loops::Bound& bound, const Side& side, const Cut& cut, int64_t offset) {
+  /// Whether a bound of pixels always holds at these offsets from the first one of a square.
+  bool holds(const loops::Bound& bound, const WinogradSide& side, const Cut& cut, const Offset& offset) const {
     const loops::Affine moves = add(affine_axis(side.result), affine_axis(side.weight));
     const auto base = bound.index.base.constant();
-    return bound.index.terms == moves.terms && base && *base + offset >= 0 &&
-           ends_before(cut, *base + offset, bound.size);
+    return bound.index.terms == moves.terms && base && *base + offset.first >= 0 &&
+           ends_before(cut, *base + offset.last, bound.size);
   }
 
-  int pixel(int64_t i, int64_t j) {
+  int pixel(const Offset& y, const Offset& x) {
     auto load = std::get<loops::Load>(draft_.value(match_.product->left).what);
     // What the image's own bounds leave out needs no others: what is read beyond the last result goes into none.
-    const auto along = [&](const Side& side, const Cut& cut, int64_t offset) {
+    const auto along = [&](const WinogradSide& side, const Cut& cut, const Offset& offset) {
       Substituted::Place there = place(cut, offset, 2);
       if (contains(draft_.values.axes(load.inside), side.result)) {
         there.inside.clear();
       }
       return there;
     };
-    Substituted at(draft_, {{match_.y.result, along(match_.y, y_, i)},
-                            {match_.x.result, along(match_.x, x_, j)},
+    Substituted at(draft_, {{match_.y.result, along(match_.y, y_, y)},
+                            {match_.x.result, along(match_.x, x_, x)},
                             {match_.y.weight, {}},
                             {match_.x.weight, {}}});
     std::erase_if(load.inside, [&](const loops::Bound& bound) {
-      return holds(bound, match_.y, y_, i) || holds(bound, match_.x, x_, j);
+      return holds(bound, match_.y, y_, y) || holds(bound, match_.x, x_, x);
     });
     return at.load(std::move(load));
   }
 
-  /// B^T times a column of four.
-  std::array<int, 4> transformed(const std::array<int, 4>& d) {
-    return {compute(Prim::sub, d[0], d[2]), compute(Prim::add, d[1], d[2]), compute(Prim::sub, d[2], d[1]),
-            compute(Prim::sub, d[1], d[3])};
-  }
+  /// Scratch for a square half of which is transformed: `rows` by columns, each with so many elements side by side.
+  struct HalfSquare {
+    int buffer = -1;
+    int64_t elements = 0;
+    loops::Affine element;
+  };
 
-  /// A^T times a column of four.
-  std::array<int, 2> summed(const std::array<int, 4>& m) {
-    return {compute(Prim::add, compute(Prim::add, m[0], m[1]), m[2]),
-            compute(Prim::sub, compute(Prim::sub, m[1], m[2]), m[3])};
+  HalfSquare half_square(int64_t rows, int64_t elements, int along) {
+    return {.buffer = add_scratch(draft_, Dtype::f32, rows * form_.pixels() * elements),
+            .elements = elements,
+            .element = affine_axis(along)};
+  }
+  loops::Affine at(const HalfSquare& half, const loops::Affine& row, const loops::Affine& column) const {
+    return add(add(scale(row, form_.pixels() * half.elements), scale(column, half.elements)), half.element);
+  }
+  std::vector<int> row_of(const HalfSquare& half, int row) {
+    std::vector<int> values;
+    for (int64_t j = 0; j < form_.pixels(); ++j) {
+      values.push_back(draft_.values.load(
+          {.buffer = half.buffer, .at = at(half, affine_axis(row), affine_constant(j)), .inside = {}, .lookups = {}},
+          all_rows()));
+    }
+    return values;
   }
 
   void write_pixels(DraftProduct& product) {
-    Square columns;  // by x
-    for (size_t j = 0; j < 4; ++j) {
-      std::array<int, 4> d;
-      for (size_t i = 0; i < 4; ++i) {
-        d[i] = pixel(static_cast<int64_t>(i), static_cast<int64_t>(j));
-      }
-      columns[j] = transformed(d);
-    }
+    const AxisSet loops = all_rows() | axis_bit(match_.channels) | loop_bit(channel_blocks_);
+    const auto store = [&](int buffer, loops::Affine at, int value, int axis) {
+      product.operands.push_back(draft_.stores.size());
+      draft_.stores.push_back({.buffer = buffer, .at = std::move(at), .value = value, .axes = loops | axis_bit(axis)});
+    };
     const int64_t channels = blocks_.channels;
-    const Extent apart = squares_ * channels + kWinogradApart;
-    const int buffer = add_scratch(draft_, Dtype::f32, kWinogradParts * apart);
-    const loops::Affine at = add(scale(step_number(draft_, rows_), channels), affine_axis(match_.channels));
-    for (size_t i = 0; i < 4; ++i) {
-      const std::array<int, 4> row = transformed({columns[0][i], columns[1][i], columns[2][i], columns[3][i]});
-      for (size_t j = 0; j < 4; ++j) {
-        const auto part = static_cast<int64_t>(4 * i + j);
-        product.operands.push_back(draft_.stores.size());
-        draft_.stores.push_back({.buffer = buffer,
-                                 .at = add(at, affine_constant(part * apart)),
-                                 .value = row[j],
-                                 .axes = all_rows() | axis_bit(match_.channels) | loop_bit(channel_blocks_)});
-      }
+    const int column = add_axis("column", form_.pixels());
+    const HalfSquare half = half_square(form_.pixels(), channels, match_.channels);
+    std::vector<int> d;
+    for (int64_t i = 0; i < form_.pixels(); ++i) {
+      d.push_back(pixel(one(i), all(column)));
     }
+    int64_t i = 0;
+    for (const int value : transformed_pixels(form_, draft_.values, d)) {
+      store(half.buffer, at(half, affine_constant(i++), affine_axis(column)), value, column);
+    }
+    const int row = add_axis("row", form_.pixels());
+    const Extent apart = squares_ * channels + kWinogradApart;
+    const int buffer = add_scratch(draft_, Dtype::f32, form_.parts() * apart);
+    loops::Affine part = add(scale(step_number(draft_, rows_), channels), affine_axis(match_.channels));
+    part = add(part, scale(affine_axis(row), form_.pixels() * apart));
+    for (const int value : transformed_pixels(form_, draft_.values, row_of(half, row))) {
+      store(buffer, part, value, row);
+      part = add(part, affine_constant(apart));
+    }
+    product.by_rows = true;
     product.statement.left = {
         .buffer = buffer, .at = scale(affine_axis(product.each), apart), .row = channels, .column = 1};
   }
@@ -285,7 +216,8 @@ class Writer {
                              .column = *constant_scale(weights, match_.results),
                              .depth = {{.count = size_.channels, .stride = *constant_scale(weights, match_.channels)}},
                              .winograd = WinogradPositions{.y = *constant_scale(weights, match_.y.weight),
-                                                           .x = *constant_scale(weights, match_.x.weight)}};
+                                                           .x = *constant_scale(weights, match_.x.weight),
+                                                           .form = form_}};
     const Extent apart = squares_ * blocks_.results + kWinogradApart;
     loops::Product& statement = product.statement;
     loops::Affine at = scale(affine_axis(product.each), layout.matrix_elements());
@@ -297,7 +229,7 @@ class Writer {
     }
     statement.right = {
         .buffer = weights.buffer, .at = at, .row = layout.panel, .column = panels ? size_.channels * layout.panel : 1};
-    statement.tile = {.buffer = add_scratch(draft_, Dtype::f32, kWinogradParts * apart),
+    statement.tile = {.buffer = add_scratch(draft_, Dtype::f32, form_.parts() * apart),
                       .at = scale(affine_axis(product.each), apart),
                       .row = blocks_.results,
                       .column = 1};
@@ -312,44 +244,53 @@ class Writer {
 
   void write_results(int buffer) {
     const int64_t results = blocks_.results;
+    const AxisSet loops = all_rows() | axis_bit(match_.results);
+    const int column = add_axis("column", form_.pixels());
+    const HalfSquare half = half_square(form_.results, results, match_.results);
     const Extent apart = squares_ * results + kWinogradApart;
-    const loops::Affine at = add(scale(step_number(draft_, rows_), results), affine_axis(match_.results));
-    std::array<std::array<int, 2>, 4> columns;  // by x
-    for (size_t j = 0; j < 4; ++j) {
-      std::array<int, 4> sums;
-      for (size_t i = 0; i < 4; ++i) {
-        const auto part = static_cast<int64_t>(4 * i + j);
-        sums[i] = draft_.values.load(
-            {.buffer = buffer, .at = add(at, affine_constant(part * apart)), .inside = {}, .lookups = {}}, all_rows());
-      }
-      columns[j] = summed(sums);
+    loops::Affine part = add(scale(step_number(draft_, rows_), results), affine_axis(match_.results));
+    part = add(part, scale(affine_axis(column), apart));
+    std::vector<int> sums;
+    for (int64_t i = 0; i < form_.pixels(); ++i) {
+      sums.push_back(draft_.values.load({.buffer = buffer, .at = part, .inside = {}, .lookups = {}}, all_rows()));
+      part = add(part, affine_constant(form_.pixels() * apart));
     }
     std::vector<DraftStore> written;
-    for (size_t i = 0; i < 2; ++i) {
-      const std::array<int, 2> row = summed({columns[0][i], columns[1][i], columns[2][i], columns[3][i]});
-      for (size_t j = 0; j < 2; ++j) {
-        Substituted there(draft_,
-                          {{match_.y.result, place(y_, static_cast<int64_t>(i), 0)},
-                           {match_.x.result, place(x_, static_cast<int64_t>(j), 0)}},
-                          {{match_.product->result, row[j]}});
-        for (const size_t store : stores_) {
-          const DraftStore& each = draft_.stores[store];
-          written.push_back({.buffer = each.buffer,
-                             .at = there.affine(each.at),
-                             .value = there.value(each.value),
-                             .axes = all_rows() | axis_bit(match_.results),
-                             .inside = there.inside(axis_bit(match_.y.result) | axis_bit(match_.x.result))});
-        }
+    const int row = add_axis("row", form_.results);
+    const std::vector<int> square = transformed_sums(form_, draft_.values, row_of(half, row));
+    for (size_t j = 0; j < square.size(); ++j) {
+      Substituted there(
+          draft_,
+          {{match_.y.result, place(y_, all(row), 0)}, {match_.x.result, place(x_, one(static_cast<int64_t>(j)), 0)}},
+          {{match_.product->result, square[j]}});
+      for (const size_t store : stores_) {
+        const DraftStore& each = draft_.stores[store];
+        written.push_back({.buffer = each.buffer,
+                           .at = there.affine(each.at),
+                           .value = there.value(each.value),
+                           .axes = loops | axis_bit(row),
+                           .inside = there.inside(axis_bit(match_.y.result) | axis_bit(match_.x.result))});
       }
     }
-    for (size_t i = 0; i < written.size(); ++i) {  // the first ones take the place of those they are made of
-      if (i < stores_.size()) {
-        draft_.stores[stores_[i]] = std::move(written[i]);
-        result_.stores.push_back(stores_[i]);
+    int64_t i = 0;
+    for (const int value : transformed_sums(form_, draft_.values, sums)) {
+      result_.stores.push_back(draft_.stores.size());
+      draft_.stores.push_back({.buffer = half.buffer,
+                               .at = at(half, affine_constant(i++), affine_axis(column)),
+                               .value = value,
+                               .axes = loops | axis_bit(column)});
+    }
+    for (size_t k = 0; k < written.size(); ++k) {  // the first ones take the place of those they are made of
+      if (k < stores_.size()) {
+        draft_.stores[stores_[k]] = std::move(written[k]);
+        result_.stores.push_back(stores_[k]);
       } else {
         result_.stores.push_back(draft_.stores.size());
-        draft_.stores.push_back(std::move(written[i]));
+        draft_.stores.push_back(std::move(written[k]));
       }
+    }
+    for (const int axis : rows_) {
+      result_.first |= axis_bit(axis);
     }
   }
 
@@ -366,8 +307,9 @@ class Writer {
   Draft& draft_;
   const std::vector<size_t>& stores_;
   const ConstantOperands& constants_;
-  const Match& match_;
+  const WinogradMatch& match_;
   const ScheduleOptions& options_;
+  const WinogradForm form_ = match_.form;
   const WinogradSize size_ = size_of(draft_, match_, options_.cores);
   WinogradBlocks blocks_ = {};
   int result_blocks_ = -1;   // loops over blocks,
@@ -383,7 +325,7 @@ class Writer {
 std::optional<TiledProducts> tile_winograd(Draft& draft, const std::vector<size_t>& stores,
                                            const ConstantOperands& constants, const std::vector<ProductMatch>& products,
                                            const ScheduleOptions& options) {
-  const auto match = find(draft, stores, constants, products, options);
+  const auto match = find_winograd(draft, stores, constants, products, options);
   return match ? std::optional(Writer(draft, stores, constants, *match, options).run()) : std::nullopt;
 }
 

@@ -5,14 +5,22 @@
 #include <optional>
 
 #include "schedule/options/product_tiles.h"
+#include "schedule/products/winograd_form.h"
 
 namespace tenon::schedule {
+
+/// Images of results of one channel.
+struct ImageSize {
+  int64_t images = 0, height = 0, width = 0;
+
+  int64_t pixels() const { return images * height * width; }
+  int64_t squares(WinogradForm form) const;
+};
 
 /// A convolution of 3x3, and who runs it.
 struct WinogradSize {
   int64_t channels = 0, results = 0;
-  /// Of all images together, where that is known: squares of 2x2 results, and results of one channel.
-  std::optional<int64_t> squares = {}, pixels = {};
+  std::optional<ImageSize> image = {};  // where that is known
   int64_t cores = 1;
 };
 
@@ -31,10 +39,11 @@ inline constexpr int64_t kFewestSquares = 16;
 
 /// The blocks that take the least time. `panel`: columns of the panels that weights lie in, which blocks of results are
 /// multiples of, or 0; `work`: bytes of scratch that products use for themselves.
-WinogradBlocks winograd_blocks(const WinogradSize& size, const ProductTiles& tiles, int64_t panel, int64_t work);
+WinogradBlocks winograd_blocks(const WinogradSize& size, WinogradForm form, const ProductTiles& tiles, int64_t panel,
+                               int64_t work);
 
-/// Whether they take less time than the convolution itself: as machine code, whoever runs the loops, so that all see
-/// the same steps. Images of unknown sizes are taken to be large.
-bool winograd_pays(WinogradSize size, const ProductTiles& tiles);
+/// The form that takes the least time, or nothing where the convolution itself does: as machine code, whoever runs the
+/// loops, so that all see the same steps. Images of unknown sizes are taken to be large.
+std::optional<WinogradForm> winograd_form(WinogradSize size, const ProductTiles& tiles);
 
 }  // namespace tenon::schedule

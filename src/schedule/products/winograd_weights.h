@@ -3,13 +3,15 @@
 
 #include <cstdint>
 
+#include "schedule/products/winograd_form.h"
 #include "tenon/array.h"
 
 namespace tenon::schedule {
 
-/// How far apart the 3 by 3 positions lie.
+/// How far apart the 3 by 3 positions lie, and the form that they are for.
 struct WinogradPositions {
   int64_t y = 0, x = 0;
+  WinogradForm form = kSmallSquares;
 
   friend auto operator<=>(const WinogradPositions&, const WinogradPositions&) = default;
 };
@@ -22,9 +24,7 @@ struct WinogradWeights {
   int64_t columns = 0, column = 0;
 };
 
-inline constexpr int64_t kWinogradParts = 16;
-
-/// G g G^T of each 3x3 matrix g, as f32[16, steps, columns]; summed in f64.
+/// G g G^T of each 3x3 matrix g, as f32[parts, steps, columns]; summed in f64.
 Array winograd_weights(const Array& x, const WinogradWeights& weights);
 
 }  // namespace tenon::schedule
