@@ -31,7 +31,10 @@ class Importer {
   void tell_statistic(const Value& value);
 
   /// The outputs of a body (of If, Loop, Scan) for these inputs. Names of the graphs around it are visible in it.
-  Items run_body(const proto::GraphProto& body, const Items& inputs);
+  /// `trip`, i64[], tells its runs apart where there are several.
+  Items run_body(const proto::GraphProto& body, const Items& inputs, const Value& trip = {});
+  /// The trips of the bodies around the node that is read, the outermost first.
+  const std::vector<Value>& trips() const { return trips_; }
 
   /// How a comparison of sizes comes out, where the model has to be one for either: as it does at the sizes of the
   /// options, else as guessed; runs at other sizes are then refused. `node` needs it.
@@ -77,7 +80,7 @@ class Importer {
 
   /// Where an import stands.
   struct Mark {
-    size_t scopes, visible_from, relations, decided, guessed;
+    size_t scopes, visible_from, relations, decided, guessed, trips;
     int depth;
     Opsets opsets;
   };
@@ -110,6 +113,7 @@ class Importer {
   std::vector<bool> guesses_;
   size_t guessed_ = 0;
   std::vector<Value> weights_;  // the inputs that OnnxOptions::weights tells of
+  std::vector<Value> trips_;
   int depth_ = 0;
   int64_t function_nodes_ = 0;
 };

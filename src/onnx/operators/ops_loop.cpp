@@ -31,7 +31,7 @@ struct LoopParts {
 LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std::vector<Value>& carried) {
   Items inputs = {iteration, scalar(Dtype::boolean, 1)};
   inputs.insert(inputs.end(), carried.begin(), carried.end());
-  const Items results = call.importer().run_body(call.graph_attribute("body"), inputs);
+  const Items results = call.importer().run_body(call.graph_attribute("body"), inputs, iteration);
   if (results.size() < carried.size() + 1) {
     fail("the body gives {} results for {} carried values", results.size(), carried.size());
   }
@@ -49,8 +49,8 @@ LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std:
   return parts;
 }
 
-/// Error where a trip makes a carried value larger: loops keep shapes.
-void require_no_growth(const std::vector<Value>& before, const std::vector<Value>& after) {
+/// Error where a trip makes a carried value larger: loops keep shapes, unless they are written out.
+void require_no_growth(const NodeCall& call, const std::vector<Value>& before, const std::vector<Value>& after) {
   for (size_t i = 0; i < before.size(); ++i) {
     for (int axis = 0; axis < before[i].rank(); ++axis) {
       const Extent& had = before[i].extent(axis);
@@ -59,6 +59,9 @@ void require_no_growth(const std::vector<Value>& before, const std::vector<Value
       const bool is_made_of_it = std::ranges::any_of(
           had.names(), [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
       if (had != has && (compare(had, has) == Comparison::different || is_made_of_it)) {
+        if (call.has(0) && !call.known_extents(call.x(0))) {
+          call.fail_unknown(call.x(0), "how many trips a loop makes whose values change their shapes");
+        }
         fail("carried value {} is {} before an iteration and {} behind it", i, before[i].shape().to_string(),
              after[i].shape().to_string());
       }
@@ -206,7 +209,7 @@ LoopReading read_loop(const NodeCall& call) {
   const Value iteration = input("iteration", Shape(Dtype::i64, {}));
   const LoopNames names(known, iteration, stand_ins);
   const LoopParts probe = call.importer().probed([&] { return run_loop_body(call, iteration, stand_ins); });
-  require_no_growth(stand_ins, probe.carried);
+  require_no_growth(call, stand_ins, probe.carried);
   for (const Value& stack : probe.stacked) {
     plan.stacks.push_back(stack.shape());
   }
@@ -258,9 +261,10 @@ Results written_out(const NodeCall& call) {
     if (goes_on->at(0) == Extent(0)) {
       break;
     }
-    Items inputs = {constant(Array::from<int64_t>({}, {trip})), condition};
+    const Value iteration = constant(Array::from<int64_t>({}, {trip}));
+    Items inputs = {iteration, condition};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
-    const Items results = call.importer().run_body(body, inputs);
+    const Items results = call.importer().run_body(body, inputs, iteration);
     condition = as_flag(to_values({results[0]}, "a condition")[0]);
     const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
     carried.assign(results.begin() + 1, middle);
@@ -282,7 +286,7 @@ Results written_out(const NodeCall& call) {
 bool is_short(const NodeCall& call) {
   const std::optional<std::vector<Extent>> most = call.has(0) ? call.known_extents(call.x(0)) : std::nullopt;
   const std::optional<int64_t> trips = most && most->size() == 1 ? most->front().constant() : std::nullopt;
-  return trips && *trips > 0 && *trips <= kMostWrittenOut &&
+  return trips && *trips <= kMostWrittenOut &&
          *trips * call.graph_attribute("body").node_size() <= kMostNodesWrittenOut;
 }
 

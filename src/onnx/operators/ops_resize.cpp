@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "base/fail.h"
+#include "onnx/import/importer.h"
+#include "onnx/import/quotient_at.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/resize_table.h"
 #include "tenon/convolution.h"
@@ -163,6 +165,25 @@ Value resized_by_table(const NodeCall& call, const Wanted& wanted, const ResizeT
   return inside ? select(*inside, x, call.number_attribute("extrapolation_value", 0)) : x;
 }
 
+/// The sizes that scales make which are computed from sizes, such as 64 over the height; nothing for others.
+std::vector<Extent> sizes_by_scales(const NodeCall& call, const Axes& axes) {
+  const Value& scales = call.x(2);
+  if (call.known_array(scales) || scales.shape().element_count() != Extent(std::ssize(axes))) {
+    return {};
+  }
+  std::vector<Extent> sizes;
+  for (const int axis : axes) {
+    const std::optional<Quotient> scale = quotient_at(call.importer().known(), scales, std::ssize(sizes));
+    const std::optional<Extent> size =
+        scale ? divide_exactly(call.x(0).extent(axis) * scale->top, scale->bottom) : std::nullopt;
+    if (!size) {
+      return {};
+    }
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
 Results resize_new(const NodeCall& call) {
   const Value& x = call.x(0);
   Wanted wanted{.axes = to_axes(call.list_attribute("axes")), .sizes = {}, .scales = {}};
@@ -170,14 +191,14 @@ Results resize_new(const NodeCall& call) {
   for (int& axis : wanted.axes) {
     axis = x.shape().normalize_axis(axis);
   }
-  const bool has_sizes = call.has(3) && call.x(3).shape().element_count() != Extent(0);
-  if (has_sizes) {
-    wanted.sizes = call.extents(3);
-  } else {
+  const bool is_given = call.has(3) && call.x(3).shape().element_count() != Extent(0);
+  wanted.sizes = is_given ? call.extents(3) : sizes_by_scales(call, wanted.axes);
+  const bool has_sizes = is_given || !wanted.sizes.empty();
+  if (!has_sizes) {
     wanted.scales = numbers_of(call.array(2));
   }
   require_count(wanted);
-  if (has_sizes) {
+  if (is_given) {
     keep_aspect(x, call.text_attribute("keep_aspect_ratio_policy", "stretch"), wanted);
   }
   const std::string mode = call.text_attribute("mode", "nearest");
