@@ -182,5 +182,45 @@ TEST(OnnxDecided, TripsThatAreGivenWriteAGrowingLoopOut) {
   EXPECT_EQ(none.outputs()[0].value.shape().to_string(), "f32[n]");
 }
 
+/// Sums of x up to each counter: trips of other shapes, as many as x is long.
+OnnxModelBuilder sums_before_counters() {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.constant("zeros", ints({0}));
+  model.constant("none", Array::scalar(f32, 0));
+  model.node("Size", {"x"}, {"trips"});
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  builder.input("i", "i64[]");
+  builder.input("c", "bool[]");
+  builder.input("state", "f32[]");
+  builder.node("Identity", {"c"}, {"c_out"});
+  builder.node("Unsqueeze", {"i", "zeros"}, {"end"});
+  builder.node("Slice", {"x", "zeros", "end"}, {"part"}).set_name("cut");
+  builder.node("ReduceSum", {"part"}, {"sum"}, {attribute("keepdims", int64_t{0})});
+  builder.node("Add", {"state", "sum"}, {"next"});
+  builder.node("Identity", {"sum"}, {"kept"});
+  for (const char* name : {"c_out", "next", "kept"}) {
+    builder.output(name);
+  }
+  model.node("Loop", {"trips", "", "none"}, {"last", "all"}, {attribute("body", body)}).set_name("loop");
+  model.output("all");
+  return model;
+}
+
+TEST(OnnxDecided, SizesThatAreToldWriteALoopOut) {
+  const Graph graph = imported(sums_before_counters(), {.at = {{"n", 4}}});
+  EXPECT_TRUE(
+      same(interpret(graph, {Array::from<float>({4}, {1, 2, 3, 4})})[0], Array::from<float>({4}, {0, 1, 3, 6})));
+  EXPECT_EQ(error_text([&] { interpret(graph, {Array(f32, {5})}); }),
+            "axis `n` is 5, must be 4: needed by Loop\n  at node \"loop\"");
+  EXPECT_EQ(interpret(imported(sums_before_counters(), {.at = {{"n", 0}}}), {Array(f32, {0})})[0].dims(),
+            (std::vector<int64_t>{0}));
+  const std::string text = error_text([] { imported(sums_before_counters()); });
+  EXPECT_NE(text.find("at node \"cut\""), std::string::npos) << text;
+  EXPECT_NE(text.find("the loop makes n trips, which are read one by one where the sizes are given"), std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace tenon

@@ -120,6 +120,7 @@ void Importer::rewind(const Mark& to) {
   decided_.erase(decided_.begin() + static_cast<std::ptrdiff_t>(to.decided), decided_.end());
   guessed_ = to.guessed;
   trips_.resize(to.trips);
+  advice_.clear();
   depth_ = to.depth;
   opsets_ = to.opsets;
 }
@@ -292,6 +293,9 @@ void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodePro
       run_node(node);
     } catch (Error& error) {
       tell_place(error, node);
+      if (!advice_.empty()) {
+        error.note(std::exchange(advice_, {}));
+      }
       throw;
     }
   }

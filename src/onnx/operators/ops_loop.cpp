@@ -238,15 +238,45 @@ LoopReading read_loop(const NodeCall& call) {
   return reading;
 }
 
+/// The trips that the loop makes at most where sizes alone decide them.
+std::optional<Extent> trips_by_sizes(const NodeCall& call) {
+  const std::optional<std::vector<Extent>> most = call.has(0) ? call.known_extents(call.x(0)) : std::nullopt;
+  return most && most->size() == 1 ? std::optional(most->front()) : std::nullopt;
+}
+
+/// How many trips could be written out, should nothing else do: those that are known, at least at the sizes that the
+/// model is read for.
+std::optional<int64_t> short_trips(const NodeCall& call) {
+  const std::optional<Extent> most = trips_by_sizes(call);
+  const std::optional<int64_t> trips = most ? call.importer().told(*most) : std::nullopt;
+  const bool is_short =
+      trips && *trips <= kMostWrittenOut && *trips * call.graph_attribute("body").node_size() <= kMostNodesWrittenOut;
+  return is_short ? trips : std::nullopt;
+}
+
+/// A stack of no trips: as many axes as one trip would give.
+Value empty_stack(const NodeCall& call, size_t i, const Items& carried) {
+  const Value none = constant(Array::from<int64_t>({}, {0}));
+  Items inputs = {none, as_value(true)};
+  inputs.insert(inputs.end(), carried.begin(), carried.end());
+  const Items results =
+      call.importer().probed([&] { return call.importer().run_body(call.graph_attribute("body"), inputs, none); });
+  const Value one = to_values({results.at(1 + carried.size() + i)}, "a stacked result of Loop")[0];
+  std::vector<Axis> axes = one.shape().axes();
+  axes.insert(axes.begin(), Axis(0));
+  return full(Shape(one.dtype(), axes), 0);
+}
+
 /// One trip after another, for bodies whose values change shape, or whose iteration must be a number.
 Results written_out(const NodeCall& call) {
-  const std::optional<std::vector<Extent>> most = call.has(0) ? call.known_extents(call.x(0)) : std::nullopt;
-  const int64_t trips = most && most->size() == 1 ? most->front().constant().value_or(kMostTrips) : kMostTrips;
-  const proto::GraphProto& body = call.graph_attribute("body");
-  if (trips > kMostWrittenOut || trips * body.node_size() > kMostNodesWrittenOut) {
+  const std::optional<int64_t> known = short_trips(call);
+  if (!known) {
     fail("a loop whose values change their shapes must make a number of trips that is known, at most {}",
          kMostWrittenOut);
   }
+  const int64_t trips = *known;
+  call.require_equal(*trips_by_sizes(call), trips);  // runs at other sizes would make others
+  const proto::GraphProto& body = call.graph_attribute("body");
   Items carried;
   for (size_t i = 2; i < call.count(); ++i) {
     carried.push_back(call.item(i));
@@ -273,21 +303,11 @@ Results written_out(const NodeCall& call) {
       stacks[i].push_back(kept[i]);
     }
   }
-  for (const std::vector<Value>& stack : stacks) {
-    if (stack.empty()) {
-      fail("a loop of no trips stacks results whose shape nobody knows");
-    }
-    carried.emplace_back(tenon::stack(stack, 0));
+  const Items last = carried;
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    carried.emplace_back(stacks[i].empty() ? empty_stack(call, i, last) : stack(stacks[i], 0));
   }
   return carried;
-}
-
-/// Whether the trips can be written out, should nothing else do.
-bool is_short(const NodeCall& call) {
-  const std::optional<std::vector<Extent>> most = call.has(0) ? call.known_extents(call.x(0)) : std::nullopt;
-  const std::optional<int64_t> trips = most && most->size() == 1 ? most->front().constant() : std::nullopt;
-  return trips && *trips <= kMostWrittenOut &&
-         *trips * call.graph_attribute("body").node_size() <= kMostNodesWrittenOut;
 }
 
 Results loop_as_one(const NodeCall& call) {
@@ -314,8 +334,18 @@ Results loop_of(const NodeCall& call) {
   if (has_sequences) {
     return written_out(call);
   }
-  if (!is_short(call)) {
-    return loop_as_one(call);
+  if (!short_trips(call)) {
+    try {
+      return loop_as_one(call);
+    } catch (const Error&) {
+      if (const std::optional<Extent> most = trips_by_sizes(call); most && !most->is_constant()) {
+        call.importer().advise(fmt::format(
+            "the loop makes {} trips, which are read one by one where the sizes are given when the model is read, and "
+            "are at most {}",
+            most->to_string(), kMostWrittenOut));
+      }
+      throw;
+    }
   }
   const std::optional<Results> as_one = call.importer().attempted([&] { return loop_as_one(call); });
   if (as_one) {
