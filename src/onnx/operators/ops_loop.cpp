@@ -254,13 +254,17 @@ std::optional<int64_t> short_trips(const NodeCall& call) {
   return is_short ? trips : std::nullopt;
 }
 
-/// A stack of no trips: as many axes as one trip would give.
-Value empty_stack(const NodeCall& call, size_t i, const Items& carried) {
+/// What the body gives in its first trip, as if it had not been read.
+Items first_trip(const NodeCall& call, const Items& carried) {
   const Value none = constant(Array::from<int64_t>({}, {0}));
   Items inputs = {none, as_value(true)};
   inputs.insert(inputs.end(), carried.begin(), carried.end());
-  const Items results =
-      call.importer().probed([&] { return call.importer().run_body(call.graph_attribute("body"), inputs, none); });
+  return call.importer().probed([&] { return call.importer().run_body(call.graph_attribute("body"), inputs, none); });
+}
+
+/// A stack of no trips: as many axes as one trip would give.
+Value empty_stack(const NodeCall& call, size_t i, const Items& carried) {
+  const Items results = first_trip(call, carried);
   const Value one = to_values({results.at(1 + carried.size() + i)}, "a stacked result of Loop")[0];
   std::vector<Axis> axes = one.shape().axes();
   axes.insert(axes.begin(), Axis(0));
@@ -326,6 +330,17 @@ Results loop_as_one(const NodeCall& call) {
   return loop_until(call, reading.plan);
 }
 
+/// Where a trip can be read though the loop cannot: what would let all trips be read.
+void advise_fewer_trips(const NodeCall& call) {
+  const std::optional<Extent> most = trips_by_sizes(call);
+  const std::vector<Value> initial = call.tensors(2);
+  if (most && call.importer().attempted([&] { return first_trip(call, {initial.begin(), initial.end()}); })) {
+    call.importer().advise(fmt::format("the loop makes {} trips{}; up to {} can be read one by one", most->to_string(),
+                                       most->is_constant() ? "" : ", of sizes that can be given when the model is read",
+                                       kMostWrittenOut));
+  }
+}
+
 Results loop_of(const NodeCall& call) {
   bool has_sequences = false;
   for (size_t i = 2; i < call.count(); ++i) {
@@ -337,13 +352,10 @@ Results loop_of(const NodeCall& call) {
   if (!short_trips(call)) {
     try {
       return loop_as_one(call);
+    } catch (const OnnxValueNeeded&) {
+      throw;
     } catch (const Error&) {
-      if (const std::optional<Extent> most = trips_by_sizes(call); most && !most->is_constant()) {
-        call.importer().advise(fmt::format(
-            "the loop makes {} trips, which are read one by one where the sizes are given when the model is read, and "
-            "are at most {}",
-            most->to_string(), kMostWrittenOut));
-      }
+      advise_fewer_trips(call);
       throw;
     }
   }
