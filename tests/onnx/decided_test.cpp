@@ -132,6 +132,35 @@ TEST(OnnxDecided, ScalesThatAreQuotientsOfSizesMakeSizes) {
   }
 }
 
+/// As opsets 9 and 10 have it, and exporters write it: floor(height * 2) / height.
+TEST(OnnxDecided, ScalesOfOlderOpsetsToo) {
+  for (const char* const op : {"Upsample", "Resize"}) {
+    OnnxModelBuilder model(op == std::string("Resize") ? 10 : 9);
+    model.input("x", "f32[n, c, h, w]");
+    model.constant("kept", Array::from<float>({2}, {1, 1}));
+    std::vector<std::string> parts = {"kept"};
+    for (const auto& [axis, times] : {std::pair<std::string, float>{"2", 2.F}, {"3", 3.F}}) {
+      model.constant("axis" + axis, ints({axis == "2" ? 2 : 3}));
+      model.constant("times" + axis, Array::from<float>({1}, {times}));
+      model.node("Shape", {"x"}, {"shape" + axis});
+      model.node("Gather", {"shape" + axis, "axis" + axis}, {"size" + axis});
+      model.node("Cast", {"size" + axis}, {"number" + axis}, {attribute("to", int64_t{1})});
+      model.node("Mul", {"number" + axis, "times" + axis}, {"product" + axis});
+      model.node("Floor", {"product" + axis}, {"wanted" + axis});
+      model.node("Div", {"wanted" + axis, "number" + axis}, {"scale" + axis});
+      parts.push_back("scale" + axis);
+    }
+    model.node("Concat", parts, {"scales"}, {attribute("axis", int64_t{0})});
+    model.node(op, {"x", "scales"}, {"y"});
+    model.output("y");
+    const Graph graph = imported(model);
+    EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[n, c, 2*h, 3*w]") << op;
+    EXPECT_TRUE(same(interpret(graph, {Array::from<float>({1, 1, 1, 2}, {1, 2})})[0],
+                     Array::from<float>({1, 1, 2, 6}, {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2})))
+        << op;
+  }
+}
+
 /// Branches of two ranks by an input: its value is asked for, and then decides.
 TEST(OnnxDecided, AValueThatIsGivenDecidesABranch) {
   OnnxModelBuilder model;
