@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <random>
@@ -81,6 +82,11 @@ SourceWord parse_source(std::string_view option, const std::string& word, const 
   if (parsed.source.empty()) {
     fail("`{} {}` says nothing of `{}`: a .npy file belongs behind the `=`{}", option, word, parsed.name,
          option == "--input" ? ", or `random`, `zeros` or `ones`" : "");
+  }
+  if (option == "--input" && !is_made_up(parsed.source) && !parsed.source.ends_with(".npy") &&
+      !std::filesystem::exists(parsed.source)) {
+    fail("`{} {}`: `{}` is no .npy file and none of `random`, `zeros` and `ones`{}", option, word, parsed.source,
+         text::suggestion(parsed.source, {"random", "zeros", "ones"}));
   }
   return parsed;
 }

@@ -43,8 +43,12 @@ Graph read_text(const std::string& path) {
 /// The value that an import needs, as the user gave it.
 Array value_of(const std::string& name, const LoadGraphOptions& options, const Bindings& usual) {
   for (const std::string& word : options.inputs) {
-    if (word.starts_with(name + '=') && word.ends_with(".npy")) {
-      return read_npy(word.substr(name.size() + 1));
+    const std::string_view source = word.starts_with(name + '=') ? std::string_view(word).substr(name.size() + 1) : "";
+    if (source.ends_with(".npy")) {
+      return read_npy(source);
+    }
+    if (source == "zeros" || source == "ones") {  // of one element: the import makes it what the input is
+      return Array::from<int64_t>({}, {source == "ones" ? 1 : 0});
     }
   }
   for (const Bindings* sizes : {&options.sizes, &usual}) {

@@ -23,11 +23,21 @@ std::string time_text(double microseconds) {
   if (microseconds < 1e3) {
     return fmt::format("{:.1f} us", microseconds);
   }
+  constexpr double year = 365.25 * 24 * 3600 * 1e6;
+  if (microseconds >= 100 * year) {
+    return "more than a century";
+  }
+  if (microseconds >= year) {
+    return fmt::format("{:.3g} years", microseconds / year);
+  }
   return microseconds < 1e6 ? fmt::format("{:.2f} ms", microseconds / 1e3)
                             : fmt::format("{:.2f} s", microseconds / 1e6);
 }
 
 std::string count_text(double count) {
+  if (count >= 1e15) {
+    return fmt::format("{:.3g}", count);
+  }
   constexpr std::string_view units[] = {"", " k", " M", " G", " T"};
   size_t unit = 0;
   for (; count >= 1000 && unit + 1 < std::size(units); ++unit) {

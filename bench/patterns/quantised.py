@@ -173,3 +173,28 @@ def microsoft_matmul_of_four_bits(m):
 def microsoft_skip_norm(m):
     x = m.input("x", ["batch", "length", 16])
     m.output(m.node("SkipLayerNormalization", [x, x, m.weight(16), m.weight(16), m.weight(16)], domain=MICROSOFT))
+
+
+@pattern
+def microsoft_qlinear_conv_channels_last(m):
+    x = m.input("x", ["batch", "height", "width", 3])
+    scale, zero = m.constant(0.01, np.float32), m.constant(114, np.uint8)
+    q = m.node("QuantizeLinear", [x, scale, zero])
+    bias = m.bytes(8, low=-900, high=900, dtype=np.int32)
+    m.output(m.node("QLinearConv", [q, scale, zero, m.bytes(8, 3, 3, 3), m.constant(0.02, np.float32),
+                                    m.constant(0, np.int8), m.constant(0.05, np.float32), zero, bias],
+                    domain=MICROSOFT, channels_last=1, pads=[1, 1, 1, 1], strides=[2, 2], kernel_shape=[3, 3]))
+
+
+@pattern
+def microsoft_trilu(m):
+    x = m.input("x", ["batch", "length", "length"])
+    m.output(m.node("Trilu", [x, m.constant(1, np.int64)], domain=MICROSOFT, upper=1))
+
+
+@pattern
+def microsoft_gather_of_four_bits(m):
+    ids = m.input("ids", ["batch", "length"], INT32)
+    table = m.bytes(100, 24, low=0, high=256, dtype=np.uint8)
+    m.output(m.node("GatherBlockQuantized", [table, ids, m.weight(100, 3)], domain=MICROSOFT, bits=4, block_size=16,
+                    gather_axis=0, quantize_axis=1))

@@ -96,3 +96,24 @@ def negative_step_from_before_the_start(m):
     low = m.constant([-(2 ** 63)], np.int64)
     m.output(m.node("Slice", [x, m.constant([5], np.int64), low, m.constant([1], np.int64),
                               m.constant([-1], np.int64)]))
+
+
+@pattern
+def resize_to_a_width(m):
+    x = m.input("x", ["batch", 3, "height", "width"])
+    width = m.node("Cast", [m.node("Slice", [m.node("Shape", [x]), m.constant([3], np.int64),
+                                             m.constant([4], np.int64)])], to=FLOAT)
+    factor = m.node("Div", [m.constant([64.0], np.float32), width])
+    scales = m.node("Concat", [m.constant([1.0, 1.0, 2.0], np.float32), factor], axis=0)
+    m.output(m.node("Resize", [x, "", scales], mode="linear"))
+
+
+@pattern
+def branch_by_two_sizes(m):
+    x = m.input("x", ["batch", "length"])
+    one = m.constant(1, np.int64)
+    flag = m.node("And", [m.node("Equal", [m.size(x, 0), one]), m.node("Equal", [m.size(x, 1), one])])
+    flat, same = m.body([]), m.body([])
+    flat.output(flat.node("Reshape", [x, flat.constant([-1], np.int64)]))
+    same.output(same.node("Identity", [x]))
+    m.output(m.node("If", [flag], then_branch=flat.graph("flat"), else_branch=same.graph("same")))

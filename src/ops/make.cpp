@@ -66,7 +66,7 @@ void rethrow_with_context(const Error& error, std::string_view operation, const 
   if (error.has_notes()) {
     throw Error(error);
   }
-  Error full(fmt::format("{}: {}", operation, error.what()));
+  Error full(fmt::format("{}: {}", NeededBy::name(operation), error.what()));
   for (size_t i = 0; i < operands.size(); ++i) {
     const auto* in = operands[i] ? operands[i].node().as<Input>() : nullptr;
     const std::string name = in != nullptr ? fmt::format("`{}`", in->name)

@@ -6,7 +6,7 @@
 namespace tenon {
 
 /// While it lives, what nodes ask of sizes is asked by `operation`, which the user knows, not by the nodes that it is
-/// made of. The outermost one counts. Of this thread alone.
+/// made of; errors name it, too. The outermost one counts. Of this thread alone.
 class NeededBy {
  public:
   explicit NeededBy(std::string_view operation);

@@ -65,6 +65,13 @@ TEST(ExportOpset, BitsOfIntegersHaveAFormSince18) {
   }
 }
 
+/// What no opset that can be written has is not offered.
+TEST(ExportOpset, BitsOfFloatsHaveNoForm) {
+  EXPECT_EQ(error_text([] { written("graph f(x: f32[n]) { return y=reinterpret(x) }", 24); }),
+            "`reinterpret` has no ONNX form in opset 24; opset 26 is the first with one, 24 the newest written\n"
+            "  node `reinterpret` of graph `f`");
+}
+
 TEST(ExportOpset, ScattersByExtremaHaveAFormSince18) {
   EXPECT_NE(error_text([] { written(kExtrema, 17); }).find("a scatter by max has no ONNX form in opset 17; opset 18"),
             std::string::npos);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "ir/node.h"
 #include "onnx/model_builder.h"
@@ -278,6 +279,74 @@ TEST(OnnxControl, SizesByDataInABodyAreRefusedByName) {
   EXPECT_NE(text.find("data decide the size of axis `nonzero_"), std::string::npos) << text;
   EXPECT_NE(text.find("at node \"inner\"\n  which is NonZero in the body of \"outer\" (Loop)"), std::string::npos)
       << text;
+}
+
+/// A loop, or one in another, whose bodies draw; `seed` is none where it is negative.
+OnnxModelBuilder drawing_loop(double seed, bool by_value) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.constant("three", Array::scalar(i64, 3));
+  model.constant("limit", Array::scalar(f32, 100));
+  proto::GraphProto inner;
+  GraphBuilder builder = begin_body(inner);
+  const std::vector<proto::AttributeProto> seeds =
+      seed < 0 ? std::vector<proto::AttributeProto>() : std::vector{attribute("seed", seed)};
+  builder.node("RandomUniformLike", {"state"}, {"drawn"}, seeds);
+  builder.node("Add", {"state", "drawn"}, {"next"});
+  builder.node("ReduceMax", {"next"}, {"most"}, {attribute("keepdims", int64_t{0})});
+  builder.node("Less", {"most", "limit"}, {"small"});
+  builder.node("Identity", {by_value ? "small" : "c"}, {"c_out"});
+  for (const char* name : {"c_out", "next", "drawn"}) {
+    builder.output(name);
+  }
+  proto::GraphProto outer;
+  GraphBuilder around(outer);
+  around.input("k", "i64[]");
+  around.input("goes_on", "bool[]");
+  around.input("before", "f32[n]");
+  around.node("Loop", {"three", "", "before"}, {"behind", "table"}, {attribute("body", inner)});
+  around.node("Identity", {"goes_on"}, {"goes_on_out"});
+  for (const char* name : {"goes_on_out", "behind", "table"}) {
+    around.output(name);
+  }
+  model.node("Loop", {"three", "", "x"}, {"last", "all"}, {attribute("body", by_value ? inner : outer)});
+  model.output("all");
+  return model;
+}
+
+TEST(OnnxControl, TripsDrawNumbersOfTheirOwn) {
+  const Array x(f32, {4});
+  for (const double seed : {-1.0, 5.0}) {
+    for (const bool by_value : {false, true}) {
+      const Graph graph = imported(drawing_loop(seed, by_value));
+      const Array all = interpret(graph, {x})[0];
+      ASSERT_EQ(all.size(), by_value ? 12 : 36);
+      std::set<double> numbers;
+      for (int64_t i = 0; i < all.size(); ++i) {
+        numbers.insert(all.at(i));
+      }
+      EXPECT_EQ(std::ssize(numbers), all.size()) << seed << " " << by_value;
+      EXPECT_TRUE(same(all, interpret(imported(drawing_loop(seed, by_value)), {x})[0]));  // the same in every run
+    }
+  }
+}
+
+TEST(OnnxControl, StepsOfScansDrawNumbersOfTheirOwn) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n, 2]");
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  builder.input("row", "f32[2]");
+  builder.node("RandomUniformLike", {"row"}, {"drawn"});
+  builder.output("drawn");
+  model.node("Scan", {"x"}, {"y"}, {attribute("body", body), attribute("num_scan_inputs", int64_t{1})});
+  model.output("y");
+  const Array y = interpret(imported(model), {Array(f32, {3, 2})})[0];
+  std::set<double> numbers;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    numbers.insert(y.at(i));
+  }
+  EXPECT_EQ(std::ssize(numbers), 6);
 }
 
 }  // namespace

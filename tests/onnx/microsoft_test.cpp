@@ -6,6 +6,7 @@
 
 #include "onnx/model_builder.h"
 #include "support/arrays.h"
+#include "tenon/convolution.h"
 #include "tenon/indexing.h"
 #include "tenon/interpreter.h"
 #include "tenon/nn.h"
@@ -266,6 +267,89 @@ TEST_F(OnnxMicrosoft, MatMulNBitsWithBlocksOfColumns) {
                                      .run();
     const Value expected = matmul(constant(x), transpose(constant(Array::from({2, depth}, weights))));
     EXPECT_TRUE(close(y[0], evaluate(expected), 1e-4, 1e-4)) << bits;
+  }
+}
+
+/// Integers as the numbers that they mean.
+Value meant(const Array& integers, double scale, double zero) { return (cast(constant(integers), f32) - zero) * scale; }
+
+/// With zero points of x and w and a bias, against the convolution of what the integers mean; without zero points, too.
+TEST_F(OnnxMicrosoft, ConvolutionOfBytesWithChannelsLast) {
+  const Array x = random_array(u8, {2, 5, 6, 4}, rng_, 0, 255);
+  const Array w = random_array(i8, {6, 2, 3, 2}, rng_, -100, 100);
+  const Array bias = random_array(i32, {6}, rng_, -5000, 5000);
+  const std::vector<int64_t> pads = {1, 0, 1, 1};
+  for (const bool zeros : {true, false}) {
+    OneNode node("QLinearConv", {attribute("channels_last", int64_t{1}), attribute("group", int64_t{2}),
+                                 attribute("pads", pads), attribute("strides", std::vector<int64_t>{2, 1})});
+    const auto zero = [&](Dtype dtype, double number) {
+      zeros ? node.with(Array::scalar(dtype, number)) : node.without();
+    };
+    node.with(x).with(Array::scalar(f32, 0.5));
+    zero(u8, 120);
+    node.with(w).with(Array::scalar(f32, 0.25));
+    zero(i8, 3);
+    node.with(Array::scalar(f32, 128));
+    zero(u8, 128);
+    node.with(bias);
+    const std::vector<Array> y = node.run();
+    const Value expected = conv(transpose(meant(x, 0.5, zeros ? 120 : 0), {0, 3, 1, 2}), meant(w, 0.25, zeros ? 3 : 0),
+                                {.stride = {2, 1}, .low = {1, 0}, .high = {1, 1}, .groups = 2}) +
+                           expand_dims(meant(bias, 0.125, 0), {1, 2});
+    const Value steps = clamp(round(expected / 128) + (zeros ? 128 : 0), 0, 255);
+    EXPECT_EQ(y[0].dims(), (std::vector<int64_t>{2, 3, 6, 6})) << zeros;
+    EXPECT_TRUE(same(y[0], evaluate(cast(transpose(steps, {0, 2, 3, 1}), u8)))) << zeros;
+  }
+}
+
+TEST_F(OnnxMicrosoft, TriluKeepsATriangle) {
+  const Array x = random({2, 3, 4});
+  const std::vector<Array> y = OneNode("Trilu", {attribute("upper", int64_t{0})}).with(x).run();
+  EXPECT_TRUE(same(y[0], evaluate(tril(constant(x)))));
+}
+
+/// A table of 5 rows of 40 numbers of four bits in blocks of 16, the last of them short; zero points fill two bytes.
+TEST_F(OnnxMicrosoft, RowsOfATableOfBlocks) {
+  const Array packed = random_array(u8, {5, 20}, rng_, 0, 255);
+  const Array scales = random({5, 3});
+  const Array zeros = random_array(u8, {5, 2}, rng_, 0, 255);
+  const Array rows = Array::from<int64_t>({2, 2}, {4, 0, 3, -1});
+  for (const bool with_zeros : {true, false}) {
+    OneNode node("GatherBlockQuantized", {attribute("block_size", int64_t{16}), attribute("bits", int64_t{4})});
+    node.with(packed).with(rows).with(scales);
+    if (with_zeros) {
+      node.with(zeros);
+    }
+    const Array y = node.run()[0];
+    ASSERT_EQ(y.dims(), (std::vector<int64_t>{2, 2, 40}));
+    const auto nibble = [](const Array& bytes, int64_t row, int64_t i) {
+      const auto byte = static_cast<int>(bytes.at(row * bytes.dims()[1] + i / 2));
+      return i % 2 == 0 ? byte % 16 : byte / 16;
+    };
+    for (int64_t i = 0; i < y.size(); ++i) {
+      const int64_t row = (rows.values<int64_t>()[static_cast<size_t>(i / 40)] + 5) % 5;
+      const int64_t column = i % 40;
+      const int zero = with_zeros ? nibble(zeros, row, column / 16) : 8;
+      const double expected = (nibble(packed, row, column) - zero) * scales.at(row * 3 + column / 16);
+      EXPECT_NEAR(y.at(i), expected, 1e-5) << i;
+    }
+  }
+}
+
+/// One number a byte, quantised along the axis that rows are taken of.
+TEST_F(OnnxMicrosoft, RowsOfATableOfBlocksOfRows) {
+  const Array table = random_array(i8, {32, 3}, rng_, -8, 7);
+  const Array scales = random({2, 3});
+  const std::vector<Array> y =
+      OneNode("GatherBlockQuantized", {attribute("block_size", int64_t{16}), attribute("quantize_axis", int64_t{0})})
+          .with(table)
+          .with(Array::from<int32_t>({2}, {20, 1}))
+          .with(scales)
+          .run();
+  ASSERT_EQ(y[0].dims(), (std::vector<int64_t>{2, 3}));
+  for (int64_t i = 0; i < 6; ++i) {
+    const int64_t row = i < 3 ? 20 : 1;
+    EXPECT_NEAR(y[0].at(i), table.at(row * 3 + i % 3) * scales.at(row / 16 * 3 + i % 3), 1e-5) << i;
   }
 }
 

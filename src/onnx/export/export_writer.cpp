@@ -227,7 +227,12 @@ Dtype OnnxWriter::carrier(std::string_view op, Dtype dtype) const {
 }
 
 void OnnxWriter::refuse(const std::string& what, std::optional<int> since) const {
-  const std::string other = since ? fmt::format("; opset {} has one", *since) : "";
+  std::string other;
+  if (since) {
+    other = *since <= kNewestOpset
+                ? fmt::format("; opset {} has one", *since)
+                : fmt::format("; opset {} is the first with one, {} the newest written", *since, kNewestOpset);
+  }
   fail("{} has no ONNX form in opset {}{}", what, opset_, other);
 }
 

@@ -79,4 +79,30 @@ Shape declared_shape(const proto::ValueInfoProto& input, const std::set<std::str
   return {dtype, std::move(axes)};
 }
 
+Array as_declared(const Array& given, const Shape& declared, const std::string& name) {
+  const auto refuse = [&] {
+    fail("the value of input `{}` is {}, must be {}", name,
+         Shape(given.dtype(), {given.dims().begin(), given.dims().end()}).to_string(), declared.to_string());
+  };
+  Array value = given;
+  if (given.dtype() != declared.dtype()) {
+    if (given.dtype() != Dtype::i64 || given.size() != 1) {
+      refuse();
+    }
+    value = given.cast(declared.dtype());
+  }
+  if (std::ssize(given.dims()) != declared.rank()) {
+    if (given.size() != 1 || !given.dims().empty()) {
+      refuse();
+    }
+    value = value.reshaped(std::vector<int64_t>(static_cast<size_t>(declared.rank()), 1));
+  }
+  for (int i = 0; i < declared.rank(); ++i) {
+    if (const auto size = declared.axis(i).extent().constant(); size && *size != value.dims()[static_cast<size_t>(i)]) {
+      refuse();
+    }
+  }
+  return value;
+}
+
 }  // namespace tenon::importer

@@ -12,6 +12,7 @@
 #include "onnx/import/registry.h"
 #include "onnx/import/unsupported.h"
 #include "ops/keep_binders.h"
+#include "ops/needed_by.h"
 #include "tenon/ops.h"
 
 namespace tenon::importer {
@@ -25,6 +26,10 @@ std::string describe(const proto::NodeProto& node) {
   return node.name().empty() && node.output_size() > 0
              ? fmt::format("{} -> {}", node.op_type(), node.output(0))
              : fmt::format("{}", node.name().empty() ? node.op_type() : node.name());
+}
+
+bool has_body(const proto::NodeProto& node) {
+  return std::ranges::any_of(node.attribute(), [](const proto::AttributeProto& each) { return each.has_g(); });
 }
 
 /// The node that is called so in the bodies of `node`, at any depth.
@@ -105,7 +110,7 @@ Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder,
 }
 
 Importer::Mark Importer::mark() const {
-  return {scopes_.size(), visible_from_, relations_.size(), decided_.size(), guessed_, depth_, opsets_};
+  return {scopes_.size(), visible_from_, relations_.size(), decided_.size(), guessed_, trips_.size(), depth_, opsets_};
 }
 
 void Importer::rewind(const Mark& to) {
@@ -114,6 +119,8 @@ void Importer::rewind(const Mark& to) {
   relations_.erase(relations_.begin() + static_cast<std::ptrdiff_t>(to.relations), relations_.end());
   decided_.erase(decided_.begin() + static_cast<std::ptrdiff_t>(to.decided), decided_.end());
   guessed_ = to.guessed;
+  trips_.resize(to.trips);
+  advice_.clear();
   depth_ = to.depth;
   opsets_ = to.opsets;
 }
@@ -173,7 +180,7 @@ void Importer::read_inputs(const proto::GraphProto& graph, std::vector<Value>& i
     }
     if (const auto given = options_.values.find(input.name()); given != options_.values.end()) {
       used.insert(input.name());
-      define(input.name(), constant(given->second));
+      define(input.name(), constant(as_declared(given->second, declared_shape(input, names), input.name())));
       continue;
     }
     graph_inputs_[input.name()] = true;
@@ -286,6 +293,9 @@ void Importer::run_nodes(const google::protobuf::RepeatedPtrField<proto::NodePro
       run_node(node);
     } catch (Error& error) {
       tell_place(error, node);
+      if (!advice_.empty()) {
+        error.note(std::exchange(advice_, {}));
+      }
       throw;
     }
   }
@@ -308,6 +318,10 @@ void Importer::run_node(const proto::NodeProto& node) {
       fail("operator {} is not supported", node.op_type());
     }
     require_operand_ranks(domain, node.op_type(), version, operands);
+    std::optional<NeededBy> needed;
+    if (!has_body(node)) {  // nodes of bodies speak for themselves
+      needed.emplace(node.op_type());
+    }
     results = entry->import(NodeCall(*this, node, operands, version)).items;
   }
   for (int i = 0; i < node.output_size(); ++i) {
@@ -342,7 +356,7 @@ Items Importer::run_function(const proto::FunctionProto& function, const proto::
   return results;
 }
 
-Items Importer::run_body(const proto::GraphProto& body, const Items& inputs) {
+Items Importer::run_body(const proto::GraphProto& body, const Items& inputs, const Value& trip) {
   if (++depth_ > kDeepestNesting) {
     fail("functions and bodies nest deeper than {}", kDeepestNesting);
   }
@@ -354,7 +368,13 @@ Items Importer::run_body(const proto::GraphProto& body, const Items& inputs) {
   for (int i = 0; i < body.input_size(); ++i) {
     define(body.input(i).name(), inputs[static_cast<size_t>(i)]);
   }
+  if (trip) {
+    trips_.push_back(trip);
+  }
   run_nodes(body.node());
+  if (trip) {
+    trips_.pop_back();
+  }
   Items results;
   for (const auto& output : body.output()) {
     results.push_back(find(output.name()));

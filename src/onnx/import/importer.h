@@ -31,11 +31,16 @@ class Importer {
   void tell_statistic(const Value& value);
 
   /// The outputs of a body (of If, Loop, Scan) for these inputs. Names of the graphs around it are visible in it.
-  Items run_body(const proto::GraphProto& body, const Items& inputs);
+  /// `trip`, i64[], tells its runs apart where there are several.
+  Items run_body(const proto::GraphProto& body, const Items& inputs, const Value& trip = {});
+  /// The trips of the bodies around the node that is read, the outermost first.
+  const std::vector<Value>& trips() const { return trips_; }
 
   /// How a comparison of sizes comes out, where the model has to be one for either: as it does at the sizes of the
   /// options, else as guessed; runs at other sizes are then refused. `node` needs it.
   bool decide(const SizeCondition& condition, const proto::NodeProto& node);
+  /// The number that an extent is at the sizes of the options; nothing when those do not tell.
+  std::optional<int64_t> told(const Extent& extent) const { return number_at(extent, sizes_); }
   /// How many comparisons were decided so far.
   size_t decision_count() const { return decided_.size(); }
   /// What was guessed, in order: whether the plain comparison holds, which is no where nobody says otherwise.
@@ -68,6 +73,8 @@ class Importer {
   ExternalFiles& files() { return files_; }
   /// What must hold between sizes, beyond what the builders ask for.
   void add_relation(Constraint relation) { relations_.push_back(std::move(relation)); }
+  /// The last line of the Error that the node which is read is about to give.
+  void advise(std::string line) { advice_ = std::move(line); }
   /// Whether this is the name of an input whose value could have been given.
   bool is_graph_input(const std::string& name) const { return graph_inputs_.contains(name); }
 
@@ -77,7 +84,7 @@ class Importer {
 
   /// Where an import stands.
   struct Mark {
-    size_t scopes, visible_from, relations, decided, guessed;
+    size_t scopes, visible_from, relations, decided, guessed, trips;
     int depth;
     Opsets opsets;
   };
@@ -110,6 +117,8 @@ class Importer {
   std::vector<bool> guesses_;
   size_t guessed_ = 0;
   std::vector<Value> weights_;  // the inputs that OnnxOptions::weights tells of
+  std::vector<Value> trips_;
+  std::string advice_;
   int depth_ = 0;
   int64_t function_nodes_ = 0;
 };

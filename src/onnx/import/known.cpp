@@ -80,6 +80,7 @@ struct Evaluation {
   const Node& node;
   std::vector<Operand> in;
   std::vector<int64_t> dims;  // of the result
+  const Decide& decide;
 
   /// `pick(position)` for each element of the result; a null pointer ends it.
   template <class Pick>
@@ -118,7 +119,7 @@ struct Evaluation {
       for (const Operand& operand : in) {
         operands.push_back((*operand.elements)[i]);
       }
-      std::optional<Element> element = map_elements(op, dtypes, operands);
+      std::optional<Element> element = map_elements(op, dtypes, operands, decide);
       if (!element) {
         return {};
       }
@@ -291,7 +292,7 @@ std::optional<Elements> KnownValues::evaluate(const Value& value) const {
   if (!dims) {
     return {};
   }
-  Evaluation evaluation{.node = node, .in = {}, .dims = *dims};
+  Evaluation evaluation{.node = node, .in = {}, .dims = *dims, .decide = decide_};
   for (const Value& operand : node.inputs) {
     const Elements* elements = find(operand);
     if (elements == nullptr) {
@@ -304,6 +305,13 @@ std::optional<Elements> KnownValues::evaluate(const Value& value) const {
   } catch (const Error&) {  // beyond 64 bits
     return {};
   }
+}
+
+KnownValues KnownValues::deciding(Decide decide) const {
+  KnownValues result = *this;
+  result.decide_ = std::move(decide);
+  std::erase_if(result.known_, [](const auto& entry) { return !entry.second; });
+  return result;
 }
 
 void KnownValues::tell(const Value& input, Elements elements) {

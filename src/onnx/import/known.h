@@ -1,6 +1,7 @@
 // What is known of a value when a model is imported: how arithmetic on shapes becomes extents.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,10 @@ struct Element {
 };
 using Elements = std::vector<Element>;
 
+struct SizeCondition;
+/// How a comparison of sizes comes out that is so at some bindings only.
+using Decide = std::function<bool(const SizeCondition&)>;
+
 /// Reads values off the graph they are computed by. Sizes are leaves (`extent_value`), as are constants; arithmetic,
 /// comparisons, selections and rearrangements of few elements are followed through. Results are kept: one instance
 /// serves one import.
@@ -37,11 +42,15 @@ class KnownValues {
   /// The value itself, when it depends on no input and no name. Not for large arrays, unless they are constants.
   std::optional<Array> array(const Value& value);
 
+  /// The same with an answer to comparisons of sizes that are not known.
+  KnownValues deciding(Decide decide) const;
+
  private:
   std::optional<Elements> evaluate(const Value& value) const;
   const Elements* find(const Value& value) const;
 
   std::unordered_map<const Node*, std::optional<Elements>> known_;  // of nodes with one output
+  Decide decide_;                                                   // may be none
   std::vector<Value> kept_;                                         // so that no node of known_ is made anew
 };
 

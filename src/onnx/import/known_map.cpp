@@ -205,6 +205,16 @@ std::optional<SizeCondition> undecided(const ScalarInstruction& code, const Elem
   }
 }
 
+/// The comparison that an instruction on what is known makes, where its result is not.
+std::optional<SizeCondition> open_question(const ScalarInstruction& code, const std::vector<Known>& registers) {
+  const auto at = [&](int i) -> const Known& { return registers[static_cast<size_t>(i)]; };
+  if (code.prim == Prim::cast && code.dtype == Dtype::boolean && at(code.a)) {
+    return SizeCondition{SizeCondition::Kind::equal, at(code.a)->numerator, 0, true};
+  }
+  const bool compares = code.prim == Prim::eq || code.prim == Prim::lt || code.prim == Prim::le;
+  return compares && at(code.a) && at(code.b) ? undecided(code, *at(code.a), *at(code.b)) : std::nullopt;
+}
+
 SizeCondition negated_if(SizeCondition condition, bool negate) {
   condition.negated = condition.negated != negate;
   return condition;
@@ -265,11 +275,17 @@ std::optional<Element> to_element(const Array& array, int64_t i) {
   return whole(array.window(i, {}).cast(Dtype::i64).values<int64_t>()[0]);
 }
 
-std::optional<Element> map_elements(const Map& op, const std::vector<Dtype>& dtypes, const Elements& x) {
+std::optional<Element> map_elements(const Map& op, const std::vector<Dtype>& dtypes, const Elements& x,
+                                    const Decide& decide) {
   const ScalarProgram program = flatten({instantiate(*op.fn, dtypes, op.dtype)});
   std::vector<Known> registers;
   for (const ScalarInstruction& code : program.code) {
-    registers.push_back(step(code, x, registers));
+    Known result = step(code, x, registers);
+    if (!result && decide) {
+      const std::optional<SizeCondition> question = open_question(code, registers);
+      result = question ? Known(flag(decide(*question))) : Known();
+    }
+    registers.push_back(std::move(result));
     if (registers.back() && registers.back()->denominator > kLargestDenominator) {
       registers.back().reset();
     }

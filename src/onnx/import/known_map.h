@@ -12,9 +12,10 @@ namespace tenon::importer {
 /// Element `i` of an array; nothing for a float that is no fraction of whole numbers.
 std::optional<Element> to_element(const Array& array, int64_t i);
 
-/// What the row gives for these operands; nothing when that is not known for all sizes alike. The row is
-/// evaluated in its primitives, so a new row needs nothing here.
-std::optional<Element> map_elements(const Map& op, const std::vector<Dtype>& dtypes, const Elements& x);
+/// What the row gives for these operands; nothing when that is not known for all sizes alike, unless `decide` says how
+/// comparisons come out. The row is evaluated in its primitives, so a new row needs nothing here.
+std::optional<Element> map_elements(const Map& op, const std::vector<Dtype>& dtypes, const Elements& x,
+                                    const Decide& decide = {});
 
 /// Whether a comparison of two sizes holds, where that is so at some bindings only.
 struct SizeCondition {

@@ -9,19 +9,9 @@ bool has_one_element(const Value& value) {
   return !value.shape().is_dynamic() && value.shape().element_count() == Extent(1);
 }
 
-bool binds_all(const Extent& extent, const Bindings& sizes) {
-  for (const std::string& name : extent.names()) {
-    if (!sizes.find(name)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /// lhs - rhs at these sizes.
 std::optional<int64_t> difference(const SizeCondition& condition, const Bindings& sizes) {
-  const Extent apart = condition.lhs - condition.rhs;
-  return binds_all(apart, sizes) ? std::optional(evaluate(apart, sizes)) : std::nullopt;
+  return number_at(condition.lhs - condition.rhs, sizes);
 }
 
 }  // namespace
@@ -50,6 +40,15 @@ std::optional<SizeCondition> size_condition(KnownValues& known, const Value& fla
     }
   }
   return map_condition(*op, dtypes, operands);
+}
+
+std::optional<int64_t> number_at(const Extent& extent, const Bindings& sizes) {
+  for (const std::string& name : extent.names()) {
+    if (!sizes.find(name)) {
+      return {};
+    }
+  }
+  return evaluate(extent, sizes);
 }
 
 std::optional<bool> evaluate(const SizeCondition& condition, const Bindings& sizes) {

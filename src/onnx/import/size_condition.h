@@ -15,6 +15,9 @@ namespace tenon::importer {
 /// known for all sizes, or depends on values.
 std::optional<SizeCondition> size_condition(KnownValues& known, const Value& flag);
 
+/// The extent at these sizes; nothing when one of its names is not bound.
+std::optional<int64_t> number_at(const Extent& extent, const Bindings& sizes);
+
 /// Whether it holds at these sizes; nothing when one of its names is not bound.
 std::optional<bool> evaluate(const SizeCondition& condition, const Bindings& sizes);
 

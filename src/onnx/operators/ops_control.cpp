@@ -40,15 +40,30 @@ Results if_else(const NodeCall& call) {
   if (const std::optional<std::vector<Extent>> known = call.known_extents(condition)) {
     return run(known->at(0) != Extent(0));
   }
-  if (const std::optional<SizeCondition> by_sizes = size_condition(call.importer().known(), condition)) {
-    const auto outcome = [&](bool holds) { return call.importer().attempted([&] { return results_of(holds); }); };
+  const auto outcome = [&](bool holds) { return call.importer().attempted([&] { return results_of(holds); }); };
+  // Whether one of the branches can be read where both together cannot.
+  const auto are_apart = [&] {
+    return call.importer().probed([&] {
+      const std::optional<std::vector<Value>> yes = outcome(true);
+      const std::optional<std::vector<Value>> no = outcome(false);
+      return yes && no ? differ(*yes, *no) : yes || no;
+    });
+  };
+  // What several comparisons of sizes come to, each of them decided.
+  const auto decided = [&]() -> std::optional<bool> {
+    const auto decide = [&](const SizeCondition& each) { return call.importer().decide(each, call.node()); };
+    const auto known = call.importer().known().deciding(decide).extents(condition);
+    return known ? std::optional(known->at(0) != Extent(0)) : std::nullopt;
+  };
+  const std::optional<SizeCondition> by_sizes = size_condition(call.importer().known(), condition);
+  if (by_sizes || call.importer().probed(decided)) {
     const bool either = call.importer().probed([&] {
       const std::optional<std::vector<Value>> yes = outcome(true);
       const std::optional<std::vector<Value>> no = yes ? outcome(false) : std::nullopt;
       return yes && no && !differ(*yes, *no);
     });
     if (!either) {
-      return run(call.importer().decide(*by_sizes, call.node()));
+      return run(by_sizes ? call.importer().decide(*by_sizes, call.node()) : *decided());
     }
   }
   const size_t decisions = call.importer().decision_count();
@@ -63,6 +78,9 @@ Results if_else(const NodeCall& call) {
     throw;
   } catch (const Error&) {  // perhaps for sizes that only the other branch is for
     require_no_decisions(call, decisions);
+    if (are_apart()) {
+      call.fail_unknown(condition, "which branch is taken, which decides shapes,");
+    }
     throw;
   }
 }
@@ -99,27 +117,33 @@ Value axis_back(const Value& x, int64_t axis, bool reversed) {
   return to == 0 ? ordered : transpose(ordered, order);
 }
 
+/// Which element of how many a scan is for.
+struct ScanElement {
+  int64_t index = 0, count = 1;
+};
+
 /// One scan over values without a batch.
 std::vector<Value> scan_once(const NodeCall& call, const std::vector<Value>& states, const std::vector<Value>& scanned,
-                             const ScanAxes& in, const ScanAxes& out) {
+                             const ScanAxes& in, const ScanAxes& out, const ScanElement& element = {}) {
   std::vector<Value> ordered;
   for (size_t i = 0; i < scanned.size(); ++i) {
     ordered.push_back(axis_first(scanned[i], at_or(in.axes, i, 0), at_or(in.reversed, i, 0) != 0));
   }
-  const ScanStep result =
-      scan(states, ordered,
-           [&](const Value&, const std::vector<Value>& carried, const std::vector<Value>& elements) -> ScanStep {
-             Items inputs(carried.begin(), carried.end());
-             inputs.insert(inputs.end(), elements.begin(), elements.end());
-             std::vector<Value> results =
-                 to_values(call.importer().run_body(call.graph_attribute("body"), inputs), "a result of Scan");
-             if (results.size() < carried.size()) {
-               fail("the body gives {} results for {} states", results.size(), carried.size());
-             }
-             const auto middle = results.begin() + static_cast<std::ptrdiff_t>(carried.size());
-             require_same_shapes(carried, {results.begin(), middle});
-             return {.carried = {results.begin(), middle}, .stacked = {middle, results.end()}};
-           });
+  const ScanStep result = scan(
+      states, ordered,
+      [&](const Value& iteration, const std::vector<Value>& carried, const std::vector<Value>& elements) -> ScanStep {
+        Items inputs(carried.begin(), carried.end());
+        inputs.insert(inputs.end(), elements.begin(), elements.end());
+        const Value trip = element.count == 1 ? iteration : iteration * element.count + element.index;
+        std::vector<Value> results =
+            to_values(call.importer().run_body(call.graph_attribute("body"), inputs, trip), "a result of Scan");
+        if (results.size() < carried.size()) {
+          fail("the body gives {} results for {} states", results.size(), carried.size());
+        }
+        const auto middle = results.begin() + static_cast<std::ptrdiff_t>(carried.size());
+        require_same_shapes(carried, {results.begin(), middle});
+        return {.carried = {results.begin(), middle}, .stacked = {middle, results.end()}};
+      });
   std::vector<Value> results = result.carried;
   for (size_t i = 0; i < result.stacked.size(); ++i) {
     results.push_back(axis_back(result.stacked[i], at_or(out.axes, i, 0), at_or(out.reversed, i, 0) != 0));
@@ -170,7 +194,8 @@ Results batched_scan(const NodeCall& call) {
     }
     const auto middle = of_element.end() - static_cast<std::ptrdiff_t>(count);
     results.push_back(scan_once(call, {of_element.begin(), middle}, {middle, of_element.end()},
-                                {{}, call.list_attribute("directions")}, {}));
+                                {{}, call.list_attribute("directions")}, {},
+                                {static_cast<int64_t>(b), static_cast<int64_t>(elements[0].size())}));
   }
   std::vector<Value> stacked;
   for (size_t i = 0; !results.empty() && i < results[0].size(); ++i) {

@@ -5,6 +5,7 @@
 #include "onnx/import/element_at.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised_product.h"
+#include "tenon/assumptions.h"
 #include "tenon/indexing.h"
 
 namespace tenon::importer {
@@ -52,6 +53,11 @@ Results one_hot_values(const NodeCall& call) {
 }
 
 Results top_k_of(const NodeCall& call, const Extent& k) {
+  const Shape& x = call.x(0).shape();
+  const int axis = x.normalize_axis(call.axis("axis", -1));
+  if (proves_at_least(k, x.axis(axis).extent() + 1)) {
+    fail("k is {}, axis {} of X has fewer elements: {}", k.to_string(), axis, x.to_string());
+  }
   const TopK result = top_k(call.x(0), k, call.axis("axis", -1), call.flag("largest", true));
   return std::vector<Value>{result.values, result.indices};
 }

@@ -123,7 +123,8 @@ Results triangle(const NodeCall& call) {
   return call.flag("upper", true) ? triu(call.x(0), k) : tril(call.x(0), k);
 }
 
-/// What a random operator draws from: its seed, and a stream of its own. The same in every run of a model.
+/// What a random operator draws from: its seed, and a stream of its own, another one in each trip of the bodies around
+/// it. The same in every run of a model.
 struct Draw {
   Value key;
   Value counter;
@@ -133,7 +134,13 @@ Draw draw_of(const NodeCall& call) {
   const uint64_t bits = is_integer ? static_cast<uint64_t>(call.attribute("seed", 0))
                                    : std::bit_cast<uint32_t>(static_cast<float>(call.number_attribute("seed", 0)));
   const uint64_t stream = call.has_attribute("seed") ? 0 : hash_bytes(call.node().output(0));
-  return {constant(Array::from<uint64_t>({}, {bits})), constant(Array::from<uint64_t>({}, {stream}))};
+  constexpr uint64_t spread = 0x9e3779b97f4a7c15;  // odd, so that trips of nested bodies do not meet
+  const auto number = [](uint64_t n) { return constant(Array::from<uint64_t>({}, {n})); };
+  Value counter = number(stream);
+  for (const Value& trip : call.importer().trips()) {
+    counter = counter * number(spread) + cast(trip, Dtype::u64) + number(1);
+  }
+  return {number(bits), counter};
 }
 
 Shape random_shape(const NodeCall& call, bool like) {
@@ -213,6 +220,7 @@ std::vector<OperatorEntry> leaf_operators() {
       {"", "Range", 11, range},
       {"", "EyeLike", 9, eye_like},
       {"", "Trilu", 14, triangle},
+      {kMicrosoft, "Trilu", 1, triangle},
       {"", "RandomNormal", 1, random_normal(false)},
       {"", "RandomNormalLike", 1, random_normal(true)},
       {"", "RandomUniform", 1, random_uniform(false)},

@@ -31,7 +31,7 @@ struct LoopParts {
 LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std::vector<Value>& carried) {
   Items inputs = {iteration, scalar(Dtype::boolean, 1)};
   inputs.insert(inputs.end(), carried.begin(), carried.end());
-  const Items results = call.importer().run_body(call.graph_attribute("body"), inputs);
+  const Items results = call.importer().run_body(call.graph_attribute("body"), inputs, iteration);
   if (results.size() < carried.size() + 1) {
     fail("the body gives {} results for {} carried values", results.size(), carried.size());
   }
@@ -49,8 +49,8 @@ LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std:
   return parts;
 }
 
-/// Error where a trip makes a carried value larger: loops keep shapes.
-void require_no_growth(const std::vector<Value>& before, const std::vector<Value>& after) {
+/// Error where a trip makes a carried value larger: loops keep shapes, unless they are written out.
+void require_no_growth(const NodeCall& call, const std::vector<Value>& before, const std::vector<Value>& after) {
   for (size_t i = 0; i < before.size(); ++i) {
     for (int axis = 0; axis < before[i].rank(); ++axis) {
       const Extent& had = before[i].extent(axis);
@@ -59,6 +59,9 @@ void require_no_growth(const std::vector<Value>& before, const std::vector<Value
       const bool is_made_of_it = std::ranges::any_of(
           had.names(), [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
       if (had != has && (compare(had, has) == Comparison::different || is_made_of_it)) {
+        if (call.has(0) && !call.known_extents(call.x(0))) {
+          call.fail_unknown(call.x(0), "how many trips a loop makes whose values change their shapes");
+        }
         fail("carried value {} is {} before an iteration and {} behind it", i, before[i].shape().to_string(),
              after[i].shape().to_string());
       }
@@ -206,7 +209,7 @@ LoopReading read_loop(const NodeCall& call) {
   const Value iteration = input("iteration", Shape(Dtype::i64, {}));
   const LoopNames names(known, iteration, stand_ins);
   const LoopParts probe = call.importer().probed([&] { return run_loop_body(call, iteration, stand_ins); });
-  require_no_growth(stand_ins, probe.carried);
+  require_no_growth(call, stand_ins, probe.carried);
   for (const Value& stack : probe.stacked) {
     plan.stacks.push_back(stack.shape());
   }
@@ -235,15 +238,49 @@ LoopReading read_loop(const NodeCall& call) {
   return reading;
 }
 
+/// The trips that the loop makes at most where sizes alone decide them.
+std::optional<Extent> trips_by_sizes(const NodeCall& call) {
+  const std::optional<std::vector<Extent>> most = call.has(0) ? call.known_extents(call.x(0)) : std::nullopt;
+  return most && most->size() == 1 ? std::optional(most->front()) : std::nullopt;
+}
+
+/// How many trips could be written out, should nothing else do: those that are known, at least at the sizes that the
+/// model is read for.
+std::optional<int64_t> short_trips(const NodeCall& call) {
+  const std::optional<Extent> most = trips_by_sizes(call);
+  const std::optional<int64_t> trips = most ? call.importer().told(*most) : std::nullopt;
+  const bool is_short =
+      trips && *trips <= kMostWrittenOut && *trips * call.graph_attribute("body").node_size() <= kMostNodesWrittenOut;
+  return is_short ? trips : std::nullopt;
+}
+
+/// What the body gives in its first trip, as if it had not been read.
+Items first_trip(const NodeCall& call, const Items& carried) {
+  const Value none = constant(Array::from<int64_t>({}, {0}));
+  Items inputs = {none, as_value(true)};
+  inputs.insert(inputs.end(), carried.begin(), carried.end());
+  return call.importer().probed([&] { return call.importer().run_body(call.graph_attribute("body"), inputs, none); });
+}
+
+/// A stack of no trips: as many axes as one trip would give.
+Value empty_stack(const NodeCall& call, size_t i, const Items& carried) {
+  const Items results = first_trip(call, carried);
+  const Value one = to_values({results.at(1 + carried.size() + i)}, "a stacked result of Loop")[0];
+  std::vector<Axis> axes = one.shape().axes();
+  axes.insert(axes.begin(), Axis(0));
+  return full(Shape(one.dtype(), axes), 0);
+}
+
 /// One trip after another, for bodies whose values change shape, or whose iteration must be a number.
 Results written_out(const NodeCall& call) {
-  const std::optional<std::vector<Extent>> most = call.has(0) ? call.known_extents(call.x(0)) : std::nullopt;
-  const int64_t trips = most && most->size() == 1 ? most->front().constant().value_or(kMostTrips) : kMostTrips;
-  const proto::GraphProto& body = call.graph_attribute("body");
-  if (trips > kMostWrittenOut || trips * body.node_size() > kMostNodesWrittenOut) {
+  const std::optional<int64_t> known = short_trips(call);
+  if (!known) {
     fail("a loop whose values change their shapes must make a number of trips that is known, at most {}",
          kMostWrittenOut);
   }
+  const int64_t trips = *known;
+  call.require_equal(*trips_by_sizes(call), trips);  // runs at other sizes would make others
+  const proto::GraphProto& body = call.graph_attribute("body");
   Items carried;
   for (size_t i = 2; i < call.count(); ++i) {
     carried.push_back(call.item(i));
@@ -258,9 +295,10 @@ Results written_out(const NodeCall& call) {
     if (goes_on->at(0) == Extent(0)) {
       break;
     }
-    Items inputs = {constant(Array::from<int64_t>({}, {trip})), condition};
+    const Value iteration = constant(Array::from<int64_t>({}, {trip}));
+    Items inputs = {iteration, condition};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
-    const Items results = call.importer().run_body(body, inputs);
+    const Items results = call.importer().run_body(body, inputs, iteration);
     condition = as_flag(to_values({results[0]}, "a condition")[0]);
     const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
     carried.assign(results.begin() + 1, middle);
@@ -269,21 +307,11 @@ Results written_out(const NodeCall& call) {
       stacks[i].push_back(kept[i]);
     }
   }
-  for (const std::vector<Value>& stack : stacks) {
-    if (stack.empty()) {
-      fail("a loop of no trips stacks results whose shape nobody knows");
-    }
-    carried.emplace_back(tenon::stack(stack, 0));
+  const Items last = carried;
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    carried.emplace_back(stacks[i].empty() ? empty_stack(call, i, last) : stack(stacks[i], 0));
   }
   return carried;
-}
-
-/// Whether the trips can be written out, should nothing else do.
-bool is_short(const NodeCall& call) {
-  const std::optional<std::vector<Extent>> most = call.has(0) ? call.known_extents(call.x(0)) : std::nullopt;
-  const std::optional<int64_t> trips = most && most->size() == 1 ? most->front().constant() : std::nullopt;
-  return trips && *trips > 0 && *trips <= kMostWrittenOut &&
-         *trips * call.graph_attribute("body").node_size() <= kMostNodesWrittenOut;
 }
 
 Results loop_as_one(const NodeCall& call) {
@@ -302,6 +330,17 @@ Results loop_as_one(const NodeCall& call) {
   return loop_until(call, reading.plan);
 }
 
+/// Where a trip can be read though the loop cannot: what would let all trips be read.
+void advise_fewer_trips(const NodeCall& call) {
+  const std::optional<Extent> most = trips_by_sizes(call);
+  const std::vector<Value> initial = call.tensors(2);
+  if (most && call.importer().attempted([&] { return first_trip(call, {initial.begin(), initial.end()}); })) {
+    call.importer().advise(fmt::format("the loop makes {} trips{}; up to {} can be read one by one", most->to_string(),
+                                       most->is_constant() ? "" : ", of sizes that can be given when the model is read",
+                                       kMostWrittenOut));
+  }
+}
+
 Results loop_of(const NodeCall& call) {
   bool has_sequences = false;
   for (size_t i = 2; i < call.count(); ++i) {
@@ -310,8 +349,15 @@ Results loop_of(const NodeCall& call) {
   if (has_sequences) {
     return written_out(call);
   }
-  if (!is_short(call)) {
-    return loop_as_one(call);
+  if (!short_trips(call)) {
+    try {
+      return loop_as_one(call);
+    } catch (const OnnxValueNeeded&) {
+      throw;
+    } catch (const Error&) {
+      advise_fewer_trips(call);
+      throw;
+    }
   }
   const std::optional<Results> as_one = call.importer().attempted([&] { return loop_as_one(call); });
   if (as_one) {

@@ -1,6 +1,7 @@
 // Fused operators of the domain com.microsoft that exporters of transformers write.
 #include "base/fail.h"
 #include "onnx/import/registry.h"
+#include "tenon/indexing.h"
 #include "tenon/nn.h"
 
 namespace tenon::importer {
@@ -100,6 +101,19 @@ Results matmul_bits(const NodeCall& call) {
   const Value& x = call.x(0);
   const int64_t blocks = (depth + block - 1) / block;
   const Dtype dtype = call.x(2).dtype();
+  if (compare(x.extent(-1), depth) == Comparison::different) {
+    fail("K is {}, the last axis of A is {}: {}", depth, x.extent(-1).to_string(), x.shape().to_string());
+  }
+  call.require_equal(x.extent(-1), depth);
+  const auto require_count = [&](size_t i, std::string_view what, int64_t of_block) {
+    const Shape& has = call.x(i).shape();
+    if (compare(has.element_count(), rows * blocks * of_block) == Comparison::different) {
+      fail("{} is {}, must be of N = {} rows of {} blocks of {}, which K = {} in blocks of {} takes", what,
+           has.to_string(), rows, blocks, of_block, depth, block);
+    }
+  };
+  require_count(1, "B", block * bits / 8);
+  require_count(2, "scales", 1);
   const Value numbers = reshape(unpacked(call.x(1), bits), {rows, blocks, block});
   const Value scales = reshape(call.x(2), {rows, blocks, 1});
   Value zeros = scalar(dtype, static_cast<double>(int64_t{1} << (bits - 1)));
@@ -125,6 +139,41 @@ Results matmul_bits(const NodeCall& call) {
   return call.has(5) ? product + call.x(5) : product;
 }
 
+/// Rows of a table of numbers of a few bits, with a scale and a zero point for each block along an axis.
+Results gather_blocks(const NodeCall& call) {
+  const int64_t block = call.attribute("block_size", 128);
+  const int64_t bits = call.attribute("bits", 4);
+  const bool is_packed = call.x(0).dtype() == Dtype::u8 && call.item(0).format == Format::plain;
+  if (block < 16 || (is_packed && bits != 2 && bits != 4 && bits != 8)) {
+    fail("a table of {} bits in blocks of {} is not supported", bits, block);
+  }
+  const Value& scales = call.x(2);
+  const auto numbers = [&](size_t i) { return is_packed ? unpacked(call.x(i), bits) : call.x(i); };
+  const Value data = numbers(0);
+  const int along = data.shape().normalize_axis(call.axis("quantize_axis", 1));
+  const int from = data.shape().normalize_axis(call.axis("gather_axis", 0));
+  if (is_packed && along + 1 != data.rank()) {
+    fail("quantize_axis is {}, must be the last one of packed numbers: {}", along, call.x(0).shape().to_string());
+  }
+  if (scales.rank() != data.rank()) {
+    fail("the scales are {}, must have {} axes as the numbers have", scales.shape().to_string(), data.rank());
+  }
+  call.require_equal(scales.extent(along), ceildiv(data.extent(along), block));
+  /// Those of blocks, one for each number.
+  const auto of_numbers = [&](const Value& each) {
+    return slice_axis(repeat(each, block, along), along, 0, data.extent(along));
+  };
+  const auto rows = [&](const Value& x) { return take(x, call.x(1), from); };
+  Value result = cast(rows(data), scales.dtype());
+  if (call.has(3)) {  // packed ones may fill whole bytes behind the last block
+    const Value zeros = slice_axis(numbers(3), along, 0, scales.extent(along));
+    result = result - cast(rows(of_numbers(zeros)), scales.dtype());
+  } else if (is_packed) {
+    result = result - static_cast<double>(int64_t{1} << (bits - 1));
+  }
+  return result * rows(of_numbers(scales));
+}
+
 }  // namespace
 
 std::vector<OperatorEntry> microsoft_operators() {
@@ -138,6 +187,7 @@ std::vector<OperatorEntry> microsoft_operators() {
       {kMicrosoft, "SkipLayerNormalization", 1, skip_norm},
       {kMicrosoft, "SkipSimplifiedLayerNormalization", 1, skip_simplified_norm},
       {kMicrosoft, "MatMulNBits", 1, matmul_bits},
+      {kMicrosoft, "GatherBlockQuantized", 1, gather_blocks},
   };
 }
 

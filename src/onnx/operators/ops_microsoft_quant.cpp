@@ -69,23 +69,6 @@ Results reduce_mean_of(const NodeCall& call) {
   return requantised(call, reduce_mean(real(call, 0), axes, call.flag("keepdims", true)), 3, call.x(0));
 }
 
-/// [batch, position..., channel] and back.
-Value channels_second(const Value& x) {
-  Axes order = {0, x.rank() - 1};
-  for (int i = 1; i + 1 < x.rank(); ++i) {
-    order.push_back(i);
-  }
-  return transpose(x, order);
-}
-Value channels_last(const Value& x) {
-  Axes order = {0};
-  for (int i = 2; i < x.rank(); ++i) {
-    order.push_back(i);
-  }
-  order.push_back(1);
-  return transpose(x, order);
-}
-
 Results global_average_of(const NodeCall& call) {
   const bool last = call.flag("channels_last");
   const Value x = last ? channels_second(real(call, 0)) : real(call, 0);

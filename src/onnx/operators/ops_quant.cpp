@@ -110,15 +110,20 @@ Results quantized_matmul(const NodeCall& call) {
   return saturated(cast(product, Dtype::f32) * cast(factor, Dtype::f32), call.x(7), call.x(7).dtype());
 }
 
+/// That of com.microsoft may have its channels last, in x and in what it gives, and leave zero points out.
 Results quantized_conv(const NodeCall& call) {
-  Value sums = integer_conv(call, call.x(0), call.x(2), call.x(3), call.x(5));
+  const bool last = call.flag("channels_last");
+  const Value x = last ? channels_second(call.x(0)) : call.x(0);
+  Value sums = integer_conv(call, x, call.x_or_none(2), call.x(3), call.x_or_none(5));
   if (call.has(8)) {
     sums = sums + along_channels(call.x(8), sums.rank());
   }
   const Value& w_scale = call.x(4);
   const bool each = w_scale.rank() == 1 && w_scale.extent(0) != Extent(1);
   const Value factor = call.x(1) * (each ? along_channels(w_scale, sums.rank()) : w_scale) / call.x(6);
-  return saturated(cast(sums, Dtype::f32) * factor, call.x(7), call.x(7).dtype());
+  const Value zero = call.x_or_none(7);
+  const Value y = saturated(cast(sums, Dtype::f32) * factor, zero, zero ? zero.dtype() : x.dtype());
+  return last ? channels_last(y) : y;
 }
 
 }  // namespace
@@ -132,6 +137,7 @@ std::vector<OperatorEntry> quant_operators() {
       {"", "ConvInteger", 10, conv_integer},
       {"", "QLinearMatMul", 10, quantized_matmul},
       {"", "QLinearConv", 10, quantized_conv},
+      {kMicrosoft, "QLinearConv", 1, quantized_conv},
       {kMicrosoft, "QuantizeLinear", 1, quantize},  // older names of the two, for more types
       {kMicrosoft, "DequantizeLinear", 1, dequantize},
   };

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "base/fail.h"
+#include "onnx/import/importer.h"
+#include "onnx/import/quotient_at.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/resize_table.h"
 #include "tenon/convolution.h"
@@ -16,9 +18,9 @@ constexpr double kLargestSize = 1 << 24;
 
 /// Sizes or factors of some axes.
 struct Wanted {
-  Axes axes;
-  std::vector<Extent> sizes;   // either these
-  std::vector<double> scales;  // or these
+  Axes axes = {};
+  std::vector<Extent> sizes = {};   // either these
+  std::vector<double> scales = {};  // or these
 };
 
 /// The simplest fraction that is this number to the precision of an f32.
@@ -75,12 +77,30 @@ void require_count(const Wanted& wanted) {
   }
 }
 
+/// The sizes that scales make which are computed from sizes, such as 64 over the height; nothing for others.
+std::vector<Extent> sizes_by_scales(const NodeCall& call, const Value& scales, const Axes& axes) {
+  if (call.known_array(scales) || scales.shape().element_count() != Extent(std::ssize(axes))) {
+    return {};
+  }
+  std::vector<Extent> sizes;
+  for (const int axis : axes) {
+    const std::optional<Quotient> scale = quotient_at(call.importer().known(), scales, std::ssize(sizes));
+    const std::optional<Extent> size =
+        scale ? divide_exactly(call.x(0).extent(axis) * scale->top, scale->bottom) : std::nullopt;
+    if (!size) {
+      return {};
+    }
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
 /// Before opset 11 positions were scaled from 0 and rounded down.
-Results resize_old(const NodeCall& call, std::vector<double> scales) {
+Results resize_old(const NodeCall& call, Wanted wanted) {
   const std::string mode = call.text_attribute("mode", "nearest");
   const ResizeOptions options{
       .mode = mode == "bilinear" ? "linear" : mode, .coordinates = "asymmetric", .rounding = "floor"};
-  Wanted wanted{.axes = all_axes(call.x(0)), .sizes = {}, .scales = std::move(scales)};
+  wanted.axes = all_axes(call.x(0));
   require_count(wanted);
   return resized(call.x(0), std::move(wanted), options);
 }
@@ -94,10 +114,19 @@ std::vector<double> numbers_of(const Array& array) {
 }
 
 Results upsample_first(const NodeCall& call) {
-  return resize_old(call, {1, 1, call.number_attribute("height_scale", 1), call.number_attribute("width_scale", 1)});
+  return resize_old(
+      call, {.scales = {1, 1, call.number_attribute("height_scale", 1), call.number_attribute("width_scale", 1)}});
 }
-Results upsample_attribute(const NodeCall& call) { return resize_old(call, call.numbers_attribute("scales")); }
-Results upsample_operand(const NodeCall& call) { return resize_old(call, numbers_of(call.array(1))); }
+Results upsample_attribute(const NodeCall& call) {
+  return resize_old(call, {.scales = call.numbers_attribute("scales")});
+}
+Results upsample_operand(const NodeCall& call) {
+  Wanted wanted{.sizes = sizes_by_scales(call, call.x(1), all_axes(call.x(0)))};
+  if (wanted.sizes.empty()) {
+    wanted.scales = numbers_of(call.array(1));
+  }
+  return resize_old(call, std::move(wanted));
+}
 
 /// One factor for all axes, so that the picture keeps its form.
 void keep_aspect(const Value& x, const std::string& policy, Wanted& wanted) {
@@ -170,14 +199,14 @@ Results resize_new(const NodeCall& call) {
   for (int& axis : wanted.axes) {
     axis = x.shape().normalize_axis(axis);
   }
-  const bool has_sizes = call.has(3) && call.x(3).shape().element_count() != Extent(0);
-  if (has_sizes) {
-    wanted.sizes = call.extents(3);
-  } else {
+  const bool is_given = call.has(3) && call.x(3).shape().element_count() != Extent(0);
+  wanted.sizes = is_given ? call.extents(3) : sizes_by_scales(call, call.x(2), wanted.axes);
+  const bool has_sizes = is_given || !wanted.sizes.empty();
+  if (!has_sizes) {
     wanted.scales = numbers_of(call.array(2));
   }
   require_count(wanted);
-  if (has_sizes) {
+  if (is_given) {
     keep_aspect(x, call.text_attribute("keep_aspect_ratio_policy", "stretch"), wanted);
   }
   const std::string mode = call.text_attribute("mode", "nearest");

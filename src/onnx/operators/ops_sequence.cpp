@@ -106,7 +106,8 @@ Results sequence_map(const NodeCall& call) {
       }
       inputs.push_back(item.sequence ? (*item.sequence)[i] : item);
     }
-    const Items results = call.importer().run_body(call.graph_attribute("body"), inputs);
+    const Items results = call.importer().run_body(call.graph_attribute("body"), inputs,
+                                                   constant(Array::from<int64_t>({}, {static_cast<int64_t>(i)})));
     if (results.size() != lists.size()) {
       fail("the body gives {} results, must give {}", results.size(), lists.size());
     }

@@ -95,6 +95,23 @@ Value with_kernel_shape(const NodeCall& call, const Value& w) {
   return changed ? reshape(w, axes) : w;
 }
 
+Value channels_second(const Value& x) {
+  Axes order = {0, x.rank() - 1};
+  for (int i = 1; i + 1 < x.rank(); ++i) {
+    order.push_back(i);
+  }
+  return transpose(x, order);
+}
+
+Value channels_last(const Value& x) {
+  Axes order = {0};
+  for (int i = 2; i < x.rank(); ++i) {
+    order.push_back(i);
+  }
+  order.push_back(1);
+  return transpose(x, order);
+}
+
 Value along_channels(const Value& vector, int rank) {
   Axes behind;
   for (int i = 2; i < rank; ++i) {

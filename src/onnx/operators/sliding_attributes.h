@@ -23,6 +23,10 @@ PoolOptions pool_options(const NodeCall& call, size_t position_axes);
 /// `w` with position axes of the sizes that kernel_shape says, where they are symbolic. Error where they are others.
 Value with_kernel_shape(const NodeCall& call, const Value& w);
 
+/// [batch, position..., channel] as [batch, channel, position...], and back.
+Value channels_second(const Value& x);
+Value channels_last(const Value& x);
+
 /// A vector [channel] beside [batch, channel, position...].
 Value along_channels(const Value& vector, int rank);
 

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "ops/axes.h"
 #include "ops/make.h"
+#include "ops/needed_by.h"
 
 namespace tenon {
 namespace {
@@ -16,7 +17,7 @@ auto build_body(std::string_view name, const Parts& stand_ins, const std::vector
     return build(stand_ins);
   } catch (Error& error) {
     if (error.has_notes()) {
-      throw std::move(error.note(fmt::format("in {}", name)));
+      throw std::move(NeededBy::name(name) == name ? error.note(fmt::format("in {}", name)) : error);
     }
     rethrow_with_context(error, name, {}, present);
   }

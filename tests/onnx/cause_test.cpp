@@ -1,0 +1,110 @@
+// What is wrong with a model is told in the words of the operator that the model has, where it is wrong.
+#include <gtest/gtest.h>
+
+#include "onnx/model_builder.h"
+#include "support/error_text.h"
+#include "tenon/interpreter.h"
+
+namespace tenon {
+namespace {
+
+struct CauseCase {
+  const char* op;
+  std::vector<std::string> operands;  // shapes of inputs
+  std::vector<Array> constants;       // behind them
+  const char* message;
+  std::vector<proto::AttributeProto> attributes = {};
+  const char* domain = "";
+};
+
+std::string complaint(const CauseCase& row) {
+  OnnxModelBuilder model;
+  if (*row.domain != '\0') {
+    model.opset(row.domain, 1);
+  }
+  std::vector<std::string> names;
+  for (const std::string& shape : row.operands) {
+    names.push_back("x" + std::to_string(names.size()));
+    model.input(names.back(), shape);
+  }
+  for (const Array& value : row.constants) {
+    names.push_back("x" + std::to_string(names.size()));
+    model.constant(names.back(), value);
+  }
+  model.node(row.op, names, {"y", row.op == std::string("TopK") ? "z" : ""}, row.attributes, row.domain)
+      .set_name("culprit");
+  model.output("y");
+  return error_text([&] { imported(model); });
+}
+
+class Cause : public testing::TestWithParam<CauseCase> {};
+
+TEST_P(Cause, IsToldInTheWordsOfTheOperator) {
+  const std::string text = complaint(GetParam());
+  EXPECT_EQ(text.substr(0, text.find('\n')), GetParam().message);
+  EXPECT_NE(text.find("at node \"culprit\""), std::string::npos) << text;
+  EXPECT_EQ(text.find("\n  in "), std::string::npos) << text;  // no operation that the model has not
+}
+
+const std::vector<proto::AttributeProto> kBlocks = {attribute("K", int64_t{48}), attribute("N", int64_t{4}),
+                                                    attribute("bits", int64_t{4}),
+                                                    attribute("block_size", int64_t{16})};
+
+INSTANTIATE_TEST_SUITE_P(
+    Operators, Cause,
+    testing::Values(
+        CauseCase{"TopK", {"f32[n, 8]"}, {ints({9})}, "k is 9, axis 1 of X has fewer elements: f32[n, 8]"},
+        CauseCase{"STFT",
+                  {"f32[n, 8]"},
+                  {Array::scalar(i64, 2), Array(f32, {16})},
+                  "the signal is shorter than a frame of 16 samples of STFT: f32[n, 8]"},
+        CauseCase{"MatMulNBits",
+                  {"f32[n, 32]", "u8[4, 3, 8]", "f32[4, 3]"},
+                  {},
+                  "K is 48, the last axis of A is 32: f32[n, 32]",
+                  kBlocks,
+                  "com.microsoft"},
+        CauseCase{"MatMulNBits",
+                  {"f32[n, 48]", "u8[4, 2, 8]", "f32[4, 2]"},
+                  {},
+                  "B is u8[4, 2, 8], must be of N = 4 rows of 3 blocks of 8, which K = 48 in blocks of 16 takes",
+                  kBlocks,
+                  "com.microsoft"},
+        CauseCase{
+            "SoftmaxCrossEntropyLoss", {"f32[n, 5]"}, {ints({1, 7})}, "label 7 is none of the 5 classes of f32[n, 5]"},
+        CauseCase{"NegativeLogLikelihoodLoss",
+                  {"f32[n, 5]"},
+                  {ints({1, -1})},
+                  "label -1 is none of the 5 classes of f32[n, 5]"},
+        CauseCase{"CumSum", {"f32[n]"}, {Array::scalar(i64, 1)}, "CumSum: axis 1 is out of range for rank 1: f32[n]"},
+        CauseCase{"Gather",
+                  {"f32[n, 3]"},
+                  {Array::scalar(i64, 0)},
+                  "Gather: axis 2 is out of range for rank 2: f32[n, 3]",
+                  {attribute("axis", int64_t{2})}},
+        CauseCase{"InstanceNormalization",
+                  {"f32[n, 4, h]"},
+                  {Array(f32, {3}), Array(f32, {3})},
+                  "InstanceNormalization: axis of size 4 against axis of size 3"}));
+
+/// Sizes that only a run knows: what they must be is needed by the operator of the model.
+TEST(OnnxCause, SizesAreNeededByOperatorsOfTheModel) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.constant("k", ints({5}));
+  model.node("TopK", {"x", "k"}, {"y", ""}).set_name("culprit");
+  model.output("y");
+  EXPECT_EQ(error_text([&] { interpret(imported(model), {Array(f32, {3})}); }),
+            "axis `n` is 3, must be at least 5: needed by TopK\n  at node \"culprit\"");
+  OnnxModelBuilder sound;
+  sound.input("x", "f32[1, n]");
+  sound.constant("step", Array::scalar(i64, 2));
+  sound.constant("window", Array(f32, {16}));
+  sound.node("STFT", {"x", "step", "window"}, {"y"}).set_name("culprit");
+  sound.output("y");
+  EXPECT_EQ(error_text([&] { interpret(imported(sound), {Array(f32, {1, 8})}); }),
+            "axis `n` is 8, must be at least 14: needed by a frame of 16 samples of STFT\n  at node \"culprit\"");
+}
+
+}  // namespace
+}  // namespace tenon
