@@ -152,6 +152,18 @@ TEST_P(Products, ReadPanelsOfAnyDepth) {
   }
 }
 
+/// Whatever is left of a group of panels and of a group of bytes.
+TEST_P(Products, OfOneRowByPanelsAreRight) {
+  const ProductKernels& k = kernels();
+  for (const int64_t columns : {int64_t{1}, int64_t{k.panel}, int64_t{4} * k.panel, int64_t{7} * k.panel + 3}) {
+    for (const int64_t depth : {1, 3, 4, 5, 64, 1024, 1025}) {
+      for (const bool accumulate : {false, true}) {
+        expect_right({.rows = 1, .columns = columns, .depth = depth, .panel = k.panel, .accumulate = accumulate});
+      }
+    }
+  }
+}
+
 TEST_P(Products, PassOnNanAndInfinity) {
   if (is_integer(types().tile)) GTEST_SKIP();
   for (const bool transposed : {false, true}) {

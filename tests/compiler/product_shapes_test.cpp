@@ -156,5 +156,48 @@ INSTANTIATE_TEST_SUITE_P(
                               1e-5}),
     [](const auto& each) { return std::string(each.param.name); });
 
+/// One row of bytes by a matrix, or a matrix by one column.
+class RowsOfBytes : public testing::TestWithParam<TypedCase> {};
+
+TEST_P(RowsOfBytes, EqualTheInterpreter) {
+  const TypedCase& c = GetParam();
+  std::vector<Bindings> at;
+  for (const int64_t columns : kColumns) {
+    at.push_back({{"n", columns}, {"k", 17}});
+  }
+  for (const int64_t depth : kDepths) {
+    at.push_back({{"n", 37}, {"k", depth}});
+  }
+  EXPECT_TRUE(matches_every_way(
+      make({c.name, c.inputs, c.statements}),
+      {.relative = c.of_largest, .absolute = 0, .of_largest = c.of_largest, .at = at, .inputs = wide_inputs}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RowsOfBytes,
+    testing::Values(TypedCase{"u8_by_i8", "a: u8[1, k], b: i8[k, n]",
+                              "y = contract(a, b, lhs_contract=[1], rhs_contract=[0], dtype=i32)", 0},
+                    TypedCase{"i8_by_i8", "a: i8[1, k], b: i8[k, n]",
+                              "y = contract(a, b, lhs_contract=[1], rhs_contract=[0], dtype=i32)", 0},
+                    TypedCase{"scaled", "a: u8[k], b: u8[n, k], s: f32[n]",
+                              "y = mul(cast(contract(a, b, lhs_contract=[0], rhs_contract=[1], dtype=i32), f32), s)",
+                              1e-5},
+                    TypedCase{"column", "a: i8[n, k], b: u8[k]",
+                              "y = contract(a, b, lhs_contract=[1], rhs_contract=[0], dtype=i32)", 0}),
+    [](const auto& each) { return std::string(each.param.name); });
+
+/// The weights of a recurrent layer, in panels.
+TEST(RowsOfWeights, EqualTheInterpreter) {
+  std::mt19937_64 rng(3);
+  for (const Dtype dtype : {i8, u8}) {
+    for (const int64_t depth : {1, 3, 4, 63, 64, 520}) {
+      const Value a = input("a", Shape(u8, {1, depth}));
+      const Value w = constant(random_array(dtype, {depth, 131}, rng, dtype == i8 ? -128 : 0, dtype == i8 ? 127 : 255));
+      const Graph graph({a}, {{"y", contract(a, w, {.lhs_contract = {1}, .rhs_contract = {0}}, i32)}});
+      EXPECT_TRUE(matches_every_way(graph, {.relative = 0, .absolute = 0, .inputs = wide_inputs}));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon

@@ -71,27 +71,35 @@ TEST_P(TiledProducts, AreInOneKernelWithWhatIsAround) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, TiledProducts,
-    testing::Values(TiledCase{{"plain", "a: f32[m, k], b: f32[k, n]", "y = matmul(a, b)"}},
-                    TiledCase{{"batch", "a: f32[p, m, k], b: f32[p, k, n]", "y = matmul(a, b)"}},
-                    TiledCase{{"bias_gelu_residual", "a: f32[m, k], b: f32[k, n], c: f32[n], r: f32[m, n]",
-                               "y = add(gelu(add(matmul(a, b), c)), r)"}},
-                    TiledCase{{"prologue", "a: f32[m, k], b: f32[k, n]", "y = matmul(relu(a), b)"}},
-                    TiledCase{{"two_in_one", "a: f32[m, k], b: f32[k, n], c: f32[m, l], d: f32[l, n]",
-                               "y = add(matmul(a, b), matmul(c, d))"},
-                              1,
-                              2},
-                    TiledCase{{"gate_and_up", "x: f32[m, k], g: f32[k, n], u: f32[k, n]",
-                               "y = mul(silu(matmul(x, g)), matmul(x, u))"},
-                              1,
-                              2},
-                    TiledCase{{"convolution", "x: f32[b, 16, h, v], f: f32[32, 16, 3, 3]", "y = relu(conv(x, f))"}},
-                    TiledCase{{"attention", "q: f32[b, 4, s, 32], k: f32[b, 4, t, 32], v: f32[b, 4, t, 32]",
-                               "y = attention(q, k, v)"},
-                              1,
-                              2},
-                    // A sum along one vector alone, and a product of one vector and a matrix, are loops.
-                    TiledCase{{"vector", "a: f32[m, k], b: f32[k]", "y = matmul(a, b)"}, 1, 0},
-                    TiledCase{{"of_i64", "a: i64[m, k], b: i64[k, n]", "y = matmul(a, b)"}, 1, 0}),
+    testing::Values(
+        TiledCase{{"plain", "a: f32[m, k], b: f32[k, n]", "y = matmul(a, b)"}},
+        TiledCase{{"batch", "a: f32[p, m, k], b: f32[p, k, n]", "y = matmul(a, b)"}},
+        TiledCase{{"bias_gelu_residual", "a: f32[m, k], b: f32[k, n], c: f32[n], r: f32[m, n]",
+                   "y = add(gelu(add(matmul(a, b), c)), r)"}},
+        TiledCase{{"prologue", "a: f32[m, k], b: f32[k, n]", "y = matmul(relu(a), b)"}},
+        TiledCase{{"two_in_one", "a: f32[m, k], b: f32[k, n], c: f32[m, l], d: f32[l, n]",
+                   "y = add(matmul(a, b), matmul(c, d))"},
+                  1,
+                  2},
+        TiledCase{
+            {"gate_and_up", "x: f32[m, k], g: f32[k, n], u: f32[k, n]", "y = mul(silu(matmul(x, g)), matmul(x, u))"},
+            1,
+            2},
+        TiledCase{{"convolution", "x: f32[b, 16, h, v], f: f32[32, 16, 3, 3]", "y = relu(conv(x, f))"}},
+        TiledCase{
+            {"attention", "q: f32[b, 4, s, 32], k: f32[b, 4, t, 32], v: f32[b, 4, t, 32]", "y = attention(q, k, v)"},
+            1,
+            2},
+        // A sum along one vector alone, and a product of one vector and a matrix, are loops.
+        TiledCase{{"vector", "a: f32[m, k], b: f32[k]", "y = matmul(a, b)"}, 1, 0},
+        // But not those of bytes, for which there are instructions; the patches of an image are no matrix.
+        TiledCase{{"row_of_bytes", "a: u8[1, k], b: i8[k, n], s: f32[n]",
+                   "y = mul(cast(contract(a, b, lhs_contract=[1], rhs_contract=[0], dtype=i32), f32), s)"}},
+        TiledCase{{"column_of_bytes", "a: i8[m, k], b: i8[k]",
+                   "y = contract(a, b, lhs_contract=[1], rhs_contract=[0], dtype=i32)"}},
+        TiledCase{
+            {"one_channel_of_bytes", "x: u8[1, 16, h, v], f: i8[1, 16, 3, 3]", "y = conv(x, f, dtype=i32)"}, 1, 0},
+        TiledCase{{"of_i64", "a: i64[m, k], b: i64[k, n]", "y = matmul(a, b)"}, 1, 0}),
     [](const auto& each) { return each.param.graph.name; });
 
 /// A product that is stored as it is needs no tile beside its output.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernel/product/product_byte_row.h"
 #include "kernel/product/product_cuts.h"
 #include "kernel/product/product_one_tile.h"
 #include "kernel/product/product_packing.h"
@@ -54,7 +55,7 @@ class Blocked {
       if (k_.pack_left == nullptr) {
         directly(whole);
       } else {
-        const int64_t done = call_.rows == 1 && left_in_place() ? one_row_of_bytes(whole) : 0;
+        const int64_t done = call_.rows == 1 ? product_of_byte_row(k_, types_, call_, scratch_) : 0;
         nest(done, whole - done, /*packs_right=*/false);
       }
       nest(whole, call_.columns - whole, /*packs_right=*/true);
@@ -194,7 +195,7 @@ class Blocked {
     int64_t first = 0;
     int64_t skipped = 0;
     if (call_.rows == 1 && call_.panel == k_.panel) {
-      first = across_panels(columns, call_.depth);
+      first = across_panels(columns);
       skipped = first / panel * apart * right_bytes_;
     }
     const Heights high = heights(call_.rows);
@@ -213,8 +214,8 @@ class Blocked {
     }
   }
 
-  /// As many whole panels as there are kernels for, with one row, over `depth` steps. Gives how many columns that were.
-  int64_t across_panels(int64_t columns, int64_t depth) {
+  /// As many whole panels as there are kernels for, with one row. Gives how many columns that were.
+  int64_t across_panels(int64_t columns) {
     steps_.right_panel = call_.right_panel * right_bytes_;
     int64_t done = 0;  // panels
     for (int64_t at_once = ProductKernels::kMostPanels; at_once > 1; --at_once) {
@@ -222,8 +223,8 @@ class Blocked {
       if (kernel == nullptr) continue;
       for (; (done + at_once) * k_.panel <= columns; done += at_once) {
         const std::byte* const right = at(call_.right, done * steps_.right_panel);
-        for (int64_t begin = 0; begin < depth; begin += depth_block(depth)) {
-          steps_.depth = std::min(depth_block(depth), depth - begin);
+        for (int64_t begin = 0; begin < call_.depth; begin += depth_block(call_.depth)) {
+          steps_.depth = std::min(depth_block(call_.depth), call_.depth - begin);
           steps_.accumulate = accumulates(begin);
           kernel(at(call_.left, begin * steps_.left_depth), at(right, begin * steps_.right_depth),
                  at(call_.tile, done * k_.panel * tile_bytes_), at_once * k_.panel, &steps_);
@@ -231,13 +232,6 @@ class Blocked {
       }
     }
     return done * k_.panel;
-  }
-
-  /// The same of bytes, both operands as they lie.
-  int64_t one_row_of_bytes(int64_t columns) {
-    steps_.left_depth = k_.step;
-    steps_.right_depth = call_.right_depth * k_.step;
-    return across_panels(columns, call_.depth / k_.step);
   }
 
   /// What flipped bytes add to the sums (FlippedBytes) comes off first.

@@ -5,13 +5,10 @@
 
 #include "kernel/loop/loop_walk.h"
 #include "kernel/scalar/prim_cost.h"
+#include "schedule/options/core_rates.h"
 
 namespace tenon::schedule {
 namespace {
-
-// Of a core, where what is read and written is more than its own caches hold: usual of servers, x86 and ARM.
-constexpr double kVectorsPerCycle = 2;
-constexpr double kBytesPerCycle = 8;
 
 int64_t bytes_of(Dtype dtype) { return static_cast<int64_t>(byte_size(dtype)); }
 

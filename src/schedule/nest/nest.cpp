@@ -81,7 +81,7 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
     require_chain(draft);
     choose_vector_axes(draft, grid);
     TreeBuilder tree(draft, keeps_rows(draft, request.rows));
-    ReductionPhases phases(draft, tree, stores);
+    ReductionPhases phases(draft, tree, stores, request.options.vector_bytes);
     phases.tile(0);
     nest.streamed = request.rows == RowForm::stream ? phases.reduce(row_level(draft)) : 0;
     if (has_root) {
@@ -123,7 +123,7 @@ void write_epilogue_phases(Draft& draft, const NestRequest& request, Nest& nest)
   choose_vector_axes(draft, tiled.around, true);
   TreeBuilder tree(draft, request.rows == RowForm::keep);
   if (const DraftReduction& first = *draft.reduction_of(result); (first.axes & tiled.grid) != 0) {
-    ReductionPhases(draft, tree, stores).reduce_tiles(first.level, tiled);
+    ReductionPhases(draft, tree, stores, request.options.vector_bytes).reduce_tiles(first.level, tiled);
   } else {  // a tile holds all of its loops
     tree.add_phase(tiled.grid, stores, tiled.products);
   }

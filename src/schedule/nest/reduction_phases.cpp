@@ -16,8 +16,12 @@ constexpr int64_t kStreamedChunk = 4096;
 
 }  // namespace
 
-ReductionPhases::ReductionPhases(Draft& draft, TreeBuilder& tree, std::vector<size_t> stores)
-    : draft_(draft), tree_(tree), pending_(std::move(stores)), done_(draft.reductions.size(), false) {}
+ReductionPhases::ReductionPhases(Draft& draft, TreeBuilder& tree, std::vector<size_t> stores, int64_t vector_bytes)
+    : draft_(draft),
+      tree_(tree),
+      vector_bytes_(vector_bytes),
+      pending_(std::move(stores)),
+      done_(draft.reductions.size(), false) {}
 
 size_t ReductionPhases::reduce(AxisSet level) {
   tile(level);
@@ -286,6 +290,8 @@ void ReductionPhases::reduce_partially(const std::vector<size_t>& reductions, Ax
     }
     return fits;
   });
+  const std::vector<size_t> kept = keep_inputs(reductions, axes);
+  stores.insert(stores.end(), kept.begin(), kept.end());
   tree_.add_phase(level_ | axis_bit(counter), stores);
   tree_.forget_rows();
 }

@@ -14,8 +14,9 @@ namespace tenon::schedule {
 /// Writes the phases of a draft whose vector axes are chosen. How reductions are split depends on sizes alone.
 class ReductionPhases {
  public:
-  /// `stores` are those to be written.
-  ReductionPhases(Draft& draft, TreeBuilder& tree, std::vector<size_t> stores);
+  /// `stores` are those to be written, `vector_bytes` the length of the machine's vectors: what is long to compute with
+  /// them is stored for later phases, not computed again.
+  ReductionPhases(Draft& draft, TreeBuilder& tree, std::vector<size_t> stores, int64_t vector_bytes);
 
   /// Cut one loop of every reduction at a level into tiles. All that is cut is cut before the first phase: others may
   /// run over the same loops.
@@ -58,9 +59,12 @@ class ReductionPhases {
   std::vector<size_t> add_partials(const std::vector<size_t>& reductions, AxisSet axes, AxisSet counters);
   void reduce_partially(const std::vector<size_t>& reductions, AxisSet axes, int counter);
   void combine(const std::vector<size_t>& reductions);
+  std::vector<size_t> keep_inputs(const std::vector<size_t>& reductions, AxisSet axes);
+  bool is_needed_behind(int value, const std::vector<size_t>& reductions) const;
 
   Draft& draft_;
   TreeBuilder& tree_;
+  int64_t vector_bytes_;
   AxisSet level_ = 0;            // of the reductions at hand
   std::vector<size_t> pending_;  // stores to do
   std::vector<bool> done_;       // of each reduction

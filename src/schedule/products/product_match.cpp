@@ -37,6 +37,14 @@ bool choose_operands(const Draft& draft, ProductMatch& product, Dtype sum) {
          choose(product.factors[0], sum, product.factors[1], sum);
 }
 
+/// Whether one row of bytes meets a matrix in memory. Loops would widen both and multiply lane by lane; sums of floats
+/// are as fast in loops. Without rows what is no matrix, such as the patches of an image for one channel, would have to
+/// be stored first, for as many products as it has elements.
+bool is_row_of_bytes(const Draft& draft, const ProductMatch& product) {
+  return product.batch == 0 && product.rows == 0 && is_byte_product(product.types) &&
+         in_place(draft, product.right, product.types.right, in_order(product.depth), in_order(product.columns));
+}
+
 std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction& reduction) {
   const loops::Accumulator& sum = draft.kernel.accumulators[static_cast<size_t>(reduction.accumulator)];
   const auto* compute = std::get_if<loops::Compute>(&draft.value(sum.input).what);
@@ -55,8 +63,14 @@ std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction&
   found.rows = left & ~right;
   found.columns = right & ~left;
   found.batch = left & right & ~found.depth;
-  const bool is_whole = is_subset(found.depth, left & right) && found.rows != 0 && found.columns != 0;
-  return is_whole ? std::optional(found) : std::nullopt;
+  if (!is_subset(found.depth, left & right)) {
+    return std::nullopt;
+  }
+  if (found.columns == 0 && found.rows != 0 && is_byte_product(found.types)) {
+    turn(draft, found);
+  }
+  const bool has_rows = found.rows != 0 || is_row_of_bytes(draft, found);
+  return has_rows && found.columns != 0 ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace
