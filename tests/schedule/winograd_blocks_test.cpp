@@ -47,12 +47,14 @@ TEST(WinogradBlocks, HoldAllOfFewChannelsAndManySquaresOfManyChannels) {
   for (const int64_t cache : {kMiB, 2 * kMiB}) {
     const ProductTiles tiles = product_tiles(cache);
     for (const int64_t channels : {64, 96, 128}) {
-      const WinogradBlocks blocks = winograd_blocks({.channels = channels, .results = channels}, kSmallSquares, tiles, 32, kWork);
+      const WinogradBlocks blocks =
+          winograd_blocks({.channels = channels, .results = channels}, kSmallSquares, tiles, 32, kWork);
       EXPECT_EQ(blocks.channels, channels);
       EXPECT_EQ(blocks.results, channels);
     }
     for (const auto& [channels, results] : {std::pair(256, 256), std::pair(512, 512), std::pair(2048, 512)}) {
-      const WinogradBlocks blocks = winograd_blocks({.channels = channels, .results = results}, kSmallSquares, tiles, 32, kWork);
+      const WinogradBlocks blocks =
+          winograd_blocks({.channels = channels, .results = results}, kSmallSquares, tiles, 32, kWork);
       EXPECT_GE(blocks.squares, 30) << cache << ", " << channels;
       EXPECT_GE(blocks.results, 64) << cache << ", " << channels;  // or pixels would be transformed too often
     }
