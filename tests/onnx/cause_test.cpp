@@ -87,6 +87,18 @@ INSTANTIATE_TEST_SUITE_P(
                   {Array(f32, {3}), Array(f32, {3})},
                   "InstanceNormalization: axis of size 4 against axis of size 3"}));
 
+/// A label that only a run knows is told as one.
+TEST(OnnxCause, LabelsAreToldAsSuch) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n, 5]");
+  model.input("labels", "i64[n]");
+  model.node("SoftmaxCrossEntropyLoss", {"x", "labels"}, {"y"}).set_name("culprit");
+  model.output("y");
+  EXPECT_EQ(error_text([&] { interpret(imported(model), {Array(f32, {2, 5}), ints({1, 7})}); }),
+            "gather: position 7 is out of range for axis 1 of size 5\n"
+            "  at node \"culprit: a label of SoftmaxCrossEntropyLoss\"");
+}
+
 /// Sizes that only a run knows: what they must be is needed by the operator of the model.
 TEST(OnnxCause, SizesAreNeededByOperatorsOfTheModel) {
   OnnxModelBuilder model;

@@ -1,8 +1,10 @@
 #include "tenon/losses.h"
 
 #include "base/fail.h"
+#include "ir/node.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
+#include "ops/needed_by.h"
 #include "tenon/nn.h"
 
 namespace tenon {
@@ -44,11 +46,13 @@ Value huber(const Value& x, const Value& target, double delta) {
 /// The parts of a loss by labels.
 class LabelLoss {
  public:
-  LabelLoss(const Value& log_probabilities, const Value& labels, const Value& weight, const LabelOptions& options)
-      : table_(log_probabilities), weight_(weight), options_(options) {
+  /// `name` is what the user knows the loss by.
+  LabelLoss(std::string_view name, const Value& log_probabilities, const Value& labels, const Value& weight,
+            const LabelOptions& options)
+      : place_(label_place(name)), table_(log_probabilities), weight_(weight), options_(options) {
     axis_ = table_.shape().normalize_axis(options.axis);
     if (!is_integer(labels.dtype())) {
-      fail("`labels` are {}, must be integers", name(labels.dtype()));
+      fail("`labels` are {}, must be integers", tenon::name(labels.dtype()));
     }
     kept_ = other_axes(table_.rank(), {axis_});
     if (labels.rank() != table_.rank() - 1) {
@@ -75,7 +79,7 @@ class LabelLoss {
 
   Value result(double smoothing) const {
     Value losses = -picked(table_);
-    losses = weight_ ? losses * take(weight_, position_) : losses;
+    losses = weight_ ? losses * weights() : losses;
     if (smoothing != 0) {
       const Value weighted = weight_ ? table_ * along_axes(weight_, table_.rank(), {axis_}, "weight") : table_;
       const Value spread = -reduce_sum(weighted, {axis_}) / extent_value(table_.extent(axis_), table_.dtype());
@@ -85,19 +89,30 @@ class LabelLoss {
     if (options_.reduction != Reduction::mean || (!ignored_ && !weight_)) {
       return reduced(losses, options_.reduction);
     }
-    const Value shares = weight_ ? take(weight_, position_) : full(losses.shape(), 1);
+    const Value shares = weight_ ? weights() : full(losses.shape(), 1);
     return reduce_sum(losses) / reduce_sum(kept_only(shares));
   }
 
  private:
+  /// Where a label that is none of the classes is told: with the place of the loss.
+  static std::string label_place(std::string_view name) {
+    const std::string& outer = build_context().place;
+    return fmt::format("{}{}a label of {}", outer, outer.empty() ? "" : ": ", NeededBy::name(name));
+  }
+  Value weights() const {
+    const Place place(place_);
+    return take(weight_, position_);
+  }
   /// `table` at the labels.
   Value picked(const Value& table) const {
+    const Place place(place_);
     return gather(table, {position_},
                   {.axes = {axis_}, .x_batch = kept_, .index_batch = other_axes(position_.rank(), {})});
   }
   /// 0 where the label is ignored.
   Value kept_only(const Value& x) const { return ignored_ ? select(ignored_, 0.0, x) : x; }
 
+  std::string place_;
   Value table_;
   Value weight_;
   LabelOptions options_;
@@ -116,7 +131,7 @@ Value label_loss(std::string_view name, std::string_view x_name, const Value& x,
     if (!in[1]) {
       fail("`labels` is an empty Value");
     }
-    const LabelLoss loss(log_probabilities(widen(in[0])), in[1], in[2], options);
+    const LabelLoss loss(name, log_probabilities(widen(in[0])), in[1], in[2], options);
     return cast(loss.result(options.label_smoothing), x.dtype());
   });
 }
