@@ -136,6 +136,14 @@ const TextCase kCases[] = {
      "graph f(x: f32[n, 2, h], k: f32[3, 2, 2]) { return y=conv(x, k, stride=[1], x_dilation=[3], "
      "w_dilation=[1], low=[1], high=[-1], groups=1) }",
      {{"n", 2}, {"h", 4}}},
+    {"conv_transposed",
+     "graph f(x: f32[n, 4, h, w], k: f32[6, 2, 3, 2]) { return y=conv(x, k, stride=[1, 1], x_dilation=[2, 3], "
+     "w_dilation=[1, 2], low=[1, 0], high=[3, 1], groups=2) }",
+     {{"n", 2}, {"h", 3}, {"w", 4}}},
+    {"conv_of_gaps_with_a_stride",
+     "graph f(x: f32[n, 2, h], k: f32[3, 2, 2]) { return y=conv(x, k, stride=[2], x_dilation=[3], "
+     "w_dilation=[1], low=[1], high=[0], groups=1) }",
+     {{"n", 2}, {"h", 4}}},
     {"conv_integers",
      "graph f(x: i32[n, 4, h, w], k: i32[6, 2, 3, 2]) { return y=conv(x, k, stride=[2, 1], x_dilation=[1, 2], "
      "w_dilation=[1, 2], low=[1, 2], high=[1, -1], groups=2) }",

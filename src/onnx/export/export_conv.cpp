@@ -1,5 +1,7 @@
 // Convolutions: ONNX's own for floats, products of slices for integers, which wrap.
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "base/fail.h"
 #include "onnx/export/export_places.h"
@@ -108,6 +110,53 @@ std::string unrolled(const Conv& kind, const Node& node, OnnxWriter& to) {
   return to.reshape(sum, extents_of(result.axes()));
 }
 
+/// What ConvTranspose is told of a convolution over gaps: pads, low ones first, and what is added behind.
+struct Transposed {
+  std::vector<int64_t> pads, more;
+};
+
+/// Nothing where there are no gaps, or ConvTranspose cannot say it.
+std::optional<Transposed> as_transposed(const Conv& kind, const Shape& weights) {
+  const auto is_one = [](int64_t step) { return step == 1; };
+  if (std::ranges::all_of(kind.x_dilation, is_one) || !std::ranges::all_of(kind.stride, is_one)) {
+    return std::nullopt;
+  }
+  Transposed result;
+  std::vector<int64_t> high;
+  for (size_t i = 0; i < kind.stride.size(); ++i) {
+    const Extent reach = (weights.extent(static_cast<int>(i) + 2) - 1) * kind.w_dilation[i];
+    const auto before = (reach - kind.low[i]).constant();
+    const auto behind = (reach - kind.high[i]).constant();
+    if (!before || !behind || *before < 0 || -*behind >= kind.x_dilation[i]) {
+      return std::nullopt;
+    }
+    result.pads.push_back(*before);
+    high.push_back(std::max<int64_t>(0, *behind));
+    result.more.push_back(std::max<int64_t>(0, -*behind));
+  }
+  result.pads.insert(result.pads.end(), high.begin(), high.end());
+  return result;
+}
+
+/// The weights as ConvTranspose has them: channels first, and the other way round.
+std::string transposed_weights(const Conv& kind, const std::string& w, const Shape& shape, OnnxWriter& to) {
+  const Extent outputs = *divide_exactly(shape.extent(0), kind.groups);
+  std::vector<Extent> split{kind.groups, outputs, shape.extent(1)};
+  std::vector<Extent> joint{shape.extent(1) * kind.groups, outputs};
+  std::vector<int> order{0, 2, 1};
+  std::vector<int64_t> axes;
+  for (int axis = 2; axis < shape.rank(); ++axis) {
+    split.push_back(shape.extent(axis));
+    joint.push_back(shape.extent(axis));
+    order.push_back(axis + 1);
+    axes.push_back(axis);
+  }
+  const std::string turned = to.reshape(to.transpose(to.reshape(w, split), order), joint);
+  const std::vector<Extent> starts(axes.size(), -1);
+  const std::vector<Extent> ends(axes.size(), std::numeric_limits<int64_t>::min());
+  return to.slice(turned, starts, ends, axes, std::vector<int64_t>(axes.size(), -1));
+}
+
 }  // namespace
 
 OnnxTensors write_onnx(const Conv& kind, const Node& node, OnnxWriter& to) {
@@ -119,6 +168,17 @@ OnnxTensors write_onnx(const Conv& kind, const Node& node, OnnxWriter& to) {
     return {unrolled(kind, node, to)};
   }
   const Dtype carrier = to.carrier("Conv", dtype);
+  const std::string w = to.cast(to.tensor(node.inputs[1]), dtype, carrier);
+  if (const auto transposed = as_transposed(kind, node.inputs[1].shape())) {
+    const std::string x = to.cast(to.tensor(node.inputs[0]), dtype, carrier);
+    const std::string result = to.node("ConvTranspose", {x, transposed_weights(kind, w, node.inputs[1].shape(), to)},
+                                       {{"strides", kind.x_dilation},
+                                        {"dilations", kind.w_dilation},
+                                        {"pads", transposed->pads},
+                                        {"output_padding", transposed->more},
+                                        {"group", int64_t{kind.groups}}});
+    return {to.cast(result, carrier, kind.dtype)};
+  }
   const auto plain = [](const Extent& amount) { return amount.constant().value_or(-1) >= 0; };
   const bool simple = std::ranges::all_of(kind.low, plain) && std::ranges::all_of(kind.high, plain);
   std::vector<int64_t> pads;
@@ -129,7 +189,6 @@ OnnxTensors write_onnx(const Conv& kind, const Node& node, OnnxWriter& to) {
   }
   const Shape shape = node.inputs[0].shape().with_dtype(carrier);
   const std::string x = surrounded(kind, to.cast(to.tensor(node.inputs[0]), dtype, carrier), shape, !simple, to);
-  const std::string w = to.cast(to.tensor(node.inputs[1]), dtype, carrier);
   const std::string result = to.node(
       "Conv", {x, w},
       {{"strides", kind.stride}, {"dilations", kind.w_dilation}, {"pads", pads}, {"group", int64_t{kind.groups}}});
