@@ -136,14 +136,10 @@ const TextCase kCases[] = {
      "graph f(x: f32[n, 2, h], k: f32[3, 2, 2]) { return y=conv(x, k, stride=[1], x_dilation=[3], "
      "w_dilation=[1], low=[1], high=[-1], groups=1) }",
      {{"n", 2}, {"h", 4}}},
-    {"conv_transposed",
-     "graph f(x: f32[n, 4, h, w], k: f32[6, 2, 3, 2]) { return y=conv(x, k, stride=[1, 1], x_dilation=[2, 3], "
-     "w_dilation=[1, 2], low=[1, 0], high=[3, 1], groups=2) }",
+    {"conv_transposed",  // z has a stride: no ConvTranspose
+     "graph f(x: f32[n, 4, h, w], k: f32[6, 2, 3, 2], l: f32[3, 4, 1, 2]) { return z=conv(x, l, stride=[2, 1], "
+     "x_dilation=[3, 1]), y=conv(x, k, x_dilation=[2, 3], w_dilation=[1, 2], low=[1, 0], high=[3, 1], groups=2) }",
      {{"n", 2}, {"h", 3}, {"w", 4}}},
-    {"conv_of_gaps_with_a_stride",
-     "graph f(x: f32[n, 2, h], k: f32[3, 2, 2]) { return y=conv(x, k, stride=[2], x_dilation=[3], "
-     "w_dilation=[1], low=[1], high=[0], groups=1) }",
-     {{"n", 2}, {"h", 4}}},
     {"conv_integers",
      "graph f(x: i32[n, 4, h, w], k: i32[6, 2, 3, 2]) { return y=conv(x, k, stride=[2, 1], x_dilation=[1, 2], "
      "w_dilation=[1, 2], low=[1, 2], high=[1, -1], groups=2) }",
