@@ -8,8 +8,8 @@ from .names import OURS, TITLES
 
 HEAD = """# Performance
 
-`./dev bench peers --write` writes this page: a section for each machine, the others stay as they are. Everyone has the
-same weights, inputs, processors and number of threads, in f32 unless a row says int8, and gives the same results, which
+`./dev bench peers --write` writes this page: a section for each machine; the others, and the causes at the end, stay as
+they are. Everyone has the same weights, inputs, processors and number of threads, in f32 unless a row says int8, and gives the same results, which
 is checked before any time is taken. Every side is a process of its own; rounds take turns, and times are medians of
 rounds. A ratio is how many times as fast as that opponent Tenon is. `bench/opponents/workloads.py` has the workloads.
 
@@ -123,7 +123,7 @@ def section(results):
 
 
 def with_section(page, results):
-    """The documentation's page with this machine's section new and the others as they were."""
+    """The documentation's page with this machine's section new; the others, and the causes at its end, as they were."""
     name = machine.key(results["machine"])
     begin, end = f"<!-- machine {name} -->\n", "<!-- /machine -->\n"
     kept = re.findall(r"<!-- machine (.*?) -->\n(.*?)<!-- /machine -->\n", page, re.DOTALL)
@@ -131,7 +131,8 @@ def with_section(page, results):
     sections[name] = section(results)
     text = HEAD + "\n" + "\n".join(f"<!-- machine {key} -->\n{body}{end}" for key, body in sections.items())
     assert begin in text
-    return text
+    causes = re.search(r"<!-- causes -->\n.*<!-- /causes -->\n", page, re.DOTALL)
+    return text + ("\n" + causes[0] if causes else "")
 
 
 def with_picture(readme, results):

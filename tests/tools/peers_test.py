@@ -100,6 +100,8 @@ class Pages(unittest.TestCase):
         self.assertIn(page.section(other), again)
         self.assertIn("2027-01-01", again)
         self.assertEqual(again.count("2026-01-02"), 1)
+        causes = "<!-- causes -->\nwhy\n<!-- /causes -->\n"
+        self.assertTrue(page.with_section(again + causes, newer).endswith("\n" + causes))
         self.assertEqual(page.with_section(again, newer), again)
 
     def test_pictures_and_pages_are_well_formed(self):
