@@ -33,6 +33,7 @@ constexpr Option kOptions[] = {
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
     kNoPipelines,
+    kNoWinograd,
     kPipelineRows,
     kNoCacheOption,
     kWeights,

@@ -30,6 +30,7 @@ constexpr Option kOptions[] = {
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: the interpreter keeps them"},
     kNoPipelines,
+    kNoWinograd,
     kPipelineRows,
     kNoCacheOption,
     kWeights,

@@ -12,6 +12,7 @@ void take_compile_options(const Arguments& arguments, CompileOptions& options) {
   }
   options.pipelines = !arguments.has(kNoPipelines.name);
   options.pipeline_rows = arguments.find_number(kPipelineRows.name, 1).value_or(0);
+  options.winograd = !arguments.has(kNoWinograd.name);
   options.disk_cache = !arguments.has(kNoCacheOption.name);
   if (const auto word = arguments.find(kWeights.name)) {
     options.weights = parse_dtype(*word);

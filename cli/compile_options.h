@@ -9,6 +9,9 @@ namespace tenon::cli {
 inline constexpr Option kNoPipelines{"--no-pipelines", "", "no steps tile by tile: each ends before the next begins"};
 inline constexpr Option kPipelineRows{
     "--pipeline-rows", "N", "tiles of N rows of the last kernel's grid wherever that can be, instead of where it pays"};
+inline constexpr Option kNoWinograd{
+    "--no-winograd", "",
+    "convolutions of 3x3 as sums: pixels that differ by many orders of magnitude keep their digits"};
 inline constexpr Option kNoCacheOption{"--no-cache", "", "neither read nor write machine code that is kept on disk"};
 inline constexpr Option kWeights{"--weights", "DTYPE",
                                  "keep the matrices of products as bf16, f16 or i8: less memory, rounded"};

@@ -40,6 +40,7 @@ constexpr Option kOptions[] = {
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
     kNoPipelines,
+    kNoWinograd,
     kPipelineRows,
     {"--skip", "PASS,...", "leave these passes out"},
     kNoCacheOption,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "base/fail.h"
@@ -32,6 +33,7 @@ constexpr Option kOptions[] = {
     {"--threads", "N", "at most N threads; results are the same for any N"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
     kNoPipelines,
+    kNoWinograd,
     kPipelineRows,
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
     kNoCacheOption,
@@ -65,8 +67,14 @@ void write_outputs(const std::string& folder, const Graph& graph, const std::vec
   if (error) {
     fail("cannot make the folder `{}`: {}", folder, error.message());
   }
+  std::map<std::string, std::string> written;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    write_npy(std::filesystem::path(folder) / file_name(graph.outputs()[i].name), outputs[i]);
+    const std::string& name = graph.outputs()[i].name;
+    const auto [other, is_new] = written.emplace(file_name(name), name);
+    if (!is_new) {
+      fail("outputs `{}` and `{}` would both be the file `{}`", other->second, name, other->first);
+    }
+    write_npy(std::filesystem::path(folder) / other->first, outputs[i]);
   }
 }
 

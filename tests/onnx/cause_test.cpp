@@ -82,6 +82,18 @@ INSTANTIATE_TEST_SUITE_P(
                   {Array::scalar(i64, 0)},
                   "Gather: axis 2 is out of range for rank 2: f32[n, 3]",
                   {attribute("axis", int64_t{2})}},
+        CauseCase{"Gemm",
+                  {"f32[1, 4]"},
+                  {Array(f32, {4, 5}), Array(f32, {3, 5})},
+                  "C is f32[3, 5], must have 1 elements along axis 0"},
+        CauseCase{"Conv",
+                  {"f32[n, 3, h]"},
+                  {Array(f32, {1, 3, 3}), Array(f32, {4})},
+                  "B is f32[4], must have 1 elements along axis 0"},
+        CauseCase{"BatchNormalization",
+                  {"f32[n, 1, h]"},
+                  {Array(f32, {5}), Array(f32, {5}), Array(f32, {5}), Array(f32, {5})},
+                  "scale is f32[5], must have 1 elements along axis 0"},
         CauseCase{"InstanceNormalization",
                   {"f32[n, 4, h]"},
                   {Array(f32, {3}), Array(f32, {3})},
@@ -97,6 +109,19 @@ TEST(OnnxCause, LabelsAreToldAsSuch) {
   EXPECT_EQ(error_text([&] { interpret(imported(model), {Array(f32, {2, 5}), ints({1, 7})}); }),
             "gather: position 7 is out of range for axis 1 of size 5\n"
             "  at node \"culprit: a label of SoftmaxCrossEntropyLoss\"");
+}
+
+/// What is added to a product is repeated for it, and never the product for that.
+TEST(OnnxCause, AProductIsNotRepeatedForWhatIsAdded) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n, 4]");
+  model.constant("w", Array(f32, {4, 5}));
+  model.constant("c", Array(f32, {3, 5}));
+  model.node("Gemm", {"x", "w", "c"}, {"y"}).set_name("culprit");
+  model.output("y");
+  EXPECT_EQ(error_text([&] { interpret(imported(model), {Array(f32, {1, 4})}); }),
+            "axis `n` is 1, must be 3: needed by Gemm\n  at node \"culprit\"");
+  EXPECT_EQ(interpret(imported(model), {Array(f32, {3, 4})})[0].dims(), (std::vector<int64_t>{3, 5}));
 }
 
 /// Sizes that only a run knows: what they must be is needed by the operator of the model.
@@ -115,7 +140,7 @@ TEST(OnnxCause, SizesAreNeededByOperatorsOfTheModel) {
   sound.node("STFT", {"x", "step", "window"}, {"y"}).set_name("culprit");
   sound.output("y");
   EXPECT_EQ(error_text([&] { interpret(imported(sound), {Array(f32, {1, 8})}); }),
-            "axis `n` is 8, must be at least 14: needed by a frame of 16 samples of STFT\n  at node \"culprit\"");
+            "axis `n` is 8, must be at least 16: needed by a frame of 16 samples of STFT\n  at node \"culprit\"");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Products: matrices, index notation, convolutions.
+#include <algorithm>
+
 #include "base/fail.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised_product.h"
@@ -30,7 +32,16 @@ Value gemm_product(const NodeCall& call) {
       call.flag("transA") ? std::nullopt : dequantised_product(call, call.item(0), call.item(1), call.flag("transB"));
   const Value product = scaled(of_integers ? *of_integers : matmul(a, b), call.number_attribute("alpha", 1));
   const double beta = call.number_attribute("beta", 1);
-  return call.has(2) && beta != 0 ? product + scaled(call.x(2), beta) : product;
+  if (!call.has(2) || beta == 0) {
+    return product;
+  }
+  const Value& c = call.x(2);
+  for (int axis = 1; axis <= std::min(2, c.rank()); ++axis) {  // repeated for the product, which never is for it
+    if (c.extent(-axis).constant().value_or(1) != 1) {
+      require_size(call, c, -axis, product.extent(-axis), "C");
+    }
+  }
+  return product + scaled(c, beta);
 }
 
 Results einsum_of(const NodeCall& call) {
@@ -39,10 +50,19 @@ Results einsum_of(const NodeCall& call) {
   return einsum(equation, call.tensors());
 }
 
+/// With a bias for each channel, where there is one.
+Value with_bias(const NodeCall& call, const Value& y) {
+  if (!call.has(2)) {
+    return y;
+  }
+  require_size(call, call.x(2), 0, y.extent(1), "B");
+  return y + along_channels(call.x(2), y.rank());
+}
+
 Value convolved(const NodeCall& call) {
   const std::optional<Value> of_integers = dequantised_conv(call, call.item(0), call.item(1));
   const Value y = of_integers ? *of_integers : conv(call.x(0), with_kernel_shape(call, call.x(1)), conv_options(call));
-  return call.has(2) ? y + along_channels(call.x(2), y.rank()) : y;
+  return with_bias(call, y);
 }
 
 Results gemm(const NodeCall& call) { return gemm_product(call); }
@@ -120,7 +140,7 @@ Results convolution_transpose(const NodeCall& call) {
                                .groups = call.attribute("group", 1)};
   pad_to_shape(call, x, w, options);
   const Value y = conv_transpose(x, w, options);
-  return call.has(2) ? y + along_channels(call.x(2), y.rank()) : y;
+  return with_bias(call, y);
 }
 
 /// By expansion along the first row; `columns` are those that are left.

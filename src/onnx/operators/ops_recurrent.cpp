@@ -3,6 +3,7 @@
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised.h"
 #include "onnx/operators/recurrent_cell.h"
+#include "onnx/operators/sliding_attributes.h"
 #include "tenon/control.h"
 #include "tenon/indexing.h"
 #include "tenon/recurrent.h"
@@ -177,7 +178,12 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerWeights& weigh
   return results;
 }
 
-Results recurrent(const NodeCall& call, CellKind kind) { return recurrent(call, kind, {call.x(1), call.x(2)}); }
+Results recurrent(const NodeCall& call, CellKind kind) {
+  if (call.has_attribute("hidden_size")) {
+    require_size(call, call.x(2), -1, call.attribute("hidden_size", 0), "R");
+  }
+  return recurrent(call, kind, {call.x(1), call.x(2)});
+}
 
 /// Both products are of integers: weights as they come, the input and the state by their range.
 Results dynamic_lstm(const NodeCall& call) {

@@ -121,10 +121,10 @@ Results stft(const NodeCall& call) {
     fail("a frame of {} every {} elements is not supported", length.to_string(), step.to_string());
   }
   const std::string frame = fmt::format("a frame of {} samples of STFT", length.to_string());
-  if (proves_at_least(length - *known_step, signal.extent(1) + 1)) {
+  if (proves_at_least(length, signal.extent(1) + 1)) {
     fail("the signal is shorter than {}: {}", frame, call.x(0).shape().to_string());
   }
-  call.require_at_least(signal.extent(1), length - *known_step, frame);  // less would be fewer frames than none
+  call.require_at_least(signal.extent(1), length, frame);
   const Extent frames = floordiv(signal.extent(1) - length, *known_step) + 1;
   const Shape grid = shape(Dtype::i64, frames, length);
   const Value positions = iota(grid, 0, 0, *known_step) + iota(grid, 1);
