@@ -215,16 +215,7 @@ TEST(OnnxControl, ValuesThatGrowInAShortLoop) {
   OnnxModelBuilder model;
   model.input("x", "f32[n]");
   model.constant("trips", Array::scalar(i64, 3));
-  proto::GraphProto body;
-  GraphBuilder builder(body);
-  builder.input("i", "i64[]");
-  builder.input("c", "bool[]");
-  builder.input("state", "f32[m]");
-  builder.node("Identity", {"c"}, {"c_out"});
-  builder.node("Concat", {"state", "x"}, {"next"}, {attribute("axis", int64_t{0})});
-  builder.output("c_out");
-  builder.output("next");
-  model.node("Loop", {"trips", "", "x"}, {"last"}, {attribute("body", body)});
+  model.node("Loop", {"trips", "", "x"}, {"last"}, {attribute("body", growing_body("x"))});
   model.output("last");
   const Graph graph = imported(model);
   EXPECT_EQ(graph.outputs()[0].value.shape().to_string(), "f32[4*n]");

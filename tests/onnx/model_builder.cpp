@@ -120,4 +120,17 @@ Graph imported(const OnnxModelBuilder& model, const OnnxOptions& options) {
 
 Array ints(const std::vector<int64_t>& values) { return Array::from({static_cast<int64_t>(values.size())}, values); }
 
+proto::GraphProto growing_body(const std::string& x) {
+  proto::GraphProto body;
+  GraphBuilder builder(body);
+  builder.input("i", "i64[]");
+  builder.input("c", "bool[]");
+  builder.input("state", "f32[m]");
+  builder.node("Identity", {"c"}, {"c_out"});
+  builder.node("Concat", {"state", x}, {"next"}, {attribute("axis", int64_t{0})});
+  builder.output("c_out");
+  builder.output("next");
+  return body;
+}
+
 }  // namespace tenon

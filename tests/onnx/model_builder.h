@@ -55,6 +55,9 @@ class OnnxModelBuilder : public GraphBuilder {
 /// What a model becomes.
 Graph imported(const OnnxModelBuilder& model, const OnnxOptions& options = {});
 
+/// The body of a Loop whose value grows by `x`, from outside, in every trip.
+proto::GraphProto growing_body(const std::string& x);
+
 /// A list of integers, as shapes and axes are given.
 Array ints(const std::vector<int64_t>& values);
 

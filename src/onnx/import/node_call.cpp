@@ -71,6 +71,14 @@ void NodeCall::require_at_least(const Extent& a, const Extent& b, std::string_vi
   require({.kind = Constraint::Kind::at_least, .lhs = a, .rhs = b}, what);
 }
 
+void NodeCall::require_size(const Value& parameter, int axis, const Extent& wanted, std::string_view name) const {
+  if (proves_at_least(parameter.extent(axis), wanted + 1) || proves_at_least(wanted, parameter.extent(axis) + 1)) {
+    fail("{} is {}, must have {} elements along axis {}", name, parameter.shape().to_string(), wanted.to_string(),
+         axis < 0 ? parameter.rank() + axis : axis);
+  }
+  require_equal(parameter.extent(axis), wanted);
+}
+
 std::vector<Extent> NodeCall::extents(size_t i) const {
   std::optional<std::vector<Extent>> known = known_extents(x(i));
   if (!known) {

@@ -63,6 +63,8 @@ class NodeCall {
 
   /// The two sizes must be equal when bound.
   void require_equal(const Extent& a, const Extent& b) const;
+  /// The same of an axis of a parameter, by the name that the operator has for it.
+  void require_size(const Value& parameter, int axis, const Extent& wanted, std::string_view name) const;
   /// The first must not be less when bound; `what` of the node needs it.
   void require_at_least(const Extent& a, const Extent& b, std::string_view what) const;
 

@@ -33,7 +33,7 @@ Results batch_norm_of_batch(const NodeCall& call) {
 Results batch_normalization(const NodeCall& call) {
   constexpr std::array kNames = {"scale", "B", "mean", "var"};
   for (size_t i = 0; i < kNames.size() && call.x(0).rank() > 1; ++i) {
-    require_size(call, call.x(i + 1), 0, call.x(0).extent(1), kNames[i]);
+    call.require_size(call.x(i + 1), 0, call.x(0).extent(1), kNames[i]);
   }
   const bool training =
       call.version() >= 14 ? call.flag("training_mode") : call.version() < 7 && !call.flag("is_test") && call.wants(1);

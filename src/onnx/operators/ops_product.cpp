@@ -38,7 +38,7 @@ Value gemm_product(const NodeCall& call) {
   const Value& c = call.x(2);
   for (int axis = 1; axis <= std::min(2, c.rank()); ++axis) {  // repeated for the product, which never is for it
     if (c.extent(-axis).constant().value_or(1) != 1) {
-      require_size(call, c, -axis, product.extent(-axis), "C");
+      call.require_size(c, -axis, product.extent(-axis), "C");
     }
   }
   return product + scaled(c, beta);
@@ -55,7 +55,7 @@ Value with_bias(const NodeCall& call, const Value& y) {
   if (!call.has(2)) {
     return y;
   }
-  require_size(call, call.x(2), 0, y.extent(1), "B");
+  call.require_size(call.x(2), 0, y.extent(1), "B");
   return y + along_channels(call.x(2), y.rank());
 }
 

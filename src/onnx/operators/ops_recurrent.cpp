@@ -3,7 +3,6 @@
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised.h"
 #include "onnx/operators/recurrent_cell.h"
-#include "onnx/operators/sliding_attributes.h"
 #include "tenon/control.h"
 #include "tenon/indexing.h"
 #include "tenon/recurrent.h"
@@ -180,7 +179,7 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerWeights& weigh
 
 Results recurrent(const NodeCall& call, CellKind kind) {
   if (call.has_attribute("hidden_size")) {
-    require_size(call, call.x(2), -1, call.attribute("hidden_size", 0), "R");
+    call.require_size(call.x(2), -1, call.attribute("hidden_size", 0), "R");
   }
   return recurrent(call, kind, {call.x(1), call.x(2)});
 }

@@ -112,14 +112,6 @@ Value channels_last(const Value& x) {
   return transpose(x, order);
 }
 
-void require_size(const NodeCall& call, const Value& parameter, int axis, const Extent& wanted, std::string_view name) {
-  if (proves_at_least(parameter.extent(axis), wanted + 1) || proves_at_least(wanted, parameter.extent(axis) + 1)) {
-    fail("{} is {}, must have {} elements along axis {}", name, parameter.shape().to_string(), wanted.to_string(),
-         axis < 0 ? parameter.rank() + axis : axis);
-  }
-  call.require_equal(parameter.extent(axis), wanted);
-}
-
 Value along_channels(const Value& vector, int rank) {
   Axes behind;
   for (int i = 2; i < rank; ++i) {

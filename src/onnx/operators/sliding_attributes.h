@@ -27,8 +27,6 @@ Value with_kernel_shape(const NodeCall& call, const Value& w);
 Value channels_second(const Value& x);
 Value channels_last(const Value& x);
 
-/// Error unless axis `axis` of a parameter, which the operator calls `name`, has as many elements as there should be.
-void require_size(const NodeCall& call, const Value& parameter, int axis, const Extent& wanted, std::string_view name);
 /// A vector [channel] beside [batch, channel, position...].
 Value along_channels(const Value& vector, int rank);
 
