@@ -55,8 +55,8 @@ struct CompileOptions {
   /// Convolutions of 3x3 with constant weights, stride 1 and enough channels multiply less than half or a quarter as
   /// often, after Winograd. Roundings are about twice those of the sum, of pixels of like size. They are relative to
   /// the largest of the 6x6 pixels that a square of 4x4 results reads: beside it, much smaller results lose their
-  /// digits. Next to an infinity or a NaN, and to pixels or weights of more than 1/32 of the largest number, results of
-  /// the same square may be NaN where the convolution itself has none.
+  /// digits. Infinities and NaN become what they become in the sum, in more time; next to pixels or weights of more than
+  /// 1/32 of the largest number, results of the same square may be NaN where the convolution itself has none.
   bool winograd = true;
   /// Chains of kernels run tile by tile, so that what is between them stays in cache, where that pays at the sizes of a
   /// run. Results are the same bits.

@@ -14,12 +14,12 @@
 #include "support/compiled.h"
 #include "support/machines.h"
 #include "support/small_graph.h"
+#include "support/winograd_graphs.h"
 #include "tenon/interpreter.h"
 
 namespace tenon {
 namespace {
 
-constexpr int64_t kCache = int64_t{2} << 20;
 constexpr double kRounding = 0x1p-24;  // of f32, by the number
 
 /// Products of 1x1 stand around the convolution: there the channels of images lie side by side.
@@ -29,14 +29,6 @@ SmallGraph between(std::string name, int channels, int results, const std::strin
           fmt::format("x: f32[b, 3, h, v], wa: f32[{0}, 3, 1, 1], wb: f32[{1}, {0}, 3, 3], wc: f32[5, {1}, 1, 1]{2}",
                       channels, results, more_inputs),
           fmt::format("a = conv(x, wa); c = conv(a, wb{}); y = conv({}, wc)", pads.empty() ? "" : ", " + pads, after)};
-}
-
-int forms(const Executable& executable, const std::string& name = "(winograd") {
-  int count = 0;
-  for (const StepReport& step : executable.steps()) {
-    count += step.label.find(name) != std::string::npos ? 1 : 0;
-  }
-  return count;
 }
 
 /// Sums of K numbers lose about the root of K roundings, of what is as large as the largest result; transforms and the
@@ -168,12 +160,6 @@ TEST(Winograd, IsTheSameBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(same_for_any_threads(executable, {random_array(f32, {2, 3, 33, 30}, rng)}));
 }
 
-Machine machine_of(int64_t cache, int64_t cores) {
-  Machine machine = with_cache(cache);
-  machine.cores = cores;
-  return machine;
-}
-
 /// As machine code is cut for images of any size.
 schedule::WinogradBlocks blocks_of(int64_t channels, int64_t results, const Machine& machine) {
   const schedule::WinogradSize size{.channels = channels, .results = results, .cores = machine.cores};
@@ -293,15 +279,6 @@ TEST(NotWinograd, WhereImagesAreKnownToBeSmall) {
   }
 }
 
-/// Channels of the result lie side by side for the caller.
-SmallGraph alone(const std::string& of_image, const std::string& of_weights) {
-  return {
-      "alone", "x: f32[b, 3, h, v], wa: f32[64, 3, 1, 1], wb: f32[64, 64, 3, 3]",
-      fmt::format("i = {}; a = conv(i, {}); c = conv(a, {}, low=[1, 1], high=[1, 1]); "
-                  "y = transpose(c, axes=[0, 2, 3, 1])",
-                  of_image, fmt::format(fmt::runtime(of_weights), "wa"), fmt::format(fmt::runtime(of_weights), "wb"))};
-}
-
 double largest_error(const Array& actual, const Array& exact) {
   double most = 0;
   for (int64_t i = 0; i < exact.size(); ++i) {
@@ -324,46 +301,6 @@ TEST(Winograd, IsAsNearToTheTruthAsTheConvolution) {
   }
   const double roundings = std::sqrt(9.0 * 64) * kRounding;
   EXPECT_LT(largest_error(winograd.run({image})[0], exact), 2 * roundings * largest);
-}
-
-/// What no square with such a pixel has is as it would be without it. In those that have it, a result is NaN or what
-/// the convolution gives, and never a number where that is none.
-TEST(Winograd, NumbersThatAreNoneStayInTheirSquares) {
-  const Graph graph = make(alone("relu(x)", "{}"));
-  const Executable winograd = compile(graph, {.machine = with_cache(kCache)});
-  const Executable plain = compile(graph, {.machine = with_cache(kCache), .winograd = false});
-  ASSERT_EQ(forms(winograd, "(winograd 4x4)"), 1);
-  constexpr int64_t kHeight = 19;
-  constexpr int64_t kWidth = 20;
-  std::mt19937_64 rng(6);
-  Array image = random_array(f32, {1, 3, kHeight, kWidth}, rng, 0, 1);
-  const std::vector<std::pair<int64_t, int64_t>> special{{1, 1}, {6, 7}, {10, 11}};
-  image.mutable_values<float>()[static_cast<size_t>(special[0].first * kWidth + special[0].second)] = NAN;
-  image.mutable_values<float>()[static_cast<size_t>(special[1].first * kWidth + special[1].second)] = INFINITY;
-  image.mutable_values<float>()[static_cast<size_t>(special[2].first * kWidth + special[2].second)] = 3e38F;
-  const Array actual = winograd.run({image})[0];
-  const Array expected = plain.run({image})[0];
-  int64_t in_squares = 0;
-  for (int64_t i = 0; i < actual.size(); ++i) {
-    const int64_t y = i / 64 / kWidth;
-    const int64_t x = i / 64 % kWidth;
-    const auto is_read = [](int64_t pixel, int64_t result) {  // squares of 4 read one pixel around them
-      const int64_t first = result / 4 * 4;
-      return pixel >= first - 1 && pixel <= first + 4;
-    };
-    const bool near = std::ranges::any_of(
-        special, [&](const auto& each) { return is_read(each.first, y) && is_read(each.second, x); });
-    in_squares += near ? 1 : 0;
-    if (near) {
-      const bool same_kind = std::isnan(expected.at(i)) == std::isnan(actual.at(i));
-      EXPECT_TRUE(same_kind || std::isnan(actual.at(i))) << y << ", " << x;
-      EXPECT_TRUE(std::isfinite(expected.at(i)) || !std::isfinite(actual.at(i))) << y << ", " << x;
-    } else {
-      ASSERT_NEAR(actual.at(i), expected.at(i), 1e-3) << y << ", " << x;
-    }
-  }
-  EXPECT_GT(in_squares, 0);
-  EXPECT_LT(in_squares, actual.size());
 }
 
 /// At any size, with the little that products themselves need.

@@ -294,6 +294,27 @@ TEST(LoopVerify, AccumulatorsBelongToOneLoop) {
   EXPECT_COMPLAINT(defined.complaint(), "the loop of a0 defines its result");
 }
 
+TEST(LoopVerify, LoopsThatMayNotRun) {
+  Broken number;
+  number.k.phase({number.r}, [&] { number.k.loop_unless(number.c, number.k.constant(f32, 1), [] {}); });
+  EXPECT_COMPLAINT(number.complaint(), "v0 is no bool\n  at loop c unless v0");
+
+  Broken in_lanes;
+  const int other = in_lanes.k.axis("d", 4);
+  in_lanes.inside([&] { in_lanes.k.loop_unless(other, in_lanes.k.constant(boolean, 1), [] {}); });
+  EXPECT_COMPLAINT(in_lanes.complaint(), "a loop that may not run is in lanes, or begins an accumulator");
+
+  Broken later;  // what it writes may not be there
+  const int once = later.k.axis("once", 1);
+  const int scratch = later.k.buffer(f32, loops::Role::scratch, 1);
+  later.k.phase({later.r}, [&] {
+    later.k.loop_unless(once, later.k.constant(boolean, 1),
+                        [&] { later.k.store(scratch, affine({}), later.k.constant(f32, 1)); });
+    later.k.load(scratch, affine({}));
+  });
+  EXPECT_COMPLAINT(later.complaint(), "the buffer is read before it is written");
+}
+
 TEST(LoopVerify, AccumulatorsMatchTheirInput) {
   const auto fed = [](ReduceOp op, Dtype dtype, Dtype input, Dtype position, bool skips_nan = false) {
     Broken b;

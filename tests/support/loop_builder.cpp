@@ -74,6 +74,14 @@ void LoopBuilder::loop(int axis, std::vector<int> begins, const Body& body) {
   add({std::move(loop)});
 }
 
+void LoopBuilder::loop_unless(int axis, int holds, const Body& body) {
+  open_.emplace_back();
+  body();
+  loops::Loop loop{.axis = axis, .begins = {}, .body = std::move(open_.back()), .unless = holds};
+  open_.pop_back();
+  add({std::move(loop)});
+}
+
 int LoopBuilder::load(int buffer, loops::Affine at_position, std::vector<loops::Bound> inside,
                       std::vector<loops::Lookup> lookups) {
   return define({.what = loops::Load{.buffer = buffer,

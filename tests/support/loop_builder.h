@@ -31,6 +31,7 @@ class LoopBuilder {
   void phase(std::vector<int> grid, const Body& body);
   void loop(int axis, std::vector<int> begins, const Body& body);
   void loop(int axis, const Body& body) { loop(axis, {}, body); }
+  void loop_unless(int axis, int holds, const Body& body);
 
   int load(int buffer, loops::Affine at, std::vector<loops::Bound> inside = {},
            std::vector<loops::Lookup> lookups = {});

@@ -17,6 +17,7 @@ std::vector<LoopCase> loop_cases() {
                                  convolution_case(),
                                  strides_case(),
                                  masked_store_case(),
+                                 rare_rows_case(),
                                  gather_rows_case(false),
                                  gather_rows_case(true),
                                  gather_elements_case(false),

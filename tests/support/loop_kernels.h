@@ -53,6 +53,8 @@ LoopCase convolution_case();
 LoopCase strides_case();
 /// A store that bounds hold back: shifts columns by two inside an output that keeps its first ones.
 LoopCase masked_store_case();
+/// Rows as they are, but for those that begin below 0: a loop that seldom runs turns their signs.
+LoopCase rare_rows_case();
 /// Rows of a table by positions; with `failing`, the last one is out of range and the site is reported.
 LoopCase gather_rows_case(bool failing);
 /// Elements by positions, one a lane, under a bound that hides positions out of range; with `failing` one is not

@@ -154,6 +154,32 @@ LoopCase masked_store_case() {
   return {.name = "masked_store", .kernel = k.kernel(), .reference = reference, .relative = 0, .absolute = 0};
 }
 
+LoopCase rare_rows_case() {
+  const Extent &rows = rows_extent(), &cols = cols_extent();
+  LoopBuilder k("rare_rows");
+  const int r = k.axis("r", rows);
+  const int c = k.vector_axis("c", cols);
+  const int once = k.axis("once", 1);
+  const int x = k.input(f32, rows * cols);
+  const int y = k.output(f32, rows * cols);
+  const loops::Affine at = affine({{r, cols}, {c, 1}});
+  k.phase({r}, [&] {
+    k.loop(c, [&] { k.store(y, at, k.load(x, at)); });
+    const int first = k.load(x, affine({{r, cols}}), {{.index = affine({}), .size = cols}});
+    k.loop_unless(once, k.compute(Prim::le, {k.constant(f32, 0), first}),
+                  [&] { k.loop(c, [&] { k.store(y, at, k.compute(Prim::neg, {k.load(x, at)})); }); });
+  });
+  const auto reference = [](const Bindings& bindings, auto& buffers) {
+    const Sizes n(bindings);
+    for (int64_t i = 0; i < n.rows * n.cols; ++i) {
+      const float value = in<float>(buffers, 0, i);
+      out<float>(buffers, 1, i) = in<float>(buffers, 0, i / n.cols * n.cols) < 0 ? -value : value;
+    }
+    return KernelStatus{};
+  };
+  return {.name = "rare_rows", .kernel = k.kernel(), .reference = reference, .relative = 0, .absolute = 0};
+}
+
 LoopCase copy_case(Dtype dtype) {
   const Extent& n = cols_extent();
   LoopBuilder k("copy");

@@ -12,4 +12,11 @@ inline Machine with_cache(int64_t bytes) {
   return machine;
 }
 
+/// And so many cores.
+inline Machine machine_of(int64_t cache, int64_t cores) {
+  Machine machine = with_cache(cache);
+  machine.cores = cores;
+  return machine;
+}
+
 }  // namespace tenon

@@ -169,7 +169,7 @@ void vector_loop(Emission& e, const loops::Loop& loop, llvm::Value* count) {
   e.b.SetInsertPoint(next);
 }
 
-void emit_loop(Emission& e, const loops::Loop& loop) {
+void run_loop(Emission& e, const loops::Loop& loop) {
   const loops::Axis& axis = e.axis(loop.axis);
   begin_accumulators(e, loop.begins);
   llvm::Value* const count = trip_count(e, axis);
@@ -197,6 +197,11 @@ void emit_loop(Emission& e, const loops::Loop& loop) {
   depth = 0;
   leave_loop(e, entered);
   end_accumulators(e, loop.begins);
+}
+
+void emit_loop(Emission& e, const loops::Loop& loop) {
+  if (loop.unless < 0) return run_loop(e, loop);
+  when(e, e.b.CreateNot(e.values[static_cast<size_t>(loop.unless)]), [&] { run_loop(e, loop); });
 }
 
 }  // namespace

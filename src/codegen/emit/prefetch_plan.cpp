@@ -69,7 +69,7 @@ class Planner {
     std::vector<const loops::Loop*> rows;
     for (const Statement& statement : block) {
       const auto* inner = std::get_if<loops::Loop>(&statement.what);
-      if (inner == nullptr) continue;
+      if (inner == nullptr || inner->unless >= 0) continue;
       if (kernel_.axes[static_cast<size_t>(inner->axis)].vectorized) {
         rows.push_back(inner);
       } else {

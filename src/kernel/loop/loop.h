@@ -145,6 +145,9 @@ struct Loop {
   int axis = 0;
   std::vector<int> begins;
   Block body;
+  /// A bool from outside, or -1: nothing runs where it holds, which is almost everywhere. The loop begins nothing then,
+  /// and what it writes to scratch is for itself.
+  int unless = -1;
 };
 
 /// A matrix in a buffer: where it begins, and how far apart its rows and its columns lie, in elements.
@@ -240,8 +243,8 @@ std::string to_string(const Kernel& kernel, bool canonical = false);
 /// that bind all the axes they need (blocks side by side may each define a value, which then is computed in both);
 /// accumulators begin and are fed inside their loop; buffers are used by role; rows in scratch are read in the
 /// iteration that wrote them, but for what each iteration updates; tiles name axes bound outside, and are whole inside
-/// of other loops of a product; vectorised loops do not nest; products stand in no vectorised loop; addresses hold no
-/// division; what may share memory is an input and an output of elements of the same size.
+/// of other loops of a product; vectorised loops do not nest; products stand in no vectorised loop, nor do loops that
+/// may not run; addresses hold no division; what may share memory is an input and an output of elements of the same size.
 void verify(const Kernel& kernel);
 
 }  // namespace tenon::loops

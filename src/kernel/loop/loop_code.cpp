@@ -141,7 +141,12 @@ class Preparer {
   void add(const Loop& loop) {
     const bool vectorized = kernel_.axes[static_cast<size_t>(loop.axis)].vectorized;
     const size_t place = phase().size();
-    push(LoopCode{.axis = loop.axis, .vectorized = vectorized, .begins = loop.begins, .results = {}, .captures = {}});
+    push(LoopCode{.axis = loop.axis,
+                  .vectorized = vectorized,
+                  .begins = loop.begins,
+                  .results = {},
+                  .captures = {},
+                  .unless = loop.unless});
     for (const int accumulator : loop.begins) {
       code_.accumulators[static_cast<size_t>(accumulator)].per_lane = lane_axis_ >= 0;
     }

@@ -77,6 +77,7 @@ struct LoopCode {
   std::vector<int> begins;                   // accumulators
   std::vector<std::pair<int, int>> results;  // accumulator, value
   std::vector<int> captures;                 // vectorised: values from outside, the same in every lane
+  int unless = -1;                           // a bool, or none
 };
 
 struct MatrixCode {

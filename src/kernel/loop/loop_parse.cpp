@@ -198,6 +198,10 @@ class KernelParser {
 
   Loop take_loop(LineCursor in, size_t indent) {
     Loop loop{.axis = take_axis(scope_, in), .begins = {}, .body = {}};
+    if (in.at(" unless ")) {
+      in.expect(" unless ");
+      loop.unless = take_value(scope_, in);
+    }
     for (std::string_view before = " begins "; !in.done(); before = ", ") {
       in.expect(before);
       loop.begins.push_back(in.take_index('a'));

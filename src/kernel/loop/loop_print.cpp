@@ -167,6 +167,9 @@ class Printer {
     for (size_t i = 0; i < loop.begins.size(); ++i) {
       text += fmt::format("{}a{}", i == 0 ? " begins " : ", ", loop.begins[i]);
     }
+    if (loop.unless >= 0) {
+      text += fmt::format(" unless v{}", loop.unless);
+    }
     return text;
   }
 

@@ -72,6 +72,9 @@ class Launch {
   }
 
   void run(const LoopCode& loop, size_t body) {
+    if (loop.unless >= 0 && *reinterpret_cast<const bool*>(reg(loop.unless))) {
+      return;
+    }
     const int64_t states = lanes_;  // where states are for every lane; 1 outside of a vectorised loop
     for (const int i : loop.begins) {
       begin(accumulator(i).what, state(accumulator(i)), states);

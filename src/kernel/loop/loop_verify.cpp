@@ -157,6 +157,11 @@ class Verifier {
       require(at(bound_, axis.tile_of), "the axis that counts its tiles is not bound outside");
       require(!at(kernel_.axes, axis.tile_of).vectorized, "the axis that counts its tiles is vectorised");
     }
+    if (loop.unless >= 0) {
+      check_use(loop.unless);
+      require(register_dtype(loop.unless) == Dtype::boolean, "v{} is no bool", loop.unless);
+      require(!vectorized_ && loop.begins.empty(), "a loop that may not run is in lanes, or begins an accumulator");
+    }
     for (const int accumulator : loop.begins) {
       require(has(kernel_.accumulators, accumulator), "there is no accumulator {}", accumulator);
       require(!at(open_, accumulator), "accumulator a{} begins twice", accumulator);
@@ -167,8 +172,12 @@ class Verifier {
     vectorized_ = outside || axis.vectorized;
     at(bound_, loop.axis) = true;
     const size_t first_write = writes_.size();
+    const std::vector<bool> written = written_;
     check_block(loop.body);
     forget_rows(loop.axis, first_write);
+    if (loop.unless >= 0) {
+      written_ = written;
+    }
     at(bound_, loop.axis) = false;
     vectorized_ = outside;
 

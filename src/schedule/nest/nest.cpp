@@ -101,7 +101,7 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   choose_vector_axes(draft, nest.has_products ? tiled.around : grid, nest.has_products);
   TreeBuilder tree(draft, request.rows == RowForm::keep);
   if (nest.has_products) {
-    tree.add_phase(tiled.grid, tiled.stores, tiled.products, tiled.first);
+    tree.add_phase(tiled.grid, tiled.stores, tiled.products, tiled.first, tiled.exception);
     nest.product_loops = draft.kernel.phases.back().grid.size();
   } else {
     // Tiling moved the grid: ask again.

@@ -12,10 +12,11 @@ void TreeBuilder::open(int axis) {
   open_.push_back({.block = {}, .bound = open_.back().bound | axis_bit(axis), .defined = {}});
 }
 
-void TreeBuilder::close(int axis, std::vector<int> begins) {
+void TreeBuilder::close(int axis, std::vector<int> begins, int unless) {
   loops::Block body = std::move(open_.back().block);
   open_.pop_back();
-  open_.back().block.push_back({loops::Loop{.axis = axis, .begins = std::move(begins), .body = std::move(body)}});
+  open_.back().block.push_back(
+      {loops::Loop{.axis = axis, .begins = std::move(begins), .body = std::move(body), .unless = unless}});
 }
 
 bool TreeBuilder::is_defined(int value) const {
@@ -260,7 +261,7 @@ void TreeBuilder::product(AxisSet bound, const DraftProduct& product, std::vecto
 }
 
 void TreeBuilder::add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products,
-                            AxisSet first) {
+                            AxisSet first, const ProductException& exception) {
   AxisSet loops = 0;
   loops::Phase phase;
   std::vector<int> tiles;
@@ -282,6 +283,14 @@ void TreeBuilder::add_phase(AxisSet grid, std::vector<size_t> stores, std::span<
     open(axis);
   }
   block(grid | first, tasks_of(stores, grid | first));
+  if (exception.unless >= 0) {
+    define(exception.unless);
+    open(exception.once);
+    for (const size_t store : exception.stores) {
+      block(grid | first, tasks_of({store}, grid | first));
+    }
+    close(exception.once, {}, exception.unless);
+  }
   for (size_t i = around.size(); i-- > 0;) {
     close(around[i], {});
   }

@@ -34,9 +34,10 @@ class TreeBuilder {
   TreeBuilder(Draft& draft, bool keep_rows) : draft_(draft), keep_rows_(keep_rows) {}
 
   /// A phase that runs these products, then these stores and what they need. Its grid is `grid`, but for vectorised
-  /// axes and the insides of tiles, which are loops. `first` are loops around all stores behind the products.
+  /// axes and the insides of tiles, which are loops. `first` are loops around all stores behind the products,
+  /// and around what is done where these did not serve.
   void add_phase(AxisSet grid, std::vector<size_t> stores, std::span<const DraftProduct> products = {},
-                 AxisSet first = 0);
+                 AxisSet first = 0, const ProductException& exception = {});
 
   /// Ends the use of scratch rows that were stored inside of the loops beyond `bound` (nothing given: in a phase): what
   /// is written from now on computes these values again.
@@ -79,7 +80,7 @@ class TreeBuilder {
   bool is_defined(int value) const;
   void note_repeats(const Nest& nest, AxisSet bound);
   void open(int axis);
-  void close(int axis, std::vector<int> begins);
+  void close(int axis, std::vector<int> begins, int unless = -1);
 
   int value_of(const Task& task) const;
   std::vector<size_t> reductions_needed(const Task& task, AxisSet bound) const;

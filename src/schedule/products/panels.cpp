@@ -99,7 +99,7 @@ Array in_panels(const Array& x, const PanelLayout& layout) {
                             .base = 0,
                             .column = 1,
                             .depth = {{.count = steps, .stride = layout.columns}}};
-  for (int64_t part = 0; part < layout.winograd->form.parts(); ++part) {
+  for (int64_t part = 0; part < layout.winograd->form.matrices(); ++part) {
     pack(parts.values<float>().data() + part * steps * layout.columns, of_part, to + part * layout.matrix_elements());
   }
   return packed;

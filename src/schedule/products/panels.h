@@ -26,7 +26,7 @@ struct PanelLayout {
   int64_t base = 0, column = 0;
   std::vector<Digit> depth;
   int64_t together = 1;
-  /// Weights at 3 by 3 positions: in their place lie the parts of its form one after the other.
+  /// Weights at 3 by 3 positions: in their place lie the matrices of its form one after the other.
   std::optional<WinogradPositions> winograd = {};
 
   /// How many steps k has.
@@ -35,7 +35,7 @@ struct PanelLayout {
   int64_t whole_steps() const { return (steps() + together - 1) / together * together; }
   /// Of one matrix, and of all.
   int64_t matrix_elements() const { return (columns + panel - 1) / panel * panel * whole_steps(); }
-  int64_t elements() const { return (winograd ? winograd->form.parts() : 1) * matrix_elements(); }
+  int64_t elements() const { return (winograd ? winograd->form.matrices() : 1) * matrix_elements(); }
 
   friend auto operator<=>(const PanelLayout&, const PanelLayout&) = default;
 };

@@ -25,6 +25,13 @@ struct DraftProduct {
   bool by_rows = false;          // operands are stored a row at a time: some are made of those before them
 };
 
+/// What is stored once more, behind all else, where products did not serve.
+struct ProductException {
+  int unless = -1;             // a bool: they did; -1: they always do
+  int once = -1;               // a loop of one iteration around all of it
+  std::vector<size_t> stores;  // Draft::stores, in order
+};
+
 /// Which operands may be laid out anew.
 struct ConstantOperands {
   int64_t panel = 0;   // columns of a panel; 0: none

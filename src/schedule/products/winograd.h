@@ -20,7 +20,9 @@
 // Blocks of results transform the same pixels again, so channels and results are whole where they leave room for enough
 // squares: winograd_blocks.h. Where products add up in order, blocks of channels change no bits.
 //
-// An infinite pixel is subtracted from itself on the way: what it touches, and other results of its squares, is NaN.
+// An infinite pixel is subtracted from itself on the way: what it touches, and other results of its squares, is NaN. So
+// squares with such a pixel are found by their sums and computed once more, as the convolution has them
+// (winograd_exception.cpp).
 #pragma once
 
 #include <optional>

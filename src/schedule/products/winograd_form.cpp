@@ -10,6 +10,9 @@ constexpr double kA = 0.75;
 constexpr double kB = 1.5;
 constexpr double kA2 = kA * kA;
 constexpr double kB2 = kB * kB;
+// What values there are divided by.
+constexpr double kAtA = 2 * kA2 * (kA2 - kB2);
+constexpr double kAtB = 2 * kB2 * (kB2 - kA2);
 
 /// Arithmetic on f32 values of loops.
 class Arithmetic {
@@ -38,14 +41,21 @@ std::array<double, 6> transformed_weights(WinogradForm form, double a, double b,
     return {a, (a + b + c) / 2, (a - b + c) / 2, c};
   }
   // The value at each point, divided by the product of its distances from the others.
-  const double at_a = 2 * kA2 * (kA2 - kB2);
-  const double at_b = 2 * kB2 * (kB2 - kA2);
   return {a / (kA2 * kB2),
-          (a + kA * b + kA2 * c) / at_a,
-          (a - kA * b + kA2 * c) / at_a,
-          (a + kB * b + kB2 * c) / at_b,
-          (a - kB * b + kB2 * c) / at_b,
+          (a + kA * b + kA2 * c) / kAtA,
+          (a - kA * b + kA2 * c) / kAtA,
+          (a + kB * b + kB2 * c) / kAtB,
+          (a - kB * b + kB2 * c) / kAtB,
           c};
+}
+
+std::vector<std::pair<int64_t, double>> recovered_weight(WinogradForm form, int64_t position) {
+  const bool small = form == kSmallSquares;
+  switch (position) {
+    case 0: return {{0, small ? 1 : kA2 * kB2}};
+    case 1: return {{1, small ? 1 : kAtA / (2 * kA)}, {2, small ? -1 : -kAtA / (2 * kA)}};
+    default: return {{form.pixels() - 1, 1}};
+  }
 }
 
 std::vector<int> transformed_pixels(WinogradForm form, KernelValues& values, const std::vector<int>& d) {

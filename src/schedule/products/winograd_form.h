@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "schedule/draft/values.h"
@@ -22,6 +23,8 @@ struct WinogradForm {
   int64_t pixels() const { return results + 2; }
   /// Products for each channel, where the convolution has 9 for each result.
   int64_t parts() const { return pixels() * pixels(); }
+  /// Matrices of weights: one for each product, and the weights in the middle as they are (recovered_weight()).
+  int64_t matrices() const { return parts() + 1; }
   int64_t multiplications_of_convolution() const { return 9 * results * results; }
 
   friend auto operator<=>(const WinogradForm&, const WinogradForm&) = default;
@@ -32,6 +35,9 @@ inline constexpr WinogradForm kLargeSquares{.results = 4};
 
 /// G times a column of three: as many numbers as the form has pixels.
 std::array<double, 6> transformed_weights(WinogradForm form, double a, double b, double c);
+/// One of three weights, of what they were transformed into: a sum of numbers there, by factors. Where it is 0, they
+/// cancel. Of rows and of columns the same holds but for the weight in the middle, whose parts have been rounded.
+std::vector<std::pair<int64_t, double>> recovered_weight(WinogradForm form, int64_t position);
 /// B^T times a column of f32 values of loops, as many as the form has pixels.
 std::vector<int> transformed_pixels(WinogradForm form, KernelValues& values, const std::vector<int>& d);
 /// A^T times a column of as many.

@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kFewestChannels = 64;  // on both sides
 
 constexpr size_t kMostAxes = 60;  // AxisSet has 64 bits
-constexpr size_t kOwnAxes = 16;   // at most
+constexpr size_t kOwnAxes = 24;   // at most
 
 /// The loop over results that moves the load as a loop over positions of weights does.
 WinogradSide side_of(const loops::Load& pixels, AxisSet rows, int weight) {

@@ -16,7 +16,7 @@ Array winograd_weights(const Array& x, const WinogradWeights& w) {
   TENON_CHECK(x.dtype() == Dtype::f32, "weights of {}", name(x.dtype()));
   const WinogradForm form = w.positions.form;
   const auto pixels = static_cast<size_t>(form.pixels());
-  Array result = Array::uninitialized(Dtype::f32, {form.parts(), w.steps, w.columns});
+  Array result = Array::uninitialized(Dtype::f32, {form.matrices(), w.steps, w.columns});
   const float* const from = x.values<float>().data() + w.base;
   float* const to = result.mutable_values<float>().data();
   const auto transform = [&](int64_t begin, int64_t end, int /*worker*/) {
@@ -35,6 +35,7 @@ Array winograd_weights(const Array& x, const WinogradWeights& w) {
             to[(part * w.steps + k) * w.columns + n] = static_cast<float>(row[j]);
           }
         }
+        to[(part * w.steps + k) * w.columns + n] = static_cast<float>(at(1, 1));
       }
     }
   };

@@ -24,7 +24,7 @@ struct WinogradWeights {
   int64_t columns = 0, column = 0;
 };
 
-/// G g G^T of each 3x3 matrix g, as f32[parts, steps, columns]; summed in f64.
+/// G g G^T of each 3x3 matrix g, and the weight in its middle, as f32[matrices, steps, columns]; summed in f64.
 Array winograd_weights(const Array& x, const WinogradWeights& weights);
 
 }  // namespace tenon::schedule
