@@ -99,6 +99,12 @@ INSTANTIATE_TEST_SUITE_P(
                  images(1)},
         ConvCase{{"one_axis", "x: f32[b, 9, h], f: f32[12, 9, 5]", "y = tanh(conv(x, f, low=[2], high=[2]))"},
                  {{{"b", 2}, {"h", 1}}, {{"b", 0}, {"h", 5}}, {{"b", 3}, {"h", 300}}}},
+        // Vectors that lie inside of the image, and those at its ends, along a stride and backwards.
+        ConvCase{{"long_windows", "x: f32[b, 3, h], f: f32[3, 1, 31]", "y = conv(x, f, groups=3, low=[15], high=[15])"},
+                 {{{"b", 2}, {"h", 1}}, {{"b", 0}, {"h", 5}}, {{"b", 2}, {"h", 30}}, {{"b", 1}, {"h", 300}}}},
+        ConvCase{{"long_windows_strided", "x: f32[b, 2, h], f: f32[5, 2, 40]",
+                  "y = conv(flip(x, axes=[2]), f, stride=[3], low=[19], high=[20])"},
+                 {{{"b", 2}, {"h", 1}}, {{"b", 0}, {"h", 5}}, {{"b", 2}, {"h", 31}}, {{"b", 1}, {"h", 500}}}},
         ConvCase{{"three_axes", "x: f32[b, 4, h, v, 5], f: f32[6, 4, 3, 3, 2]", "y = conv(x, f)"},
                  {{{"b", 2}, {"h", 3}, {"v", 3}}, {{"b", 1}, {"h", 9}, {"v", 31}}}}),
     [](const auto& each) { return each.param.graph.name; });
