@@ -99,6 +99,13 @@ INSTANTIATE_TEST_SUITE_P(
                  images(1)},
         ConvCase{{"one_axis", "x: f32[b, 9, h], f: f32[12, 9, 5]", "y = tanh(conv(x, f, low=[2], high=[2]))"},
                  {{{"b", 2}, {"h", 1}}, {{"b", 0}, {"h", 5}}, {{"b", 3}, {"h", 300}}}},
+        // Gradients of weights, moved by them: loops over windows and channels are one.
+        ConvCase{{"moved_weights", "x: f32[20, b, h, v], f: f32[24, b, h, v], u: f32[24, 20, 3, 3]",
+                  "g = transpose(conv(x, f, low=[1, 1], high=[1, 1]), axes=[1, 0, 2, 3]); y = sub(u, mul(g, 0.5))"},
+                 {{{"b", 0}, {"h", 2}, {"v", 3}}, {{"b", 1}, {"h", 1}, {"v", 1}}, {{"b", 3}, {"h", 5}, {"v", 6}}}},
+        ConvCase{{"moved_weights_masked", "x: f32[20, b, h, v], f: f32[24, b, h, v], u: f32[24, 20, 3, 1]",
+                  "g = transpose(conv(x, f, low=[1, 1], high=[1, 1]), axes=[1, 0, 2, 3]); y = sub(u, g)"},
+                 {{{"b", 0}, {"h", 2}, {"v", 3}}, {{"b", 1}, {"h", 1}, {"v", 1}}, {{"b", 3}, {"h", 5}, {"v", 6}}}},
         // Vectors that lie inside of the image, and those at its ends, along a stride and backwards.
         ConvCase{{"long_windows", "x: f32[b, 3, h], f: f32[3, 1, 31]", "y = conv(x, f, groups=3, low=[15], high=[15])"},
                  {{{"b", 2}, {"h", 1}}, {{"b", 0}, {"h", 5}}, {{"b", 2}, {"h", 30}}, {{"b", 1}, {"h", 300}}}},
