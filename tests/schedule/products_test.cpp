@@ -131,6 +131,23 @@ TEST(TiledProductsPlain, ChainsShareScratch) {
   EXPECT_EQ(std::ranges::count(kernel.buffers, loops::Role::scratch, &loops::Buffer::role), 3);
 }
 
+/// Gradients of weights, and all that is done with them, run over rows of weights and not over windows.
+TEST(Products, JoinShortColumns) {
+  const auto longest_vector = [](const std::string& update) {
+    const Program program = program_of(
+        make({"moved", "x: f32[20, b, h, v], f: f32[24, b, h, v], u: f32[24, 20, 3, 3], r: f32[24, 20, 3, 1]",
+              "g = transpose(conv(x, f, low=[1, 1], high=[1, 1]), axes=[1, 0, 2, 3]); " + update}));
+    int64_t longest = 0;
+    for (const loops::Axis& axis : program.kernels.back().axes) {
+      const auto extent = axis.extent.constant();
+      longest = extent && axis.name.ends_with("_row") ? std::max(longest, *extent) : longest;
+    }
+    return longest;
+  };
+  EXPECT_EQ(longest_vector("y = sub(u, g)"), 180);
+  EXPECT_EQ(longest_vector("y = sub(r, g)"), 0);  // it counts them differently
+}
+
 struct PanelCase {
   SmallGraph graph;
   size_t panels = 1;  // products that read them

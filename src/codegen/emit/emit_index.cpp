@@ -137,6 +137,21 @@ llvm::Value* lane_bounds(Emission& e, const std::vector<loops::Bound>& bounds) {
   return all;
 }
 
+llvm::Value* all_lanes_inside(Emission& e, const std::vector<loops::Bound>& bounds) {
+  llvm::Value* all = nullptr;
+  for (const loops::Bound& bound : bounds) {
+    if (!depends_on_lane(e, bound.index)) continue;
+    llvm::Value* const size = unsigned_size(e, bound.size);
+    llvm::Value* const first = first_lane(e, bound.index);
+    llvm::Value* const apart =
+        times(e, e.b.getInt64(e.vector.lanes - uint64_t{1}), scale_of(bound.index, e.vector.axis));
+    // Positions of lanes between lie between.
+    for (llvm::Value* end : {first, e.b.CreateNSWAdd(first, apart)})
+      all = both(e, all, e.b.CreateICmpULT(end, size));
+  }
+  return all;
+}
+
 llvm::Value* compare_positions(Emission& e, Prim prim, const loops::Affine& a, const loops::Affine& b) {
   const Extent stride = scale_of(a, e.vector.axis) - scale_of(b, e.vector.axis);
   if (prim == Prim::eq || (stride != Extent(1) && stride != Extent(-1))) return nullptr;

@@ -3,6 +3,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <array>
 
 #include "codegen/emit/llvm_address.h"
 #include "codegen/emit/vector_plan.h"
@@ -198,6 +199,27 @@ bool is_uniform(Emission& e, const loops::Affine& at, const std::vector<loops::B
          });
 }
 
+/// condition ? then() : otherwise(), each of which runs where it is wanted alone.
+llvm::Value* choose(Emission& e, llvm::Value* condition, const std::function<llvm::Value*()>& then,
+                    const std::function<llvm::Value*()>& otherwise) {
+  llvm::BasicBlock* const yes = e.block("then");
+  llvm::BasicBlock* const no = e.block("otherwise");
+  llvm::BasicBlock* const next = e.block("chosen");
+  e.b.CreateCondBr(condition, yes, no);
+  std::array<std::pair<llvm::Value*, llvm::BasicBlock*>, 2> incoming;
+  for (const bool side : {true, false}) {
+    e.b.SetInsertPoint(side ? yes : no);
+    llvm::Value* const value = side ? then() : otherwise();
+    incoming[side ? 0 : 1] = {value, e.b.GetInsertBlock()};
+    e.b.CreateBr(next);
+  }
+  e.b.SetInsertPoint(next);
+  llvm::PHINode* const phi = e.b.CreatePHI(incoming[0].first->getType(), 2);
+  for (const auto& [value, from] : incoming)
+    phi->addIncoming(value, from);
+  return phi;
+}
+
 }  // namespace
 
 llvm::Value* load(Emission& e, const loops::Load& what) {
@@ -210,7 +232,16 @@ llvm::Value* load(Emission& e, const loops::Load& what) {
     if (!uniform) return LaneAccess(e, what.buffer, mask).load(address);
     return annotate(e, e.b.CreateAlignedLoad(type, address.first, llvm::Align(byte_size(dtype))), what.buffer);
   };
-  const auto read_inside = [&] {
+  // Without masked loads lanes are read one by one under a mask: most vectors lie inside and need none.
+  const bool one_by_one =
+      !uniform && what.lookups.empty() && !has_masked_access(e.target, static_cast<int>(byte_size(dtype)));
+  const auto read_inside = [&]() -> llvm::Value* {
+    if (llvm::Value* const inside = one_by_one ? all_lanes_inside(e, what.inside) : nullptr) {
+      const Address address = address_of(e, what.buffer, what.at);
+      return choose(
+          e, inside, [&] { return read(address, e.vector.mask); },
+          [&] { return read(address, both(e, e.vector.mask, lane_bounds(e, what.inside))); });
+    }
     llvm::Value* const mask = uniform ? nullptr : both(e, e.vector.mask, lane_bounds(e, what.inside));
     Address address = address_of(e, what.buffer, what.at);
     if (what.lookups.empty()) return read(address, mask);

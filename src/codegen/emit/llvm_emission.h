@@ -135,6 +135,8 @@ llvm::Value* both(Emission& e, llvm::Value* a, llvm::Value* b);
 llvm::Value* uniform_bounds(Emission& e, const std::vector<loops::Bound>& bounds);
 /// Where all others hold: a vector of i1, or null.
 llvm::Value* lane_bounds(Emission& e, const std::vector<loops::Bound>& bounds);
+/// Whether these others hold in all lanes: an i1, or null where there are none.
+llvm::Value* all_lanes_inside(Emission& e, const std::vector<loops::Bound>& bounds);
 /// a < b, a <= b or a == b of two positions, of which at least one depends on the lane; null when that needs vectors of
 /// the positions themselves.
 llvm::Value* compare_positions(Emission& e, Prim prim, const loops::Affine& a, const loops::Affine& b);

@@ -205,12 +205,11 @@ unsigned choose_unroll(const Survey& survey, const Target& target, unsigned lane
   return unroll;
 }
 
-/// Whether loads and stores of elements of so many bytes exist with a mask.
+}  // namespace
+
 bool has_masked_access(const Target& target, int bytes) {
   return target.vector_bits >= 512 || (target.vector_bits >= 256 && bytes >= 4);
 }
-
-}  // namespace
 
 Extent scale_of(const Affine& at, int axis) {
   for (const Term& term : at.terms) {

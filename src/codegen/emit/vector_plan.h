@@ -21,6 +21,9 @@ struct VectorPlan {
 VectorPlan plan_vector_loop(const loops::Kernel& kernel, const loops::Loop& loop, const Target& target,
                             bool fetches_parts = false);
 
+/// Whether loads and stores of elements of so many bytes exist with a mask.
+bool has_masked_access(const Target& target, int bytes);
+
 /// The scale of `axis` in `at`; 0 where it does not occur.
 Extent scale_of(const loops::Affine& at, int axis);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "base/fail.h"
 #include "ops/axes.h"
@@ -135,6 +136,34 @@ void require_everywhere(const Value& product, const Mask& mask) {
   }
 }
 
+/// Weights that lie in rows only when it runs, and so are not laid out for their product.
+bool come_with_the_run(const StorageOrders& storage, const Value& weights) {
+  const Node& node = weights.node();
+  return !node.as<Constant>() && !as_view(node.op) && !storage.of(weights);
+}
+
+/// Over which axes of its weights the sum of a convolution runs, outermost first: as pixels lie, so that patches are
+/// copied by runs of channels. But weights that come with the run are then copied element by element, for each tile of
+/// pixels, where in their own order they are a matrix as they lie: that is dearer if they are many or pixels few.
+std::vector<int> order_of_sum(const StorageOrders& storage, const Value& conv) {
+  constexpr int64_t kManyWeights = 64 * 1024;
+  constexpr int64_t kFewPixels = 16;
+  const Value& x = conv.node().inputs[0];
+  const Value& w = conv.node().inputs[1];
+  std::vector<int> order(static_cast<size_t>(w.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  if (const std::vector<int>* pixels = storage.of(x)) {
+    const auto weights = w.shape().element_count().constant();
+    const auto results = conv.shape().element_count().constant();
+    const auto channels = w.extent(0).constant();
+    const bool is_costly =
+        !weights || *weights >= kManyWeights || (results && channels && *results <= *channels * kFewPixels);
+    order = come_with_the_run(storage, w) && is_costly ? order : *pixels;
+  }
+  std::erase(order, 0);
+  return order;
+}
+
 }  // namespace
 
 int ElementEmitter::element(const Contract& op, const Value& value, const Point& point, const Mask& mask) {
@@ -189,10 +218,7 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
     loops.insert(loops.end(), cover.axes.begin(), cover.axes.end());
     return Position{.affine = cover.affine, .dynamic = {}};
   };
-  // The sum runs over what lies side by side last.
-  const bool channels_last = storage_.of(x) != nullptr;
-  for (int i = 1; i < w.rank(); ++i) {
-    const int axis = !channels_last ? i : i + 1 < w.rank() ? i + 1 : 1;
+  for (const int axis : order_of_sum(storage_, value)) {
     weight[static_cast<size_t>(axis)] = loop_over(axis);
   }
   at[1] = weight[1];

@@ -55,21 +55,9 @@ std::optional<int> channel_after(const Node& node, int channel) {
   return std::nullopt;
 }
 
-/// Weights that are given with each run would have to be turned in each; those of transposed convolutions are views.
-bool has_constant_weights(const Node& node) {
-  if (!node.as<Conv>()) {
-    return false;
-  }
-  const Node* weights = &node.inputs[1].node();
-  while (as_view(weights->op)) {
-    weights = &weights->inputs[0].node();
-  }
-  return weights->as<Constant>() != nullptr;
-}
-
 /// Kernels read what they need at any place in memory; other operations want rows.
 bool reads_any_order(const Node& node) {
-  return as_view(node.op) || has_constant_weights(node) || node.as<Map>() || node.as<Window>() || node.as<Concat>() ||
+  return as_view(node.op) || node.as<Conv>() || node.as<Map>() || node.as<Window>() || node.as<Concat>() ||
          node.as<Contract>() || node.as<Reduce>() || node.as<Gather>();
 }
 
@@ -158,7 +146,7 @@ StorageOrders::StorageOrders(const Graph& graph) {
       }
     }
     const Value result(node, 0);
-    std::optional<int> channel = has_constant_weights(*node) ? std::optional(1) : std::nullopt;
+    std::optional<int> channel = node->as<Conv>() ? std::optional(1) : std::nullopt;
     for (size_t i = 0; i < node->inputs.size() && !channel; ++i) {
       const auto image = images.find(node->inputs[i]);
       channel = image == images.end() ? std::nullopt : channel_after(*node, image->second);

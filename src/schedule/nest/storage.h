@@ -9,7 +9,7 @@
 
 namespace tenon::schedule {
 
-/// Images whose channels lie side by side: what convolutions leave for each other, and the constant weights between.
+/// Images whose channels lie side by side: what convolutions leave for each other, and constant weights between.
 /// A convolution over such images is a product of rows of channels with panels of weights, whatever the images' sizes;
 /// windows and maps have whole vectors of channels. No kernel converts from one order to another: the one that makes a
 /// value stores it in its order, and those that read it load it by that.

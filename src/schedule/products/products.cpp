@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "schedule/draft/refusal.h"
+#include "schedule/products/joined_columns.h"
 #include "schedule/products/product_blocks.h"
 #include "schedule/products/stream_products.h"
 #include "schedule/products/winograd.h"
@@ -15,8 +16,7 @@ namespace {
 
 /// Of a tile that is the output: it takes no scratch, and the product itself cuts it into what caches hold.
 constexpr int64_t kRowsOfOutput = 384;
-constexpr int64_t kColumnsOfOutput = 128, kUsualColumnsOfOutput = 256;
-constexpr int64_t kMostOfOutput = 1024;
+constexpr int64_t kColumnsOfOutput = 128, kUsualColumnsOfOutput = 256, kMostOfOutput = 1024;
 constexpr int64_t kFewColumns = 64;  // that are not worth cutting
 constexpr size_t kAllLoops = 64;
 constexpr int64_t kFewestRows = 4;
@@ -71,6 +71,9 @@ class Tiler {
     }
     for (const ProductMatch& product : found_) {
       write(product);
+    }
+    if (found_.size() == 1 && draft_.reductions.size() == 1 && !stream_ && !form_.reductions) {
+      join_columns(draft_, result_.stores, in_order(found_[0].columns & ~result_.grid));
     }
     result_.around = result_.grid;
     if (stream_) {
@@ -323,6 +326,7 @@ class Tiler {
     } else if (!right) {
       right = stored(draft_, found.right, found.types.right, depth, columns, product);
     }
+    const bool ends_stream = stream_ && &found == &found_.back();
     product.statement = {.left = *left,
                          .right = *right,
                          .tile = {},
@@ -330,12 +334,8 @@ class Tiler {
                          .columns = columns,
                          .depth = depth,
                          .panel = panel,
-                         .adds_after = product.depth_blocks,
+                         .adds_after = ends_stream ? stream_->blocks() : product.depth_blocks,
                          .work = work_};
-    const bool ends_stream = stream_ && &found == &found_.back();
-    if (ends_stream) {
-      product.statement.adds_after = stream_->blocks();
-    }
     if (const auto output = ends_stream ? std::nullopt : stored_as_it_is(found, rows, columns)) {
       product.statement.tile = *output;
       result_.products.push_back(std::move(product));
