@@ -146,6 +146,7 @@ Target arm64_target(uint64_t hwcap, uint64_t hwcap2) {
   target.f16_math = has("fullfp16");
   target.bf16_dot = has("bf16");
   target.i8_dot = has("dotprod");
+  target.bf16_matmul = has("bf16");
   target.i8_matmul = has("i8mm");
   target.lane_operands = true;
   return target;

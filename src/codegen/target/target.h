@@ -23,6 +23,7 @@ struct Target {
   bool f16_math = false;       ///< arithmetic on vectors of f16
   bool bf16_dot = false;       ///< products of bf16 summed in f32
   bool i8_dot = false;         ///< products of bytes summed by fours in i32
+  bool bf16_matmul = false;    ///< 2x4 by 4x2 products of bf16 summed in f32 (ARM bf16)
   bool i8_matmul = false;      ///< 2x8 by 8x2 products of bytes (ARM i8mm)
   bool lane_operands = false;  ///< instructions multiply a vector by one lane of another
 

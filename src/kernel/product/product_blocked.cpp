@@ -72,7 +72,8 @@ class Blocked {
   /// Whether the right operand is best read where it is.
   bool in_place() const {
     if (k_.right_bytes != right_bytes_) return false;
-    if (k_.step > 1) return k_.step == kBytesTogether && is_byte_product(types_) && call_.panel == k_.panel;
+    if (call_.panel > 0 && call_.together != k_.step) return false;
+    if (k_.step > 1) return call_.panel == k_.panel;
     if (call_.panel > 0) return k_.masks || call_.panel % k_.lanes == 0;
     if (call_.right_column != 1) return false;
     if (call_.rows <= 2 * k_.rows) return true;
@@ -384,7 +385,9 @@ class Blocked {
 void blocked_product(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch) {
   if (call.depth == 0) return reference_product(types, call);
   if (call.rows == 0 || call.columns == 0) return;
-  if (kernels.matrix.begin != nullptr && call.rows >= kMatrixRows) {
+  if (!kernels.of_many_rows.empty() && call.rows >= kMatrixRows) {
+    Blocked(kernels.of_many_rows.front(), types, call, scratch).run();
+  } else if (kernels.matrix.begin != nullptr && call.rows >= kMatrixRows) {
     matrix_product(kernels.matrix, types, call, scratch);
   } else if (!product_of_one_tile(kernels, call)) {
     Blocked(kernels, types, call, scratch).run();

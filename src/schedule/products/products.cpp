@@ -316,10 +316,12 @@ class Tiler {
     product.statement.columns = columns;
     product.statement.depth = depth;
     int64_t panel = 0;
+    int64_t together = 1;
     const bool whole = is_subset(found.columns & ~result_.grid, whole_panels_);
     if (auto in_panels = packs ? packed(draft_, found, constants_, product, whole, result_.panels) : std::nullopt) {
       right = in_panels;
       panel = constants_.panel;
+      together = is_byte_product(found.types) ? constants_.bytes_together : 1;
     } else if (!right) {
       right = stored(draft_, found.right, found.types.right, depth, columns, product);
     }
@@ -330,6 +332,7 @@ class Tiler {
                          .columns = columns,
                          .depth = depth,
                          .panel = panel,
+                         .together = together,
                          .adds_after = product.depth_blocks,
                          .work = work_};
     const bool ends_stream = stream_ && &found == &found_.back();
