@@ -18,8 +18,8 @@ int count_wrong(const ProductTypes& types, const ProductKernels& k) {
   const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
   int wrong = 0;
   const auto expect_right = [&](const ProductCase& c) {
-    // Few rows by a right operand whose depth is contiguous sum in an order of their own.
-    const bool in_order = !c.right_transposed || (c.left_transposed && c.rows + c.gap > 1);
+    // Few rows by a right operand whose depth is contiguous sum in an order of their own, and so do squares.
+    const bool in_order = k.of_many_rows.empty() && (!c.right_transposed || (c.left_transposed && c.rows + c.gap > 1));
     const std::string difference = tenon::difference(
         types, c, [&](const ProductCall& call) { blocked_product(k, types, call, scratch.get()); },
         in_order || is_integer(types.tile) ? 0 : 1e-6);
@@ -42,6 +42,10 @@ int count_wrong(const ProductTypes& types, const ProductKernels& k) {
         }
       }
       expect_right({.rows = rows, .columns = columns, .depth = 19, .gap = 3, .panel = k.panel});
+      if (!is_integer(types.tile)) continue;
+      for (const int64_t depth : {1, 8, 19, 64}) {
+        expect_right({.rows = rows, .columns = columns, .depth = depth, .panel = k.panel, .together = k.step});
+      }
     }
   }
   expect_right({.rows = 73, .columns = 257, .depth = 1031});

@@ -19,7 +19,7 @@ namespace {
 // Bits of Linux's capability words.
 constexpr uint64_t kPlain = uint64_t{1} << 1;  // vectors
 constexpr uint64_t kDotProducts = uint64_t{1} << 20 | uint64_t{1} << 10;
-constexpr uint64_t kByteMatrices = uint64_t{3} << 13;  // of the second word, with bf16
+constexpr uint64_t kMatrices = uint64_t{3} << 13;  // of the second word: i8mm, bf16
 
 /// The lines of a function of an assembly text, from its label to its end; empty: there is none.
 std::string function_of(const std::string& text, const std::string& name) {
@@ -44,7 +44,7 @@ struct Case {
   ProductTypes types;
   uint64_t hwcap = kPlain;
   uint64_t hwcap2 = 0;
-  std::string by_lane;  // the instruction that it is made of
+  std::string instruction;  // that it is made of
 };
 
 /// A load that is splat takes time of the units that multiply: the left operand is loaded as it is, and multiplied by
@@ -58,15 +58,20 @@ TEST(ArmProducts, SlowMultiplyByLanes) {
       {{Dtype::i8, Dtype::i8, Dtype::i32}, kPlain, 0, R"(mla\tv\d+\.4s, v\d+\.4s, v\d+\.s\[0\])"},
       {{Dtype::i8, Dtype::i8, Dtype::i32}, kDotProducts, 0, R"(sdot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
       {{Dtype::u8, Dtype::u8, Dtype::i32}, kDotProducts, 0, R"(udot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
-      {{Dtype::u8, Dtype::i8, Dtype::i32}, kDotProducts, kByteMatrices, R"(sudot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
-      {{Dtype::i8, Dtype::u8, Dtype::i32}, kDotProducts, kByteMatrices, R"(usdot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
+      {{Dtype::i8, Dtype::i8, Dtype::i32}, kDotProducts, kMatrices, R"(smmla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::u8, Dtype::u8, Dtype::i32}, kDotProducts, kMatrices, R"(ummla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::u8, Dtype::i8, Dtype::i32}, kDotProducts, kMatrices, R"(usmmla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::i8, Dtype::u8, Dtype::i32}, kDotProducts, kMatrices, R"(usmmla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::bf16, Dtype::bf16, Dtype::f32}, kDotProducts, kMatrices, R"(bfmmla\tv\d+\.4s, v\d+\.8h, v\d+\.8h)"},
   };
   for (const Case& c : cases) {
     const Target target = arm64_target(c.hwcap, c.hwcap2);
-    const ProductShape shape = product_shape(c.types, target);
-    const std::string name = fmt::format("tile_{}x{}", shape.rows, shape.vectors);
+    const bool many_rows = has_float_squares(c.types, target);
+    const ProductShape shape = many_rows ? float_squares_shape(c.types, target) : product_shape(c.types, target);
+    const bool squares = shape.form == ProductForm::squares;
+    const std::string name = fmt::format("{}_{}x{}", squares ? "squares" : "tile", shape.rows, shape.vectors);
     const std::string tile = tile_of(c.types, target, name);
-    EXPECT_EQ(count(tile, c.by_lane), shape.rows * shape.vectors) << tile;
+    EXPECT_EQ(count(tile, c.instruction), shape.sums(shape.rows, shape.vectors)) << tile;
     EXPECT_EQ(count(tile, R"(\t(ld1r|dup)\t)"), 0) << tile;
     EXPECT_EQ(count(tile, R"(\t(ldr|ldp|str|stp)\tq.*\[sp)"), 0) << "sums leave the registers: " << tile;
   }
@@ -100,7 +105,7 @@ void write_products(const Target& target, const std::filesystem::path& path) {
       const std::string text = emit_assembly(request, target);
       const std::string prefix = fmt::format("p{}_", number++);
       out << std::regex_replace(std::regex_replace(text, std::regex(R"(\.L(\w+))"), ".L" + prefix + "$1"),
-                                std::regex(R"(\b(products|(tile|dot|pack)_\w+)\b)"), prefix + "$1");
+                                std::regex(R"(\b(products|(tile|squares|dot|pack)_\w+)\b)"), prefix + "$1");
       table += fmt::format("\t.quad {}products\n", prefix);
     }
   }
@@ -131,7 +136,7 @@ TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
       "-idirafter /usr/include -c {3} > log 2>&1",
       at, compiler, root, sources);
   ASSERT_EQ(std::system(objects.c_str()), 0) << read_file(at + "/log", int64_t{1} << 20);
-  for (const auto& [hwcap, hwcap2] : {std::pair(kPlain, uint64_t{0}), std::pair(kDotProducts, kByteMatrices)}) {
+  for (const auto& [hwcap, hwcap2] : {std::pair(kPlain, uint64_t{0}), std::pair(kDotProducts, kMatrices)}) {
     write_products(arm64_target(hwcap, hwcap2), folder.path / "products.s");
     const std::string run = fmt::format(
         "cd {0} && {1} -static -march=armv8.6-a *.o products.s -o products > log 2>&1 && {2} -cpu max ./products {3} "
