@@ -80,7 +80,8 @@ int64_t vector_bytes(const Machine& machine) { return codegen::target_of(machine
 int64_t bytes_together(const Machine& machine) {
   const ProductTypes bytes{.left = Dtype::u8, .right = Dtype::i8, .tile = Dtype::i32};
   const codegen::ProductShape shape = codegen::product_shape(bytes, codegen::target_of(machine));
-  return byte_size(shape.right) == 1 ? shape.step : 0;
+  const bool same_panels = int64_t{shape.lanes} * shape.vectors == panel_columns(machine);
+  return byte_size(shape.right) == 1 && same_panels ? shape.step : 0;
 }
 
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine& machine,

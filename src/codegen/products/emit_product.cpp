@@ -309,7 +309,7 @@ class TileEmitter {
     const auto load_left = [&](int index) {
       if (squares()) return load_rows(left_row(2 * index), 2 * index + 1 < rows_ ? left_row(2 * index + 1) : nullptr);
       llvm::Value* const place = left_row(index);
-      return e_.target.lane_operands ? first_lane(place) : splat(place);
+      return e_.target.lane_operands && e_.shape.bits == 128 ? first_lane(place) : splat(place);
     };
     Values next(sums.size());
     const auto add = [&](int row, int v, llvm::Value* left, llvm::Value* column) {

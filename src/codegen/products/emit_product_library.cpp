@@ -67,6 +67,16 @@ class Library {
   std::vector<llvm::Function*> functions_;
 };
 
+/// Vectors of as many bits are registers: what LLVM has to know of SVE. All other code does without.
+void use_sve(llvm::Module& module, const Target& target) {
+  const auto length = static_cast<unsigned>(target.sve_bits) / 128;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-features", target.features.empty() ? "+sve" : target.features + ",+sve");
+    function.addFnAttr(llvm::Attribute::getWithVScaleRangeArgs(module.getContext(), length, length));
+  }
+}
+
 std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const ProductTypes& types, const Target& target,
                                            size_t part) {
   auto module = std::make_unique<llvm::Module>(kSymbol, context);
@@ -86,6 +96,7 @@ std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const Pro
     if (function != nullptr) b.CreateStore(function, b.CreateConstGEP1_64(b.getPtrTy(), table->getArg(0), i));
   }
   b.CreateRetVoid();
+  if (shape.bits == target.sve_bits) use_sve(*module, target);
   return module;
 }
 

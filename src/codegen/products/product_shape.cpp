@@ -33,8 +33,9 @@ void choose_integers(ProductShape& shape, const ProductTypes& types, const Targe
 }
 
 void choose_tiles(ProductShape& shape, const ProductTypes& types, const Target& target) {
-  shape.lanes = target.lanes(static_cast<int>(8 * byte_size(types.tile)));
-  shape.masks = target.vector_bits == 512;
+  shape.bits = shape.form == ProductForm::floats && target.sve_bits > 0 ? target.sve_bits : target.vector_bits;
+  shape.lanes = shape.bits / static_cast<int>(8 * byte_size(types.tile));
+  shape.masks = shape.bits == 512;
   const bool many = target.vector_registers >= 32;
   shape.vectors = many && target.vector_bits == 128 ? 3 : 2;
   shape.rows = !many ? (target.vector_bits == 256 ? 6 : 4) : target.vector_bits == 512 ? 14 : 8;
@@ -79,7 +80,7 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
 }
 
 bool has_float_squares(const ProductTypes& types, const Target& target) {
-  return target.bf16_matmul && types.left == Dtype::bf16 && types.right == Dtype::bf16;
+  return target.bf16_matmul && target.sve_bits == 0 && types.left == Dtype::bf16 && types.right == Dtype::bf16;
 }
 
 ProductShape float_squares_shape(const ProductTypes& types, const Target& target) {

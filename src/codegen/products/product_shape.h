@@ -23,7 +23,8 @@ struct ProductShape {
   Dtype right = Dtype::f32;
   bool flips = false;  // bytes of the left operand have their highest bit turned: their sign is the other one
   int step = 1;        // neighbours in depth that one instruction sums
-  int lanes = 0;       // sums in a vector
+  int bits = 0;        // of a vector
+  int lanes = 0;       // sums in it
   int rows = 0;        // of the highest tile as wide as a panel
   int vectors = 0;     // of its columns; a panel has as many
   bool masks = false;  // loads of part of a vector are instructions

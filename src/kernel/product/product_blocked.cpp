@@ -293,15 +293,17 @@ class Blocked {
     plan.strips = packs_right && !plan.packs_left && call_.left_depth == 1 && call_.rows > k_.rows &&
                   columns >= 4 * k_.panel && collides(call_.left_row * left_bytes_);
     plan.pairs = packs_right && !plan.packs_left && suits_pairs(columns);
+    const int64_t unit = std::max<int64_t>(4, k_.step);
     // Long blocks of depth load and store the tile less often, wide ones read the left operand less often. A left
     // operand whose depth is not contiguous is read badly over long ones.
     if (plan.packs_left && call_.left_depth != 1) {
       const int64_t cached = this_machine().first_cache * 2 / 3 / (k_.panel * k_.right_bytes);
-      plan.depth = balanced(call_.depth, std::min(cached, kDepthBlock), 4);  // scratch is for no more
+      plan.depth = balanced(call_.depth, std::min(cached, kDepthBlock), unit);  // scratch is for no more
     } else if (plan.packs_left || packs_right) {
-      plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock, 4);
+      const int64_t most = plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock;
+      plan.depth = balanced(call_.depth, most, unit);
     } else if (call_.rows > 2 * k_.rows) {
-      plan.depth = balanced(call_.depth, kDepthInPlace * k_.step, 4);
+      plan.depth = balanced(call_.depth, kDepthInPlace * k_.step, unit);
     }
     plan.depth = depth_block(plan.depth);
     if (plan.packs_left) {
