@@ -77,9 +77,11 @@ int64_t panel_columns(const Machine& machine) {
 
 int64_t vector_bytes(const Machine& machine) { return codegen::target_of(machine).vector_bits / 8; }
 
-bool has_byte_panels(const Machine& machine) {
+int64_t bytes_together(const Machine& machine) {
   const ProductTypes bytes{.left = Dtype::u8, .right = Dtype::i8, .tile = Dtype::i32};
-  return codegen::product_shape(bytes, codegen::target_of(machine)).form == codegen::ProductForm::bytes;
+  const codegen::ProductShape shape = codegen::product_shape(bytes, codegen::target_of(machine));
+  const bool same_panels = int64_t{shape.lanes} * shape.vectors == panel_columns(machine);
+  return byte_size(shape.right) == 1 && same_panels ? shape.step : 0;
 }
 
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine& machine,
@@ -95,7 +97,7 @@ int64_t panel_columns(const Machine&) { return 0; }
 
 int64_t vector_bytes(const Machine&) { return 64; }
 
-bool has_byte_panels(const Machine&) { return false; }
+int64_t bytes_together(const Machine&) { return 0; }
 
 KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machine&, const BackendOptions&) {
   return interpret_kernels(kernels);

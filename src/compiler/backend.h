@@ -31,8 +31,8 @@ KernelCode make_code(std::span<const loops::Kernel* const> kernels, const Machin
 /// Columns of the panels that a machine's code for products reads constant operands in; 0, in a build that makes none:
 /// it takes them as they are.
 int64_t panel_columns(const Machine& machine);
-/// Whether it reads constant operands of bytes in them, too.
-bool has_byte_panels(const Machine& machine);
+/// How many steps of a column lie side by side where it reads constant operands of bytes in them, too; 0: it does not.
+int64_t bytes_together(const Machine& machine);
 
 /// Of the vectors of a machine's code; in a build that makes none, of the longest that there are.
 int64_t vector_bytes(const Machine& machine);

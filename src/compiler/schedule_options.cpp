@@ -14,7 +14,7 @@ schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
   }
   return {.fuse = options.fuse,
           .panel = options.native ? panel_columns(options.machine) : 0,
-          .byte_panels = options.native && has_byte_panels(options.machine),
+          .bytes_together = options.native ? bytes_together(options.machine) : 0,
           .tiles = schedule::product_tiles(options.machine.second_cache),
           .cores = options.machine.cores,
           .vector_bytes = vector_bytes(options.machine),

@@ -19,7 +19,8 @@ namespace {
 // Bits of Linux's capability words.
 constexpr uint64_t kPlain = uint64_t{1} << 1;  // vectors
 constexpr uint64_t kDotProducts = uint64_t{1} << 20 | uint64_t{1} << 10;
-constexpr uint64_t kByteMatrices = uint64_t{3} << 13;  // of the second word, with bf16
+constexpr uint64_t kSve = kDotProducts | uint64_t{1} << 22;
+constexpr uint64_t kMatrices = uint64_t{3} << 13;  // of the second word: i8mm, bf16
 
 /// The lines of a function of an assembly text, from its label to its end; empty: there is none.
 std::string function_of(const std::string& text, const std::string& name) {
@@ -44,7 +45,8 @@ struct Case {
   ProductTypes types;
   uint64_t hwcap = kPlain;
   uint64_t hwcap2 = 0;
-  std::string by_lane;  // the instruction that it is made of
+  std::string instruction;  // that it is made of
+  int sve_bits = 0;
 };
 
 /// A load that is splat takes time of the units that multiply: the left operand is loaded as it is, and multiplied by
@@ -58,17 +60,27 @@ TEST(ArmProducts, SlowMultiplyByLanes) {
       {{Dtype::i8, Dtype::i8, Dtype::i32}, kPlain, 0, R"(mla\tv\d+\.4s, v\d+\.4s, v\d+\.s\[0\])"},
       {{Dtype::i8, Dtype::i8, Dtype::i32}, kDotProducts, 0, R"(sdot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
       {{Dtype::u8, Dtype::u8, Dtype::i32}, kDotProducts, 0, R"(udot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
-      {{Dtype::u8, Dtype::i8, Dtype::i32}, kDotProducts, kByteMatrices, R"(sudot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
-      {{Dtype::i8, Dtype::u8, Dtype::i32}, kDotProducts, kByteMatrices, R"(usdot\tv\d+\.4s, v\d+\.16b, v\d+\.4b\[0\])"},
+      {{Dtype::i8, Dtype::i8, Dtype::i32}, kDotProducts, kMatrices, R"(smmla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::u8, Dtype::u8, Dtype::i32}, kDotProducts, kMatrices, R"(ummla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::u8, Dtype::i8, Dtype::i32}, kDotProducts, kMatrices, R"(usmmla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::i8, Dtype::u8, Dtype::i32}, kDotProducts, kMatrices, R"(usmmla\tv\d+\.4s, v\d+\.16b, v\d+\.16b)"},
+      {{Dtype::bf16, Dtype::bf16, Dtype::f32}, kDotProducts, kMatrices, R"(bfmmla\tv\d+\.4s, v\d+\.8h, v\d+\.8h)"},
+      {{Dtype::f32, Dtype::f32, Dtype::f32}, kSve, 0, R"(fmla\tz\d+\.s, p0/m, z\d+\.s, z\d+\.s)", 512},
+      {{Dtype::f64, Dtype::f64, Dtype::f64}, kSve, 0, R"(fmla\tz\d+\.d, p\d/m, z\d+\.d, z\d+\.d)", 512},
+      {{Dtype::f16, Dtype::f16, Dtype::f32}, kSve, 0, R"(fmla\tz\d+\.s, p\d/m, z\d+\.s, z\d+\.s)", 512},
+      // Units for 256 bits are half as many as those for 128.
+      {{Dtype::f32, Dtype::f32, Dtype::f32}, kSve, 0, R"(fmla\tv\d+\.4s, v\d+\.4s, v\d+\.s\[0\])", 256},
   };
   for (const Case& c : cases) {
-    const Target target = arm64_target(c.hwcap, c.hwcap2);
-    const ProductShape shape = product_shape(c.types, target);
-    const std::string name = fmt::format("tile_{}x{}", shape.rows, shape.vectors);
+    const Target target = arm64_target(c.hwcap, c.hwcap2, c.sve_bits);
+    const bool many_rows = has_float_squares(c.types, target);
+    const ProductShape shape = many_rows ? float_squares_shape(c.types, target) : product_shape(c.types, target);
+    const bool squares = shape.form == ProductForm::squares;
+    const std::string name = fmt::format("{}_{}x{}", squares ? "squares" : "tile", shape.rows, shape.vectors);
     const std::string tile = tile_of(c.types, target, name);
-    EXPECT_EQ(count(tile, c.by_lane), shape.rows * shape.vectors) << tile;
+    EXPECT_EQ(count(tile, c.instruction), shape.sums(shape.rows, shape.vectors)) << tile;
     EXPECT_EQ(count(tile, R"(\t(ld1r|dup)\t)"), 0) << tile;
-    EXPECT_EQ(count(tile, R"(\t(ldr|ldp|str|stp)\tq.*\[sp)"), 0) << "sums leave the registers: " << tile;
+    EXPECT_EQ(count(tile, R"(\t(ldr|ldp|str|stp)\t[qz].*\[sp)"), 0) << "sums leave the registers: " << tile;
   }
 }
 
@@ -89,25 +101,45 @@ struct Folder {
   std::filesystem::path path;
 };
 
-/// The libraries of all kinds as assembly, and the table that arm_products_main.cpp reads.
-void write_products(const Target& target, const std::filesystem::path& path) {
+/// The libraries of `kinds`, a bit for each of product_kinds(), as assembly, and the table that arm_products_main.cpp
+/// reads.
+void write_products(const Target& target, uint64_t kinds, const std::filesystem::path& path) {
   std::ofstream out(path);
   std::string table = "\t.data\n\t.balign 8\n\t.globl product_parts\nproduct_parts:\n";
   int number = 0;
-  for (const ProductKind& kind : product_kinds()) {
-    for (const Jit::Request& request : product_requests(kind.types, target)) {
+  for (size_t kind = 0; kind < product_kinds().size(); ++kind) {
+    if ((kinds >> kind & 1) == 0) {
+      table += "\t.quad 0, 0\n";
+      continue;
+    }
+    for (const Jit::Request& request : product_requests(product_kinds()[kind].types, target)) {
       // Each text is a file of its own to the assembler: its names get a number.
       const std::string text = emit_assembly(request, target);
       const std::string prefix = fmt::format("p{}_", number++);
       out << std::regex_replace(std::regex_replace(text, std::regex(R"(\.L(\w+))"), ".L" + prefix + "$1"),
-                                std::regex(R"(\b(products|(tile|dot|pack)_\w+)\b)"), prefix + "$1");
+                                std::regex(R"(\b(products|(tile|squares|dot|pack)_\w+)\b)"), prefix + "$1");
       table += fmt::format("\t.quad {}products\n", prefix);
     }
   }
   out << table;
 }
 
+/// A machine to emulate, and which products it has code for that those before it have not.
+struct Machine {
+  uint64_t hwcap = 0;
+  uint64_t hwcap2 = 0;
+  int sve_bits = 0;
+  bool (*has_new_code)(const ProductTypes& types) = nullptr;
+};
+
 TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
+  const Machine machines[] = {
+      {kPlain, 0, 0, [](const ProductTypes&) { return true; }},
+      {kDotProducts, 0, 0, is_byte_product},
+      {kDotProducts, kMatrices, 0,
+       [](const ProductTypes& types) { return is_byte_product(types) || types.left == Dtype::bf16; }},
+      {kSve, 0, 512, [](const ProductTypes& types) { return !is_byte_product(types); }},
+  };
   const char* const compiler = "aarch64-linux-gnu-g++";
   const char* const emulator = "qemu-aarch64";
   if (!has(compiler) || !has(emulator)) GTEST_SKIP() << "needs " << compiler << " and " << emulator;
@@ -127,17 +159,21 @@ TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
   const std::string at = folder.path.string();
   // Headers of {fmt} are the same for all machines.
   const std::string objects = fmt::format(
-      "cd {0} && {1} -std=c++20 -O1 -ffp-contract=off -DFMT_HEADER_ONLY -I{2}/src -I{2}/include -I{2}/tests "
-      "-idirafter /usr/include -c {3} > log 2>&1",
+      "cd {0} && echo {3} | xargs -n 1 -P 4 {1} -std=c++20 -O1 -ffp-contract=off -DFMT_HEADER_ONLY -I{2}/src "
+      "-I{2}/include -I{2}/tests -idirafter /usr/include -c > log 2>&1",
       at, compiler, root, sources);
   ASSERT_EQ(std::system(objects.c_str()), 0) << read_file(at + "/log", int64_t{1} << 20);
-  for (const auto& [hwcap, hwcap2] : {std::pair(kPlain, uint64_t{0}), std::pair(kDotProducts, kByteMatrices)}) {
-    write_products(arm64_target(hwcap, hwcap2), folder.path / "products.s");
+  for (const Machine& m : machines) {
+    const Target target = arm64_target(m.hwcap, m.hwcap2, m.sve_bits);
+    uint64_t kinds = 0;
+    for (size_t i = 0; i < product_kinds().size(); ++i) {
+      if (m.has_new_code(product_kinds()[i].types)) kinds |= uint64_t{1} << i;
+    }
+    write_products(target, kinds, folder.path / "products.s");
     const std::string run = fmt::format(
-        "cd {0} && {1} -static -march=armv8.6-a *.o products.s -o products > log 2>&1 && {2} -cpu max ./products {3} "
-        "{4} "
-        "> log 2>&1",
-        at, compiler, emulator, hwcap, hwcap2);
+        "cd {} && {} -static -march=armv8.6-a+sve *.o products.s -o products > log 2>&1 && "
+        "{} -cpu max,sve-default-vector-length={} ./products {} {} {} {} > log 2>&1",
+        at, compiler, emulator, std::max(16, m.sve_bits / 8), m.hwcap, m.hwcap2, m.sve_bits, kinds);
     EXPECT_EQ(std::system(run.c_str()), 0) << read_file(at + "/log", int64_t{1} << 20);
   }
 }

@@ -31,8 +31,8 @@ const ProductKernels& kernels_of(const ProductTypes& types, const Target& target
 }
 
 std::string wrong_with(const ProductTypes& types, const Target& target, const ProductCase& c) {
-  // Dot products and matrix units sum in an order of their own.
-  const bool in_order = !has_matrix_unit(types, target) && target.fma &&
+  // Dot products, squares of floats and matrix units sum in an order of their own.
+  const bool in_order = !has_matrix_unit(types, target) && !has_float_squares(types, target) && target.fma &&
                         (!c.right_transposed || (c.left_transposed && c.rows + c.gap > 1));
   const double largest = types.right == Dtype::i8 ? 128 : 1;
   const double tolerance = in_order || is_integer(types.tile) ? 0 : 1e-6 * largest;
@@ -146,6 +146,9 @@ TEST_P(Products, ReadPanelsOfAnyDepth) {
                       .left_transposed = mode == 2,
                       .gap = mode,
                       .panel = k.panel,
+                      .together = !is_byte_product(types()) ? 0
+                                  : mode == 2               ? 8
+                                                            : k.step,
                       .accumulate = mode == 1});
       }
     }

@@ -40,7 +40,7 @@ TEST(Target, FeaturesBeyondALevel) {
   EXPECT_FALSE(hidden.f16_convert);
 }
 
-TEST(Target, ArmGoesByCapabilityWordsAndNeverUsesSve) {
+TEST(Target, ArmGoesByCapabilityWords) {
   const Target plain = arm64_target(0, 0);
   EXPECT_EQ(plain.cpu, "generic");
   EXPECT_EQ(plain.features, "");
@@ -53,7 +53,18 @@ TEST(Target, ArmGoesByCapabilityWordsAndNeverUsesSve) {
   EXPECT_TRUE(rich.i8_matmul);
   EXPECT_TRUE(rich.bf16_dot);
   EXPECT_FALSE(rich.f16_math);
+  EXPECT_TRUE(rich.bf16_matmul);
   EXPECT_EQ(rich.vector_bits, 128);
+}
+
+TEST(Target, ArmUsesSveWhereItsVectorsAreLong) {
+  EXPECT_EQ(arm64_target(bit(22), 0, 512).sve_bits, 512);
+  EXPECT_EQ(arm64_target(bit(22), 0, 256).sve_bits, 0);
+  EXPECT_EQ(arm64_target(0, 0, 512).sve_bits, 0);
+  const Target wide = arm64_target(bit(22), 0, 512);
+  EXPECT_EQ(wide.vector_bits, 128);
+  EXPECT_FALSE(runs_on(wide, arm64_target(bit(22), 0, 256)));
+  EXPECT_TRUE(runs_on(arm64_target(bit(22), 0, 256), wide));
 }
 
 TEST(Target, OfMachines) {

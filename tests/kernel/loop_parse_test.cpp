@@ -56,7 +56,7 @@ TEST(LoopParse, WhatNothingElseUsesIsForProducts) {
     v0 = constant u8 1
     b3[0] = v0
     loop k
-      b5[0 + (cols, 1)] += b0[4*depth*t + 3*k + (depth, 1)] * b1[3*cols*k + (cols, 1)] in panels of 16 over r.s by c.r by 1 after the first k
+      b5[0 + (cols, 1)] += b0[4*depth*t + 3*k + (depth, 1)] * b1[3*cols*k + (cols, 1)] in panels of 16, 4 together over r.s by c.r by 1 after the first k
 )";
   const loops::Kernel kernel = parse_kernel(text);
   EXPECT_EQ(to_string(kernel), text);

@@ -74,6 +74,8 @@ TEST(LoopProduct, Print) {
 TEST(LoopProduct, PrintsPanels) {
   Doubled panels([](Doubled&, Product& product) { product.panel = 16; });
   EXPECT_NE(to_string(panels.k.kernel()).find("in panels of 16 over"), std::string::npos);
+  Doubled together([](Doubled&, Product& product) { product.panel = 16, product.together = 4; });
+  EXPECT_NE(to_string(together.k.kernel()).find("in panels of 16, 4 together over"), std::string::npos);
 }
 
 std::string complaint(const std::function<void(Doubled&, Product&)>& change) {

@@ -16,9 +16,9 @@
 //     ...
 //
 // Inputs whose names begin with `w` are random constants. The graph goes through all passes first. `at` is a binding to
-// run at, beside the usual ones; `options panel=16, byte_panels=1, cache=262144, vector_bytes=16` are ScheduleOptions,
-// the cache being the one that tiles are made for. Then come the steps, each with its boundary and its kernels as
-// to_string() writes them, those for long rows behind what they stand in for.
+// run at, beside the usual ones; `options panel=16, bytes_together=4, cache=262144, vector_bytes=16` are
+// ScheduleOptions, the cache being the one that tiles are made for. Then come the steps, each with its boundary and its
+// kernels as to_string() writes them, those for long rows behind what they stand in for.
 //
 // The kernels that are expected are read back, verified and run by the loop interpreter, and must compute what the
 // graph does. With TENON_WRITE=1 in the environment, expectations are rewritten instead.
@@ -73,8 +73,8 @@ struct TextCase {
 void set_option(ScheduleOptions& options, std::string_view name, int64_t value) {
   if (name == "panel") {
     options.panel = value;
-  } else if (name == "byte_panels") {
-    options.byte_panels = value != 0;
+  } else if (name == "bytes_together") {
+    options.bytes_together = value;
   } else if (name == "cache") {
     options.tiles = product_tiles(value);
   } else if (name == "vector_bytes") {

@@ -99,9 +99,9 @@ std::string compare(const ProductCase& c, const T* expected, const T* given, int
 }  // namespace
 
 std::string to_string(const ProductCase& c) {
-  return fmt::format("{} x {} x {}{}{}, gap {}, panel {}{}", c.rows, c.columns, c.depth,
+  return fmt::format("{} x {} x {}{}{}, gap {}, panel {} of {}{}", c.rows, c.columns, c.depth,
                      c.left_transposed ? ", left transposed" : "", c.right_transposed ? ", right transposed" : "",
-                     c.gap, c.panel, c.accumulate ? ", accumulate" : "");
+                     c.gap, c.panel, c.together, c.accumulate ? ", accumulate" : "");
 }
 
 std::string difference(const ProductTypes& types, const ProductCase& c,
@@ -124,8 +124,8 @@ std::string difference(const ProductTypes& types, const ProductCase& c,
   if (c.panel > 0) {
     call.panel = c.panel;
     call.right_depth = c.panel;
-    const int64_t together = is_byte_product(types) ? kBytesTogether : 1;
-    whole_depth = (c.depth + together - 1) / together * together;
+    call.together = c.together > 0 ? c.together : is_byte_product(types) ? kBytesTogether : 1;
+    whole_depth = (c.depth + call.together - 1) / call.together * call.together;
     call.right_panel = whole_depth * c.panel + c.gap;
     right_size = elements((c.columns + c.panel - 1) / c.panel, call.right_panel, whole_depth * c.panel);
   } else if (c.right_transposed) {
@@ -145,7 +145,7 @@ std::string difference(const ProductTypes& types, const ProductCase& c,
   call.right = right.data();
   for (int64_t k = c.depth; k < whole_depth; ++k) {  // steps that fill up a panel of bytes are zeros
     for (int64_t column = 0; column < (c.columns + c.panel - 1) / c.panel * c.panel; ++column) {
-      right.data()[right_offset(types, call, k, column)] = std::byte{0};
+      right.data()[right_offset(call, k, column)] = std::byte{0};
     }
   }
 

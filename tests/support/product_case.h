@@ -17,6 +17,7 @@ struct ProductCase {
   bool right_transposed = false;
   int64_t gap = 0;  // elements between rows or columns
   int64_t panel = 0;
+  int64_t together = 0;  // steps side by side in panels; 0: as dot products read them
   bool accumulate = false;
   bool special = false;  // among the numbers are NaN, infinities and the smallest and largest ones
 };

@@ -49,6 +49,7 @@ void emit_product(Emission& e, const loops::Product& product) {
   set(offsetof(ProductCall, right_column), extent(e, product.right.column));
   set(offsetof(ProductCall, panel), e.b.getInt64(static_cast<uint64_t>(product.panel)));
   set(offsetof(ProductCall, right_panel), extent(e, product.right.column));
+  set(offsetof(ProductCall, together), e.b.getInt64(static_cast<uint64_t>(product.together)));
   set(offsetof(ProductCall, tile), begin_of(product.tile));
   set(offsetof(ProductCall, tile_row), extent(e, product.tile.row));
   set(offsetof(ProductCall, rows), count_of(e, product.rows));

@@ -60,6 +60,7 @@ std::string identity(const JitOptions& options) {
   append_field(text, target.cpu);
   append_field(text, target.features);
   append_field(text, std::to_string(target.vector_bits));
+  append_field(text, std::to_string(target.sve_bits));
   append_field(text, options.sanitize_address ? "address sanitizer" : "");
   return text;
 }

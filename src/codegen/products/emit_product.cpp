@@ -1,5 +1,6 @@
 // The register tile: sums stay in registers over the whole depth; a step loads a row of the right operand and one
-// element of each row of the left one.
+// element of each row of the left one. Or sums are squares of two rows by two columns, and a step loads eight bytes of
+// each row and column.
 #include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 
@@ -63,6 +64,7 @@ class TileEmitter {
       phi->addIncoming(llvm::Constant::getNullValue(sum_), zero);
       begin.push_back(phi);
     }
+    begin = in_squares(begin);
     llvm::Value* const depth = step(4);
     b_.CreateCondBr(b_.CreateICmpSGT(depth, b_.getInt64(0)), loop, done);
 
@@ -99,6 +101,7 @@ class TileEmitter {
       phi->addIncoming(next[i], loop);
       results.push_back(phi);
     }
+    results = out_of_squares(results);
     if (sum_->getElementType()->isFloatTy()) {
       llvm::BasicBlock* const add = block("add");
       llvm::BasicBlock* const write = block("write");
@@ -123,6 +126,7 @@ class TileEmitter {
   }
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
+  bool squares() const { return e_.shape.form == ProductForm::squares; }
   unsigned lanes() const { return static_cast<unsigned>(e_.shape.lanes); }
   llvm::Value* step(int index) const { return steps_[static_cast<size_t>(index)]; }
   llvm::Value* advance(llvm::Value* pointer, llvm::Value* bytes) {
@@ -143,7 +147,7 @@ class TileEmitter {
     auto* const type =
         llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, b_.getInt64Ty(), pointer}, false);
     function_ = llvm::Function::Create(type, llvm::Function::InternalLinkage,
-                                       fmt::format("tile_{}x{}{}", rows_, vectors_,
+                                       fmt::format("{}_{}x{}{}", squares() ? "squares" : "tile", rows_, vectors_,
                                                    part_         ? "_part"
                                                    : panels_ > 1 ? "_panels"
                                                                  : ""),
@@ -227,6 +231,51 @@ class TileEmitter {
     return b_.CreateShuffleVector(b_.CreateBitCast(kept, sum_), std::vector<int>(lanes(), 0));
   }
 
+  /// Eight bytes of each of two rows; of one alone, beside zeros.
+  llvm::Value* load_rows(llvm::Value* even, llvm::Value* odd) {
+    auto* const vector = llvm::FixedVectorType::get(b_.getDoubleTy(), 2);
+    const auto load = [&](llvm::Value* place) {
+      return b_.CreateAlignedLoad(b_.getDoubleTy(), place, llvm::Align(byte_size(e_.shape.left)));
+    };
+    llvm::Value* rows = b_.CreateInsertElement(llvm::Constant::getNullValue(vector), load(even), uint64_t{0});
+    if (odd != nullptr) rows = b_.CreateInsertElement(rows, load(odd), uint64_t{1});
+    return rows;
+  }
+
+  /// Vectors of sums, row by row, as squares: those of two rows, two for each vector of columns.
+  Values in_squares(const Values& rows) {
+    if (!squares()) return rows;
+    const bool turned = e_.shape.squares_are_transposed();
+    const std::vector<int> low = turned ? std::vector{0, 4, 1, 5} : std::vector{0, 1, 4, 5};
+    const std::vector<int> high = turned ? std::vector{2, 6, 3, 7} : std::vector{2, 3, 6, 7};
+    Values all;
+    for (int row = 0; row < rows_; row += 2) {
+      for (int v = 0; v < vectors_; ++v) {
+        llvm::Value* const even = rows[static_cast<size_t>(row * vectors_ + v)];
+        llvm::Value* const odd =
+            row + 1 < rows_ ? rows[static_cast<size_t>((row + 1) * vectors_ + v)] : llvm::Constant::getNullValue(sum_);
+        all.push_back(b_.CreateShuffleVector(even, odd, low));
+        all.push_back(b_.CreateShuffleVector(even, odd, high));
+      }
+    }
+    return all;
+  }
+
+  Values out_of_squares(const Values& all) {
+    if (!squares()) return all;
+    const bool turned = e_.shape.squares_are_transposed();
+    const std::vector<int> even = turned ? std::vector{0, 2, 4, 6} : std::vector{0, 1, 4, 5};
+    const std::vector<int> odd = turned ? std::vector{1, 3, 5, 7} : std::vector{2, 3, 6, 7};
+    Values rows;
+    for (int row = 0; row < rows_; ++row) {
+      for (int v = 0; v < vectors_; ++v) {
+        const auto first = static_cast<size_t>((row / 2 * vectors_ + v) * 2);
+        rows.push_back(b_.CreateShuffleVector(all[first], all[first + 1], row % 2 == 0 ? even : odd));
+      }
+    }
+    return rows;
+  }
+
   void store(llvm::Value* value, llvm::Value* place, llvm::Value* mask) {
     const llvm::Align align(static_cast<uint64_t>(bytes_));
     if (mask == nullptr) {
@@ -246,40 +295,44 @@ class TileEmitter {
     // The widest tile of one row is for operands in cache, and has nothing else to hide the prefetches behind. Panels
     // are read in order, which the machine foresees.
     const bool fetches = rows_ > 1 || (panels_ == 1 && vectors_ <= 2 * e_.shape.vectors);
-    const int in_panel = vectors_ / panels_;
+    const int rights = e_.shape.rights(vectors_);
+    const int all_lefts = e_.shape.lefts(rows_);
+    const int in_panel = rights / panels_;
     const auto load_right = [&](int v) {
       llvm::Value* const panel = row_start(right, v / in_panel, step(6));
-      const int64_t offset = int64_t{v % in_panel} * e_.shape.lanes * e_.shape.right_unit();
+      const int64_t offset = int64_t{v % in_panel} * e_.shape.lanes * e_.shape.right_unit() * vectors_ / rights;
       if (fetches && offset % 64 == 0)  // once a line
         prefetch(advance(row_start(ahead, v / in_panel, step(6)), offset), false);
-      return load_columns(advance(panel, offset), e_.shape.masks && v + 1 == vectors_ ? mask_ : nullptr);
+      return load_columns(advance(panel, offset), e_.shape.masks && v + 1 == rights ? mask_ : nullptr);
     };
-    const auto load_left = [&](int row) {
-      llvm::Value* const place = row_start(lefts[static_cast<size_t>(row / 3)], row % 3, step(0));
-      return e_.target.lane_operands ? first_lane(place) : splat(place);
+    const auto left_row = [&](int row) { return row_start(lefts[static_cast<size_t>(row / 3)], row % 3, step(0)); };
+    const auto load_left = [&](int index) {
+      if (squares()) return load_rows(left_row(2 * index), 2 * index + 1 < rows_ ? left_row(2 * index + 1) : nullptr);
+      llvm::Value* const place = left_row(index);
+      return e_.target.lane_operands && e_.shape.bits == 128 ? first_lane(place) : splat(place);
     };
     Values next(sums.size());
     const auto add = [&](int row, int v, llvm::Value* left, llvm::Value* column) {
-      const auto index = static_cast<size_t>(row) * static_cast<size_t>(vectors_) + static_cast<size_t>(v);
+      const auto index = static_cast<size_t>(row) * static_cast<size_t>(rights) + static_cast<size_t>(v);
       next[index] = product_step({e_, b_}, left, column, sums[index]);
     };
     // Whatever there is less of stays in registers; the other passes through one.
-    if (rows_ < vectors_) {
+    if (all_lefts < rights) {
       Values left;
-      for (int row = 0; row < rows_; ++row)
+      for (int row = 0; row < all_lefts; ++row)
         left.push_back(load_left(row));
-      for (int v = 0; v < vectors_; ++v) {
+      for (int v = 0; v < rights; ++v) {
         llvm::Value* const column = load_right(v);
-        for (int row = 0; row < rows_; ++row)
+        for (int row = 0; row < all_lefts; ++row)
           add(row, v, left[static_cast<size_t>(row)], column);
       }
     } else {
       Values columns;
-      for (int v = 0; v < vectors_; ++v)
+      for (int v = 0; v < rights; ++v)
         columns.push_back(load_right(v));
-      for (int row = 0; row < rows_; ++row) {
+      for (int row = 0; row < all_lefts; ++row) {
         llvm::Value* const left = load_left(row);
-        for (int v = 0; v < vectors_; ++v)
+        for (int v = 0; v < rights; ++v)
           add(row, v, left, columns[static_cast<size_t>(v)]);
       }
     }

@@ -16,25 +16,27 @@ constexpr size_t kParts = 2;  // modules, compiled on as many threads
 /// where there is none.
 class Library {
  public:
-  Library(const ProductEmission& e, size_t part) : e_(e), part_(part) {
-    add([&] { return emit_pack_rows(e_); });
-    add([&] { return emit_pack_columns(e_); });
-    add([&] { return emit_pack_left(e_); });
+  explicit Library(size_t part) : part_(part) {}
+
+  void add_kernels(const ProductEmission& e) {
+    add([&] { return emit_pack_rows(e); });
+    add([&] { return emit_pack_columns(e); });
+    add([&] { return emit_pack_left(e); });
     for (size_t rows = 1; rows < e.shape.widths.size(); ++rows) {
       for (const int vectors : e.shape.widths[rows]) {
-        add_tiles(static_cast<int>(rows), vectors);
+        add_tiles(e, static_cast<int>(rows), vectors);
       }
     }
     for (int rows = 1; rows < static_cast<int>(e.shape.dot_columns.size()); ++rows) {
-      add([&] { return emit_product_dot(e_, rows, e_.shape.dot_columns[static_cast<size_t>(rows)]); });
-      add([&] { return emit_product_dot(e_, rows, 1); });
+      add([&] { return emit_product_dot(e, rows, e.shape.dot_columns[static_cast<size_t>(rows)]); });
+      add([&] { return emit_product_dot(e, rows, 1); });
     }
     const bool in_panels = e.types == ProductTypes{} || has_narrow_right(e.types);
     for (const int panels : kProductPanels) {
-      add([&] { return in_panels ? emit_product_panels(e_, 1, panels) : nullptr; });
+      add([&] { return in_panels ? emit_product_panels(e, 1, panels) : nullptr; });
     }
     for (int rows = 1; rows <= e.shape.pair_rows; ++rows) {
-      add([&] { return emit_product_panels(e_, rows, 2); });
+      add([&] { return emit_product_panels(e, rows, 2); });
     }
   }
 
@@ -54,27 +56,37 @@ class Library {
 
   /// Columns that are left over by the widest tiles: a partial tile. It would do for whole ones too, but what is read
   /// soon after a part of a vector was written waits for memory: those of one vector are often all there is.
-  void add_tiles(int rows, int vectors) {
-    const bool part = vectors <= e_.shape.vectors;
-    const bool full = vectors == 1 || vectors >= e_.shape.vectors;
-    add([&] { return full ? emit_product_tile(e_, rows, vectors, false) : nullptr; });
-    add([&] { return part ? emit_product_tile(e_, rows, vectors, true) : nullptr; });
+  void add_tiles(const ProductEmission& e, int rows, int vectors) {
+    const bool part = vectors <= e.shape.vectors;
+    const bool full = vectors == 1 || vectors >= e.shape.vectors;
+    add([&] { return full ? emit_product_tile(e, rows, vectors, false) : nullptr; });
+    add([&] { return part ? emit_product_tile(e, rows, vectors, true) : nullptr; });
   }
 
-  const ProductEmission& e_;
   size_t part_;
   std::vector<llvm::Function*> functions_;
 };
+
+/// Vectors of as many bits are registers: what LLVM has to know of SVE. All other code does without.
+void use_sve(llvm::Module& module, const Target& target) {
+  const auto length = static_cast<unsigned>(target.sve_bits) / 128;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-features", target.features.empty() ? "+sve" : target.features + ",+sve");
+    function.addFnAttr(llvm::Attribute::getWithVScaleRangeArgs(module.getContext(), length, length));
+  }
+}
 
 std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const ProductTypes& types, const Target& target,
                                            size_t part) {
   auto module = std::make_unique<llvm::Module>(kSymbol, context);
   const ProductShape shape = product_shape(types, target);
   const ProductShape panels = matrix_shape(types, target);
-  const ProductEmission e{*module, shape, types, target};
-  const ProductEmission matrix{*module, panels, types, target};
-  Library library(e, part);
-  if (has_matrix_unit(types, target)) library.add_matrix(matrix);
+  const ProductShape squares = float_squares_shape(types, target);
+  Library library(part);
+  library.add_kernels({*module, shape, types, target});
+  if (has_float_squares(types, target)) library.add_kernels({*module, squares, types, target});
+  if (has_matrix_unit(types, target)) library.add_matrix({*module, panels, types, target});
   llvm::IRBuilder<> b(context);
   auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
   auto* const table = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kSymbol, *module);
@@ -84,6 +96,7 @@ std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const Pro
     if (function != nullptr) b.CreateStore(function, b.CreateConstGEP1_64(b.getPtrTy(), table->getArg(0), i));
   }
   b.CreateRetVoid();
+  if (shape.bits == target.sve_bits) use_sve(*module, target);
   return module;
 }
 

@@ -88,7 +88,9 @@ class PackEmitter {
       llvm::Value* const memory =
           b_.CreateAlignedLoad(memory_type(b_.getContext(), from, lanes), source, llvm::Align(byte_size(from)));
       const EmitContext context{b_, math_options(e_.target)};
-      llvm::Value* value = is_integer(to) ? extended(memory, from, to) : widen(context, from, memory);
+      llvm::Value* value = from == to       ? memory
+                           : is_integer(to) ? extended(memory, from, to)
+                                            : widen(context, from, memory);
       if (e_.shape.flips) value = b_.CreateXor(value, llvm::ConstantInt::get(value->getType(), 0x80));
       b_.CreateAlignedStore(value, at(function_->getArg(2), times(k, byte_size(to))), llvm::Align(byte_size(to)));
     };
@@ -145,16 +147,19 @@ class PackEmitter {
   /// Lane by lane one element of each.
   llvm::Value* interleaved(const Values& group) {
     if (group.size() == 1) return group.front();
-    const auto pair = [&](llvm::Value* a, llvm::Value* b) {
-      const unsigned lanes = lane_count(a->getType());
-      std::vector<int> order;
-      for (unsigned i = 0; i < 2 * lanes; ++i) {
-        order.push_back(static_cast<int>(i / 2 + (i % 2) * lanes));
-      }
-      return b_.CreateShuffleVector(a, b, order);
-    };
-    if (group.size() == 2) return pair(group[0], group[1]);
-    return pair(pair(group[0], group[2]), pair(group[1], group[3]));
+    Values even;
+    Values odd;
+    for (size_t i = 0; i < group.size(); i += 2) {
+      even.push_back(group[i]);
+      odd.push_back(group[i + 1]);
+    }
+    llvm::Value* const a = interleaved(even);
+    const unsigned lanes = lane_count(a->getType());
+    std::vector<int> order;
+    for (unsigned i = 0; i < 2 * lanes; ++i) {
+      order.push_back(static_cast<int>(i / 2 + (i % 2) * lanes));
+    }
+    return b_.CreateShuffleVector(a, interleaved(odd), order);
   }
 
   /// The lanes of vector `v` whose column is below `columns`.

@@ -36,6 +36,24 @@ llvm::Value* bytes(const ProductStep& context, llvm::Value* left, llvm::Value* r
                            {sum, b.CreateBitCast(left, type), b.CreateBitCast(right, type)});
 }
 
+/// Where the signs differ, the unsigned operand comes first; the sums of what was swapped are transposed.
+llvm::Value* squares(const ProductStep& context, llvm::Value* left, llvm::Value* right, llvm::Value* sum) {
+  llvm::IRBuilderBase& b = context.b;
+  const ProductShape& shape = context.e.shape;
+  if (!is_integer(shape.left)) {
+    auto* const type = llvm::FixedVectorType::get(b.getBFloatTy(), 8);
+    return b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_bfmmla, {},
+                             {sum, b.CreateBitCast(left, type), b.CreateBitCast(right, type)});
+  }
+  if (shape.squares_are_transposed()) std::swap(left, right);
+  auto* const type = llvm::FixedVectorType::get(b.getInt8Ty(), 16);
+  const llvm::Intrinsic::ID intrinsic = shape.left != shape.right ? llvm::Intrinsic::aarch64_neon_usmmla
+                                        : shape.left == Dtype::i8 ? llvm::Intrinsic::aarch64_neon_smmla
+                                                                  : llvm::Intrinsic::aarch64_neon_ummla;
+  return b.CreateIntrinsic(intrinsic, {sum->getType(), type},
+                           {sum, b.CreateBitCast(left, type), b.CreateBitCast(right, type)});
+}
+
 llvm::Value* pairs(const ProductStep& context, llvm::Value* left, llvm::Value* right, llvm::Value* sum) {
   const Target& target = context.e.target;
   llvm::IRBuilderBase& b = context.b;
@@ -63,6 +81,7 @@ llvm::Value* product_step(const ProductStep& context, llvm::Value* left, llvm::V
                                   : b.CreateFAdd(sum, b.CreateFMul(left, right));
     case ProductForm::bytes: return bytes(context, left, right, sum);
     case ProductForm::pairs: return pairs(context, left, right, sum);
+    case ProductForm::squares: return squares(context, left, right, sum);
     case ProductForm::words: return b.CreateAdd(sum, b.CreateMul(left, right));
   }
   TENON_CHECK(false, "product form {}", static_cast<int>(context.e.shape.form));

@@ -5,12 +5,19 @@
 namespace tenon::codegen {
 namespace {
 
+constexpr int kSquareBytes = 8;  // of depth, in each row and column
+
 void choose_integers(ProductShape& shape, const ProductTypes& types, const Target& target) {
   const bool x86 = target.triple.starts_with("x86_64");
   const bool mixed = types.left != types.right;
-  if (target.i8_dot) {
+  if (target.i8_matmul) {
+    shape.form = ProductForm::squares;
+    shape.left = types.left;
+    shape.right = types.right;
+    shape.step = kSquareBytes;
+  } else if (target.i8_dot) {
     // Intel's instruction takes one signed and one unsigned byte, ARM's first ones two alike.
-    shape.flips = x86 ? !mixed : mixed && !target.i8_matmul;
+    shape.flips = x86 ? !mixed : mixed;
     shape.form = ProductForm::bytes;
     shape.left = !shape.flips ? types.left : types.left == Dtype::i8 ? Dtype::u8 : Dtype::i8;
     shape.right = types.right;
@@ -25,18 +32,10 @@ void choose_integers(ProductShape& shape, const ProductTypes& types, const Targe
   }
 }
 
-}  // namespace
-
-ProductShape product_shape(const ProductTypes& types, const Target& target) {
-  ProductShape shape;
-  if (is_integer(types.tile)) {
-    choose_integers(shape, types, target);
-  } else {
-    shape.left = types.tile;
-    shape.right = types.right;
-  }
-  shape.lanes = target.lanes(static_cast<int>(8 * byte_size(types.tile)));
-  shape.masks = target.vector_bits == 512;
+void choose_tiles(ProductShape& shape, const ProductTypes& types, const Target& target) {
+  shape.bits = shape.form == ProductForm::floats && target.sve_bits > 0 ? target.sve_bits : target.vector_bits;
+  shape.lanes = shape.bits / static_cast<int>(8 * byte_size(types.tile));
+  shape.masks = shape.bits == 512;
   const bool many = target.vector_registers >= 32;
   shape.vectors = many && target.vector_bits == 128 ? 3 : 2;
   shape.rows = !many ? (target.vector_bits == 256 ? 6 : 4) : target.vector_bits == 512 ? 14 : 8;
@@ -51,7 +50,7 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
       widths.push_back(each);
     }
     for (const int each : {2 * shape.vectors, 6 * shape.vectors}) {
-      const int width = std::min(each, sums / rows);
+      const int width = std::min(each, sums / shape.sums(rows, 1));
       if (width > widths.back()) widths.push_back(width);
     }
   }
@@ -64,6 +63,33 @@ ProductShape product_shape(const ProductTypes& types, const Target& target) {
       columns = std::min(columns, shape.lanes);
     }
   }
+}
+
+}  // namespace
+
+ProductShape product_shape(const ProductTypes& types, const Target& target) {
+  ProductShape shape;
+  if (is_integer(types.tile)) {
+    choose_integers(shape, types, target);
+  } else {
+    shape.left = types.tile;
+    shape.right = types.right;
+  }
+  choose_tiles(shape, types, target);
+  return shape;
+}
+
+bool has_float_squares(const ProductTypes& types, const Target& target) {
+  return target.bf16_matmul && target.sve_bits == 0 && types.left == Dtype::bf16 && types.right == Dtype::bf16;
+}
+
+ProductShape float_squares_shape(const ProductTypes& types, const Target& target) {
+  ProductShape shape;
+  shape.form = ProductForm::squares;
+  shape.left = types.left;
+  shape.right = types.right;
+  shape.step = kSquareBytes / static_cast<int>(byte_size(types.right));
+  choose_tiles(shape, types, target);
   return shape;
 }
 

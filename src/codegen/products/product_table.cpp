@@ -4,10 +4,18 @@
 #include <vector>
 
 namespace tenon::codegen {
+namespace {
 
-ProductKernels product_table(const ProductTypes& types, const Target& target,
-                             const std::function<void(void** addresses)>& hand_out) {
-  const ProductShape shape = product_shape(types, target);
+size_t count_kernels(const ProductShape& shape) {
+  size_t count = 3 + std::size(kProductPanels) + 2 * shape.dot_columns.size() + static_cast<size_t>(shape.pair_rows);
+  for (const std::vector<int>& widths : shape.widths) {
+    count += 2 * widths.size();
+  }
+  return count;
+}
+
+/// The kernels of a shape, whose addresses begin at `next`.
+ProductKernels kernels_at(void**& next, const ProductShape& shape, const ProductTypes& types) {
   const auto bytes = [](Dtype dtype) { return static_cast<int>(byte_size(dtype)); };
   ProductKernels kernels{.lanes = shape.lanes,
                          .rows = shape.rows,
@@ -19,14 +27,6 @@ ProductKernels product_table(const ProductTypes& types, const Target& target,
                          .left_bytes = bytes(shape.left),
                          .right_bytes = bytes(shape.right),
                          .pair_rows = shape.pair_rows};
-  size_t count = 9 + std::size(kProductPanels) + 2 * shape.dot_columns.size() + static_cast<size_t>(shape.pair_rows);
-  for (const std::vector<int>& widths : shape.widths) {
-    count += 2 * widths.size();
-  }
-  std::vector<void*> addresses(count);
-  hand_out(addresses.data());
-
-  auto next = addresses.begin();
   kernels.pack_rows = reinterpret_cast<ProductPack>(*next++);
   kernels.pack_columns = reinterpret_cast<ProductPack>(*next++);
   const auto pack_left = reinterpret_cast<ProductPack>(*next++);
@@ -49,6 +49,22 @@ ProductKernels product_table(const ProductTypes& types, const Target& target,
   for (int rows = 1; rows <= shape.pair_rows; ++rows) {
     kernels.pairs[static_cast<size_t>(rows)] = reinterpret_cast<ProductMicro>(*next++);
   }
+  return kernels;
+}
+
+}  // namespace
+
+ProductKernels product_table(const ProductTypes& types, const Target& target,
+                             const std::function<void(void** addresses)>& hand_out) {
+  constexpr size_t kOfMatrixUnit = 6;
+  const ProductShape shape = product_shape(types, target);
+  const ProductShape squares = float_squares_shape(types, target);
+  std::vector<void*> addresses(count_kernels(shape) + count_kernels(squares) + kOfMatrixUnit);
+  hand_out(addresses.data());
+
+  void** next = addresses.data();
+  ProductKernels kernels = kernels_at(next, shape, types);
+  if (has_float_squares(types, target)) kernels.of_many_rows.push_back(kernels_at(next, squares, types));
   if (has_matrix_unit(types, target)) {
     kernels.matrix.begin = reinterpret_cast<void (*)()>(*next++);
     kernels.matrix.end = reinterpret_cast<void (*)()>(*next++);

@@ -8,6 +8,7 @@
 
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -103,7 +104,11 @@ Target detect_host() {
   return x86_target(level, features);
 }
 #elif defined(__aarch64__) && defined(__linux__)
-Target detect_host() { return arm64_target(getauxval(AT_HWCAP), getauxval(AT_HWCAP2)); }
+Target detect_host() {
+  constexpr int kGetSveLength = 51;  // PR_SVE_GET_VL: bytes, below flags
+  const int length = prctl(kGetSveLength, 0, 0, 0, 0);
+  return arm64_target(getauxval(AT_HWCAP), getauxval(AT_HWCAP2), length < 0 ? 0 : 8 * (length & 0xffff));
+}
 #else
 Target detect_host() { fail("native code is made for x86-64 and for ARM64 under Linux; this machine is neither"); }
 #endif
@@ -128,7 +133,9 @@ Target x86_target(int level, const std::vector<std::string>& features) {
   return target;
 }
 
-Target arm64_target(uint64_t hwcap, uint64_t hwcap2) {
+Target arm64_target(uint64_t hwcap, uint64_t hwcap2, int sve_bits) {
+  constexpr int kSve = 22;  // of the first word
+  constexpr int kSveUsed = 512;
   std::vector<std::string> features;
   for (const ArmCapability& row : kArmCapabilities) {
     if (((row.word == 1 ? hwcap : hwcap2) >> row.bit & 1) != 0) features.emplace_back(row.feature);
@@ -141,11 +148,13 @@ Target arm64_target(uint64_t hwcap, uint64_t hwcap2) {
   target.features = feature_text(features);
   target.vector_bits = 128;
   target.vector_registers = 32;
+  target.sve_bits = (hwcap >> kSve & 1) != 0 && sve_bits == kSveUsed ? sve_bits : 0;
   target.fma = true;
   target.f16_convert = true;
   target.f16_math = has("fullfp16");
   target.bf16_dot = has("bf16");
   target.i8_dot = has("dotprod");
+  target.bf16_matmul = has("bf16");
   target.i8_matmul = has("i8mm");
   target.lane_operands = true;
   return target;
@@ -177,6 +186,7 @@ bool runs_on(const Target& code, const Target& machine) {
   };
   // Names of levels sort as the levels do.
   return code.triple == machine.triple && code.cpu <= machine.cpu &&
+         (code.sve_bits == 0 || code.sve_bits == machine.sve_bits) &&
          std::ranges::all_of(std::views::split(std::string_view(code.features), ','), [&](auto each) {
            return each.empty() || has(std::string_view(each.begin(), each.end()));
          });

@@ -18,11 +18,13 @@ struct Target {
   std::string features;  ///< beyond the baseline: "+avx512bf16,+avx512vnni"
   int vector_bits = 128;
   int vector_registers = 16;
+  int sve_bits = 0;            ///< vectors of products of floats are so long, by ARM's SVE; 0: as all others
   bool fma = false;            ///< multiply and add with one rounding
   bool f16_convert = false;    ///< f16 to f32 and back, a vector at a time
   bool f16_math = false;       ///< arithmetic on vectors of f16
   bool bf16_dot = false;       ///< products of bf16 summed in f32
   bool i8_dot = false;         ///< products of bytes summed by fours in i32
+  bool bf16_matmul = false;    ///< 2x4 by 4x2 products of bf16 summed in f32 (ARM bf16)
   bool i8_matmul = false;      ///< 2x8 by 8x2 products of bytes (ARM i8mm)
   bool lane_operands = false;  ///< instructions multiply a vector by one lane of another
 
@@ -47,9 +49,10 @@ std::string describe(const Target& target);
 /// An x86-64 machine of a level (1 to 4) that has `features` (LLVM's names) beyond or within it.
 Target x86_target(int level, const std::vector<std::string>& features);
 
-/// An ARM64 machine by the capability words that Linux gives a program (AT_HWCAP, AT_HWCAP2). Vectors are of 128 bits:
-/// SVE is not used, whatever the words say.
-Target arm64_target(uint64_t hwcap, uint64_t hwcap2);
+/// An ARM64 machine by the capability words that Linux gives a program (AT_HWCAP, AT_HWCAP2) and the length of its SVE
+/// vectors. Those of 512 bits are used by products of floats; all else has vectors of 128 bits. Processors with SVE of
+/// 128 or 256 bits have as many units for as many bits of the other vectors, and are no faster by it.
+Target arm64_target(uint64_t hwcap, uint64_t hwcap2, int sve_bits = 0);
 
 /// What emitted arithmetic may rely on. Results may differ in their last bits with and without fma.
 struct MathOptions {

@@ -168,8 +168,9 @@ struct Product {
   Matrix right;  // k by n
   Matrix tile;   // m by n, in scratch or an output; columns side by side
   std::vector<int> rows, columns, depth;
-  /// Above 0: `right` lies in panels of so many columns, right.column apart.
+  /// Above 0: `right` lies in panels of so many columns, right.column apart, with so many steps together.
   int64_t panel = 0;
+  int64_t together = 1;
   int adds_after = -1;  // a loop around it over blocks of k: from its second iteration on, the tile is added to
   int work = 0;  // scratch that the product may use as it likes: kProductScratchBytes, or less where that is enough
 };

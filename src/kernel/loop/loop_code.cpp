@@ -185,6 +185,7 @@ class Preparer {
                      .columns = product.columns,
                      .depth = product.depth,
                      .panel = product.panel,
+                     .together = product.together,
                      .adds_after = product.adds_after});
   }
 

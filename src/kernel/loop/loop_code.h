@@ -91,6 +91,7 @@ struct ProductCode {
   MatrixCode left, right, tile;
   std::vector<int> rows, columns, depth;
   int64_t panel = 0;
+  int64_t together = 1;
   int adds_after = -1;
 };
 

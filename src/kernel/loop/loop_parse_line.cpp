@@ -192,6 +192,10 @@ Product take_product(const ParseScope& scope, LineCursor& in) {
   product.right = take_matrix(scope, in);
   if (in.accept(" in panels of ")) {
     product.panel = in.take_natural();
+    if (in.accept(", ")) {
+      product.together = in.take_natural();
+      in.expect(" together");
+    }
   }
   in.expect(" over ");
   product.rows = take_axes(scope, in);

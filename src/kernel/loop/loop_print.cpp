@@ -174,7 +174,8 @@ class Printer {
   }
 
   std::string line(const Product& product) const {
-    const std::string panels = product.panel == 0 ? "" : fmt::format(" in panels of {}", product.panel);
+    const std::string together = product.together == 1 ? "" : fmt::format(", {} together", product.together);
+    const std::string panels = product.panel == 0 ? "" : fmt::format(" in panels of {}{}", product.panel, together);
     const std::string after = product.adds_after < 0 ? "" : " after the first " + axis_name(product.adds_after);
     return fmt::format("{} {}= {} * {}{} over {} by {} by {}{}", matrix(product.tile), after.empty() ? "" : "+",
                        matrix(product.left), matrix(product.right), panels, axes(product.rows), axes(product.columns),

@@ -168,6 +168,7 @@ class Launch {
                        .right_column = numbers_[product.right.column],
                        .panel = product.panel,
                        .right_panel = numbers_[product.right.column],
+                       .together = product.together,
                        .tile = begin_of(product.tile),
                        .tile_row = numbers_[product.tile.row],
                        .rows = count(product.rows),

@@ -39,11 +39,11 @@ void multiply(const ProductTypes& types, const ProductCall& call) {
   const auto* const left = static_cast<const Left*>(call.left);
   const auto* const right = static_cast<const Right*>(call.right);
   auto* const tile = static_cast<Sum*>(call.tile);
-  const int64_t together = call.panel > 0 && is_byte_product(types) ? kBytesTogether : 1;
+  const int64_t together = call.panel > 0 ? call.together : 1;
   const bool in_parts = sums_in_parts(types, call);
   for (int64_t m = 0; m < call.rows; ++m) {
     for (int64_t n = 0; n < call.columns; ++n) {
-      const int64_t column = right_offset(types, call, 0, n);
+      const int64_t column = right_offset(call, 0, n);
       Sum sum = call.accumulate != 0 ? tile[m * call.tile_row + n] : Sum{0};
       Sum before{0};  // the parts that are done
       for (int64_t k = 0; k < call.depth; ++k) {
@@ -75,12 +75,12 @@ bool is_byte_product(const ProductTypes& types) { return is_integer(types.tile);
 
 bool has_narrow_right(const ProductTypes& types) { return types.left == types.tile && types.right != types.tile; }
 
-int64_t right_offset(const ProductTypes& types, const ProductCall& call, int64_t depth, int64_t column) {
+int64_t right_offset(const ProductCall& call, int64_t depth, int64_t column) {
   if (call.panel == 0) {
     return depth * call.right_depth + column * call.right_column;
   }
   const int64_t begin = column / call.panel * call.right_panel;
-  const int64_t together = is_byte_product(types) ? kBytesTogether : 1;
+  const int64_t together = call.together;
   return begin + depth / together * together * call.right_depth + column % call.panel * together + depth % together;
 }
 

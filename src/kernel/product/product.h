@@ -21,11 +21,11 @@ struct ProductCall {
   int64_t right_depth = 0;
   int64_t right_column = 1;
   /// Above 0: `right` lies in panels of that many columns: column c at (c / panel) * right_panel + c % panel, and
-  /// right_column is not used. Whole panels may be read, whatever `columns` is. In panels of bytes so many steps of a
-  /// column as kBytesTogether lie side by side, in the place of as many rows of the panel; the last ones are filled up
-  /// with zeros.
+  /// right_column is not used. Whole panels may be read, whatever `columns` is. `together` steps of a column lie side
+  /// by side, in the place of as many rows of the panel; the last ones are filled up with zeros.
   int64_t panel = 0;
   int64_t right_panel = 0;
+  int64_t together = 1;
   void* tile = nullptr;  // rows of the accumulators' dtype, columns side by side
   int64_t tile_row = 0;
   int64_t rows = 0;
@@ -34,6 +34,7 @@ struct ProductCall {
   int64_t accumulate = 0;
 };
 
+/// Steps of bytes that dot products sum.
 inline constexpr int64_t kBytesTogether = 4;
 
 /// A sum of f32 over more steps than this would lose digits: what is added is rounded to those of a sum that is by far
@@ -71,7 +72,7 @@ inline bool sums_in_parts(const ProductTypes& types, const ProductCall& call) {
 }
 
 /// Where element (depth, column) of the right operand lies, in elements.
-int64_t right_offset(const ProductTypes& types, const ProductCall& call, int64_t depth, int64_t column);
+int64_t right_offset(const ProductCall& call, int64_t depth, int64_t column);
 
 inline constexpr int64_t kProductScratchBytes = int64_t{512} << 10;
 /// Enough for products of f32 whose right operand lies in panels of the machine's own width: nothing is copied.

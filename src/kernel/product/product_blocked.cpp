@@ -72,7 +72,8 @@ class Blocked {
   /// Whether the right operand is best read where it is.
   bool in_place() const {
     if (k_.right_bytes != right_bytes_) return false;
-    if (k_.step > 1) return k_.step == kBytesTogether && is_byte_product(types_) && call_.panel == k_.panel;
+    if (call_.panel > 0 && call_.together != k_.step) return false;
+    if (k_.step > 1) return call_.panel == k_.panel;
     if (call_.panel > 0) return k_.masks || call_.panel % k_.lanes == 0;
     if (call_.right_column != 1) return false;
     if (call_.rows <= 2 * k_.rows) return true;
@@ -292,15 +293,17 @@ class Blocked {
     plan.strips = packs_right && !plan.packs_left && call_.left_depth == 1 && call_.rows > k_.rows &&
                   columns >= 4 * k_.panel && collides(call_.left_row * left_bytes_);
     plan.pairs = packs_right && !plan.packs_left && suits_pairs(columns);
+    const int64_t unit = std::max<int64_t>(4, k_.step);
     // Long blocks of depth load and store the tile less often, wide ones read the left operand less often. A left
     // operand whose depth is not contiguous is read badly over long ones.
     if (plan.packs_left && call_.left_depth != 1) {
       const int64_t cached = this_machine().first_cache * 2 / 3 / (k_.panel * k_.right_bytes);
-      plan.depth = balanced(call_.depth, std::min(cached, kDepthBlock), 4);  // scratch is for no more
+      plan.depth = balanced(call_.depth, std::min(cached, kDepthBlock), unit);  // scratch is for no more
     } else if (plan.packs_left || packs_right) {
-      plan.depth = balanced(call_.depth, plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock, 4);
+      const int64_t most = plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock;
+      plan.depth = balanced(call_.depth, most, unit);
     } else if (call_.rows > 2 * k_.rows) {
-      plan.depth = balanced(call_.depth, kDepthInPlace * k_.step, 4);
+      plan.depth = balanced(call_.depth, kDepthInPlace * k_.step, unit);
     }
     plan.depth = depth_block(plan.depth);
     if (plan.packs_left) {
@@ -384,7 +387,9 @@ class Blocked {
 void blocked_product(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch) {
   if (call.depth == 0) return reference_product(types, call);
   if (call.rows == 0 || call.columns == 0) return;
-  if (kernels.matrix.begin != nullptr && call.rows >= kMatrixRows) {
+  if (!kernels.of_many_rows.empty() && call.rows >= kMatrixRows) {
+    Blocked(kernels.of_many_rows.front(), types, call, scratch).run();
+  } else if (kernels.matrix.begin != nullptr && call.rows >= kMatrixRows) {
     matrix_product(kernels.matrix, types, call, scratch);
   } else if (!product_of_one_tile(kernels, call)) {
     Blocked(kernels, types, call, scratch).run();

@@ -56,13 +56,15 @@ struct ProductKernels {
   /// many sums, which shows where a core is shared. 0: there are none.
   int pair_rows = 0;
   std::array<ProductMicro, kMostPairRows + 1> pairs = {};
-  MatrixKernels matrix = {};  // for more than a few rows
+  MatrixKernels matrix = {};                      // for more than a few rows
+  std::vector<ProductKernels> of_many_rows = {};  // likewise: none, or one that takes the place of all but `matrix`
 };
 
 /// The product of `call`, where `scratch` is kProductScratchBytes of the caller's, aligned to 64 bytes. The bits are
-/// those of reference_product() unless the target lacks fused multiply-add, a matrix unit sums floats, or few rows meet
-/// a right operand whose depth is contiguous: those sums run in an order of their own, which sizes and strides alone
-/// decide. Uses one thread and allocates nothing.
+/// those of reference_product() unless the target lacks fused multiply-add, a matrix unit or instructions for squares
+/// of matrices sum floats, or few rows meet a right operand whose depth is contiguous: those sums run in an order of
+/// their own, which sizes and strides alone decide. Squares of bf16 also lose the smallest numbers, as
+/// matrix_product(). Uses one thread and allocates nothing.
 void blocked_product(const ProductKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch);
 
 }  // namespace tenon

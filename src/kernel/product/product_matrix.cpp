@@ -79,11 +79,11 @@ class Matrix {
   int64_t copied_stride() const { return (steps_.depth + 1) * MatrixKernels::kStepBytes; }
 
   const std::byte* right_at(int64_t depth, int64_t column) const {
-    return at(call_.right, right_offset(types_, call_, depth, column) * bytes_);
+    return at(call_.right, right_offset(call_, depth, column) * bytes_);
   }
 
   /// Whether the right operand lies in panels as tiles read them, but for the end of the last step.
-  bool in_panels() const { return call_.panel == kColumns && k_.step == kBytesTogether && is_byte_product(types_); }
+  bool in_panels() const { return call_.panel == kColumns && call_.together == k_.step && bytes_ == 1; }
 
   void pack_panel(int64_t depth, int64_t first, int64_t columns, std::byte* to) {
     int64_t done = 0;

@@ -20,7 +20,7 @@ ProductPacking::ProductPacking(const ProductKernels& kernels, const ProductTypes
       right_bytes_(static_cast<int64_t>(byte_size(types.right))) {}
 
 const std::byte* ProductPacking::right_at(int64_t depth, int64_t column) const {
-  return at(call_.right, right_offset(types_, call_, depth, column) * right_bytes_);
+  return at(call_.right, right_offset(call_, depth, column) * right_bytes_);
 }
 
 int64_t ProductPacking::panel_bytes(int64_t depth) const { return k_.panel * whole_steps(depth) * k_.right_bytes; }
@@ -86,7 +86,7 @@ void ProductPacking::pack_left(int64_t row, int64_t rows, int64_t begin, int64_t
   }
   steps.left_row = (whole_steps(depth) * k_.left_bytes + 127) / 64 * 64;
   steps.left_depth = int64_t{k_.left_bytes} * k_.step;
-  if (call_.left_row == 1 && k_.left_bytes == 1 && k_.step == kBytesTogether) {
+  if (call_.left_row == 1 && k_.left_bytes == 1 && k_.step % kBytesTogether == 0) {
     pack_left_columns(from, rows, depth, to, steps.left_row);
     return;
   }

@@ -58,7 +58,9 @@ bool keeps_rows(const Draft& draft, RowForm form) {
 }
 
 ConstantOperands constant_operands(const NestRequest& request, const Nest& nest) {
-  return {.panel = request.options.panel, .bytes = request.options.byte_panels, .is_constant = [&nest](int buffer) {
+  return {.panel = request.options.panel,
+          .bytes_together = request.options.bytes_together,
+          .is_constant = [&nest](int buffer) {
             const auto i = static_cast<size_t>(buffer);  // scratch comes after them
             return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
           }};

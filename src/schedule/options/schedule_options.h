@@ -12,10 +12,10 @@ inline constexpr int64_t kFewCores = 2;
 /// All that the schedule is told of a compile's options and of a machine; it asks for nothing else. The same graph and
 /// options are the same kernels on any host.
 struct ScheduleOptions {
-  bool fuse = true;          // off: every operation is a kernel of its own
-  bool layouts = true;       // StorageOrders, else all lies row by row
-  int64_t panel = 0;         // columns of the panels that constant right operands of products are laid out in; 0: not
-  bool byte_panels = false;  // those of products of bytes, too
+  bool fuse = true;            // off: every operation is a kernel of its own
+  bool layouts = true;         // StorageOrders, else all lies row by row
+  int64_t panel = 0;           // columns of the panels that constant right operands of products are laid out in; 0: not
+  int64_t bytes_together = 0;  // those of products of bytes, too, with so many steps of a column side by side; 0: not
   ProductTiles tiles = product_tiles(kUsualSecondCache);
   int64_t cores = 2;                       // that kernels are cut for
   int64_t vector_bytes = 64;               // of the machine's vectors: forms that compute more cost less with long ones

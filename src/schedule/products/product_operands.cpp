@@ -157,7 +157,7 @@ bool is_own_constant(const Draft& draft, int value, Dtype dtype, const ConstantO
 
 bool is_packable(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants) {
   const bool has_panels = match.types == ProductTypes{} || has_narrow_right(match.types) ||
-                          (constants.bytes && is_byte_product(match.types));
+                          (constants.bytes_together > 0 && is_byte_product(match.types));
   return constants.panel != 0 && has_panels && is_own_constant(draft, match.right, match.types.right, constants);
 }
 
@@ -183,7 +183,7 @@ std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& matc
     return std::nullopt;
   }
   PanelLayout layout{.panel = constants.panel, .columns = *columns, .base = *base, .column = *apart, .depth = {}};
-  layout.together = is_byte_product(match.types) ? kBytesTogether : 1;
+  layout.together = is_byte_product(match.types) ? constants.bytes_together : 1;
   int64_t block = 1;  // steps of k in a block
   for (const int axis : statement.depth) {
     const bool is_cut = product.depth_blocks >= 0 && axis_of(draft, axis).tile_of == product.depth_blocks;

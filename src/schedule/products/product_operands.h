@@ -34,8 +34,8 @@ struct ProductException {
 
 /// Which operands may be laid out anew.
 struct ConstantOperands {
-  int64_t panel = 0;   // columns of a panel; 0: none
-  bool bytes = false;  // those of products of bytes, too
+  int64_t panel = 0;           // columns of a panel; 0: none
+  int64_t bytes_together = 0;  // those of products of bytes, too: ScheduleOptions::bytes_together
   std::function<bool(int buffer)> is_constant = {};
 };
 

@@ -334,6 +334,7 @@ class Tiler {
                          .columns = columns,
                          .depth = depth,
                          .panel = panel,
+                         .together = panel > 0 && is_byte_product(found.types) ? constants_.bytes_together : 1,
                          .adds_after = ends_stream ? stream_->blocks() : product.depth_blocks,
                          .work = work_};
     if (const auto output = ends_stream ? std::nullopt : stored_as_it_is(found, rows, columns)) {
