@@ -31,7 +31,7 @@ class Library {
       add([&] { return emit_product_dot(e, rows, e.shape.dot_columns[static_cast<size_t>(rows)]); });
       add([&] { return emit_product_dot(e, rows, 1); });
     }
-    const bool in_panels = e.types == ProductTypes{} || has_narrow_right(e.types);
+    const bool in_panels = e.types == ProductTypes{} || has_narrow_right(e.types) || is_byte_product(e.types);
     for (const int panels : kProductPanels) {
       add([&] { return in_panels ? emit_product_panels(e, 1, panels) : nullptr; });
     }
