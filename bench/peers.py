@@ -64,6 +64,9 @@ def parse(words):
     options.sides = options.sides.split(",") if options.sides else ALL
     for unknown in set(options.sides) - set(ALL):
         parser.error(f"no side is called {unknown}; there are {', '.join(ALL)}")
+    for word in (options.threads or "all").split(","):
+        if word != "all" and not (word.isdecimal() and int(word) > 0):
+            parser.error(f"--threads takes numbers above 0 and `all`, such as 1,2,all: not {word!r}")
     return options
 
 

@@ -18,7 +18,8 @@ const Option& find_option(std::string_view name, std::span<const Option> options
     }
     names.emplace_back(option.name);
   }
-  fail("there is no option `{}`{}", name, text::suggestion(name, names));
+  const std::string near = text::suggestion(name, names);
+  fail("there is no option `{}`{}", name, near.empty() ? "; `--help` lists them" : near);
 }
 
 template <class Number>

@@ -85,6 +85,32 @@ TEST(Winograd, NumbersThatAreNoneInBlocksOfChannelsAndResults) {
   }
 }
 
+/// A weight may be so small that its neighbours' roundings hide it: an infinity is not multiplied by 0 for that.
+TEST(Winograd, SmallWeightsBesideLargeOnes) {
+  std::mt19937_64 rng(9);
+  for (const char* const position : {"[0, 1]", "[1, 0]", "[1, 2]", "[2, 1]", "[1, 1]", "[0, 2]"}) {
+    for (const double size : {1e-6, -1e-9, 1e-12, 0.0}) {
+      const std::string at = fmt::format("{}", position);
+      const SmallGraph text{
+          "small", "x: f32[b, 3, h, v], wa: f32[64, 3, 1, 1], wb: f32[64, 64, 3, 3]",
+          fmt::format("here = mul(cast(eq(iota(i64[3, 1], 0), {0}), dtype=f32), cast(eq(iota(i64[1, 3], 1), {1}), "
+                      "dtype=f32)); w = add(mul(add(abs(wb), 0.5), sub(1, here)), mul(here, {2:g})); "
+                      "a = abs(conv(x, wa)); c = conv(a, w, low=[1, 1], high=[1, 1]); "
+                      "y = transpose(c, axes=[0, 2, 3, 1])",
+                      at[1], at[4], size)};
+      expect_same_kinds(make(text), {.machine = with_cache(kCache)}, random_array(f32, {1, 3, 13, 9}, rng, -1, 1));
+    }
+  }
+}
+
+/// Weights that cannot be added up are multiplied as they are.
+TEST(NotWinograd, WhereWeightsAreNoNumbers) {
+  for (const char* const weights : {"log(sub({0}, {0}))", "mul({}, 1e38)"}) {
+    const Graph graph = make(alone("x", weights));
+    EXPECT_EQ(forms(compile(graph, {.machine = with_cache(kCache)})), 0) << weights;
+  }
+}
+
 /// A pixel that is too large to be subtracted makes no numbers of none.
 TEST(Winograd, PixelsThatAreTooLarge) {
   const Graph graph = make(alone("relu(x)", "{}"));

@@ -230,6 +230,10 @@ class Script(unittest.TestCase):
         status, _, err = self.script("--sides", "tenon,rabbit")
         self.assertEqual(status, 2)
         self.assertIn("no side is called rabbit", err)
+        for threads in ("x", "0", "2,,1"):
+            status, _, err = self.script("--threads", threads)
+            self.assertEqual(status, 2)
+            self.assertIn("--threads takes numbers above 0", err)
 
 
 @unittest.skipUnless(np and SERVER.exists(), "needs NumPy and bench_peers_steps")

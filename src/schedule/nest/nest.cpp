@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/fail.h"
@@ -57,13 +59,21 @@ bool keeps_rows(const Draft& draft, RowForm form) {
           std::ranges::all_of(draft.reductions, [](const DraftReduction& r) { return std::popcount(r.axes) == 1; }));
 }
 
+const Constant* constant_of(const Nest& nest, int buffer) {
+  const auto i = static_cast<size_t>(buffer);  // scratch comes after them
+  return i < nest.buffers.size() ? nest.buffers[i].node().as<Constant>() : nullptr;
+}
+
 ConstantOperands constant_operands(const NestRequest& request, const Nest& nest) {
   return {.panel = request.options.panel,
           .bytes_together = request.options.bytes_together,
-          .is_constant = [&nest](int buffer) {
-            const auto i = static_cast<size_t>(buffer);  // scratch comes after them
-            return i < nest.buffers.size() && nest.buffers[i].node().as<Constant>() != nullptr;
-          }};
+          .is_constant = [&nest](int buffer) { return constant_of(nest, buffer) != nullptr; },
+          .is_small =
+              [&nest](int buffer) {
+                constexpr float kMost = std::numeric_limits<float>::max() / 32;
+                return std::ranges::all_of(constant_of(nest, buffer)->value.values<float>(),
+                                           [](float x) { return std::abs(x) <= kMost; });
+              }};
 }
 
 void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {

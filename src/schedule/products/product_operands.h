@@ -37,6 +37,8 @@ struct ConstantOperands {
   int64_t panel = 0;           // columns of a panel; 0: none
   int64_t bytes_together = 0;  // those of products of bytes, too: ScheduleOptions::bytes_together
   std::function<bool(int buffer)> is_constant = {};
+  /// Of a constant of f32: all of its elements are numbers that may be added up, and none overflows.
+  std::function<bool(int buffer)> is_small = {};
 };
 
 std::vector<int> in_order(AxisSet set);

@@ -21,7 +21,8 @@ int WinogradWriter::are_numbers(int buffer) {
   return draft_.values.compute(Prim::eq, Dtype::boolean, {all, zero});
 }
 
-/// The weight at a position of the convolution, of the matrices that begin at `from`.
+/// The weight at a position of the convolution, of the matrices that begin at `from`. What is subtracted is so before
+/// anything is rounded: a difference is not lost.
 int WinogradWriter::weight(int64_t i, int64_t j, const loops::Affine& from, const std::vector<loops::Bound>& inside) {
   const int64_t apart = layout().matrix_elements();
   const auto load = [&](int64_t matrix) {
@@ -31,15 +32,16 @@ int WinogradWriter::weight(int64_t i, int64_t j, const loops::Affine& from, cons
   if (i == 1 && j == 1) {
     return load(form_.parts());
   }
-  int sum = -1;
-  for (const auto& [row, by_row] : recovered_weight(form_, i)) {
-    for (const auto& [column, by_column] : recovered_weight(form_, j)) {
-      const int factor = draft_.values.constant(Dtype::f32, by_row * by_column);
-      const int part = draft_.values.compute(Prim::mul, Dtype::f32, {load(row * form_.pixels() + column), factor});
-      sum = sum < 0 ? part : draft_.values.compute(Prim::add, Dtype::f32, {sum, part});
-    }
+  const RecoveredWeight row = recovered_weight(form_, i);
+  const RecoveredWeight column = recovered_weight(form_, j);
+  int number = load(row.number * form_.pixels() + column.number);
+  if (row.less >= 0 || column.less >= 0) {
+    const int64_t other =
+        row.less >= 0 ? row.less * form_.pixels() + column.number : row.number * form_.pixels() + column.less;
+    number = draft_.values.compute(Prim::sub, Dtype::f32, {number, load(other)});
   }
-  return sum;
+  const int factor = draft_.values.constant(Dtype::f32, row.factor * column.factor);
+  return draft_.values.compute(Prim::mul, Dtype::f32, {number, factor});
 }
 
 /// Such squares as the convolution has them, summed into scratch a channel at a time.

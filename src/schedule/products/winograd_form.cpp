@@ -49,12 +49,12 @@ std::array<double, 6> transformed_weights(WinogradForm form, double a, double b,
           c};
 }
 
-std::vector<std::pair<int64_t, double>> recovered_weight(WinogradForm form, int64_t position) {
+RecoveredWeight recovered_weight(WinogradForm form, int64_t position) {
   const bool small = form == kSmallSquares;
   switch (position) {
-    case 0: return {{0, small ? 1 : kA2 * kB2}};
-    case 1: return {{1, small ? 1 : kAtA / (2 * kA)}, {2, small ? -1 : -kAtA / (2 * kA)}};
-    default: return {{form.pixels() - 1, 1}};
+    case 0: return {.factor = small ? 1 : kA2 * kB2, .number = 0};
+    case 1: return {.factor = small ? 1 : kAtA / (2 * kA), .number = 1, .less = 2};
+    default: return {.number = form.pixels() - 1};
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "schedule/draft/values.h"
@@ -35,9 +34,13 @@ inline constexpr WinogradForm kLargeSquares{.results = 4};
 
 /// G times a column of three: as many numbers as the form has pixels.
 std::array<double, 6> transformed_weights(WinogradForm form, double a, double b, double c);
-/// One of three weights, of what they were transformed into: a sum of numbers there, by factors. Where it is 0, they
-/// cancel. Of rows and of columns the same holds but for the weight in the middle, whose parts have been rounded.
-std::vector<std::pair<int64_t, double>> recovered_weight(WinogradForm form, int64_t position);
+/// One of three weights, of what they were transformed into.
+struct RecoveredWeight {
+  double factor = 1;   // times
+  int64_t number = 0;  // this one,
+  int64_t less = -1;   // less that one
+};
+RecoveredWeight recovered_weight(WinogradForm form, int64_t position);
 /// B^T times a column of f32 values of loops, as many as the form has pixels.
 std::vector<int> transformed_pixels(WinogradForm form, KernelValues& values, const std::vector<int>& d);
 /// A^T times a column of as many.

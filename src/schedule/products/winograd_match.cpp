@@ -91,7 +91,7 @@ std::optional<WinogradMatch> find_winograd(const Draft& draft, const std::vector
            scale_along(each.at, match.results) == Extent(1);
   });
   const auto form = winograd_form(size_of(draft, match, options.cores), options.tiles);
-  if (!form || !known_weights || !known_stores) {
+  if (!form || !known_weights || !known_stores || !constants.is_small(weights->buffer)) {
     return std::nullopt;
   }
   match.form = *form;

@@ -1,6 +1,9 @@
 #include "schedule/products/winograd_weights.h"
 
 #include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 #include "base/fail.h"
 #include "base/pool.h"
@@ -9,6 +12,15 @@ namespace tenon::schedule {
 namespace {
 
 constexpr int64_t kStepsAtOnce = 8;
+
+/// A weight that is recovered as the difference of two numbers is 0 only where it is 0, and has its sign, though they
+/// were rounded: infinities become what they are multiplied by.
+void tell_apart(WinogradForm form, double weight, float& a, float& b) {
+  if (a == b && weight != 0) {
+    const bool above = (weight > 0) == (recovered_weight(form, 1).factor > 0);
+    a = std::nextafter(b, above ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity());
+  }
+}
 
 }  // namespace
 
@@ -28,14 +40,20 @@ Array winograd_weights(const Array& x, const WinogradWeights& w) {
         for (int64_t i = 0; i < 3; ++i) {
           columns[static_cast<size_t>(i)] = transformed_weights(form, at(0, i), at(1, i), at(2, i));
         }
-        int64_t part = 0;
+        const auto part = [&](size_t i, size_t j) -> float& {
+          return to[(static_cast<int64_t>(i * pixels + j) * w.steps + k) * w.columns + n];
+        };
         for (size_t i = 0; i < pixels; ++i) {
           const auto row = transformed_weights(form, columns[0][i], columns[1][i], columns[2][i]);
-          for (size_t j = 0; j < pixels; ++j, ++part) {
-            to[(part * w.steps + k) * w.columns + n] = static_cast<float>(row[j]);
+          for (size_t j = 0; j < pixels; ++j) {
+            part(i, j) = static_cast<float>(row[j]);
           }
         }
-        to[(part * w.steps + k) * w.columns + n] = static_cast<float>(at(1, 1));
+        for (const auto& [edge, last] : {std::pair(0, size_t{0}), std::pair(2, pixels - 1)}) {
+          tell_apart(form, at(edge, 1), part(last, 1), part(last, 2));
+          tell_apart(form, at(1, edge), part(1, last), part(2, last));
+        }
+        part(pixels, 0) = static_cast<float>(at(1, 1));
       }
     }
   };
