@@ -54,8 +54,8 @@ struct CompileOptions {
   Machine machine = this_machine();
   /// Convolutions of 3x3 with constant weights, stride 1 and enough channels multiply a quarter or 4/9 as often, after
   /// Winograd. Roundings are about twice those of the sum, of pixels of like size. They are relative to the largest of
-  /// the 6x6 pixels that a square of 4x4 results reads: beside it, much smaller results lose their digits. Infinities and
-  /// NaN become what they become in the sum, in more time; next to pixels of more than 1/32 of the largest number,
+  /// the 6x6 pixels that a square of 4x4 results reads: beside it, much smaller results lose their digits. Infinities
+  /// and NaN become what they become in the sum, in more time; next to pixels of more than 1/32 of the largest number,
   /// results of the same square may be NaN where the convolution itself has none.
   bool winograd = true;
   /// Chains of kernels run tile by tile, so that what is between them stays in cache, where that pays at the sizes of a

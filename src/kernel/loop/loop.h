@@ -245,7 +245,8 @@ std::string to_string(const Kernel& kernel, bool canonical = false);
 /// accumulators begin and are fed inside their loop; buffers are used by role; rows in scratch are read in the
 /// iteration that wrote them, but for what each iteration updates; tiles name axes bound outside, and are whole inside
 /// of other loops of a product; vectorised loops do not nest; products stand in no vectorised loop, nor do loops that
-/// may not run; addresses hold no division; what may share memory is an input and an output of elements of the same size.
+/// may not run; addresses hold no division; what may share memory is an input and an output of elements of the same
+/// size.
 void verify(const Kernel& kernel);
 
 }  // namespace tenon::loops
