@@ -20,7 +20,6 @@ class Matrix {
 
   Matrix(const MatrixKernels& kernels, const ProductTypes& types, const ProductCall& call, void* scratch)
       : k_(kernels),
-        types_(types),
         call_(call),
         bytes_(static_cast<int64_t>(byte_size(types.left))),
         left_scratch_(static_cast<std::byte*>(scratch)),
@@ -147,7 +146,6 @@ class Matrix {
   }
 
   const MatrixKernels& k_;
-  const ProductTypes& types_;
   const ProductCall& call_;
   const int64_t bytes_;  // of an element of either operand
   std::byte* const left_scratch_;
