@@ -35,7 +35,9 @@ Array winograd_weights(const Array& x, const WinogradWeights& w) {
     for (int64_t k = begin; k < end; ++k) {
       for (int64_t n = 0; n < w.columns; ++n) {
         const float* const g = from + k * w.step + n * w.column;
-        const auto at = [&](int64_t i, int64_t j) { return double{g[i * w.positions.y + j * w.positions.x]}; };
+        const auto at = [&](int64_t i, int64_t j) {
+          return static_cast<double>(g[i * w.positions.y + j * w.positions.x]);
+        };
         std::array<std::array<double, 6>, 3> columns;  // by x
         for (int64_t i = 0; i < 3; ++i) {
           columns[static_cast<size_t>(i)] = transformed_weights(form, at(0, i), at(1, i), at(2, i));
