@@ -4,6 +4,7 @@
 //   bench_lazy_steps --serve        reads lines `<step> <times>` and answers with milliseconds a step
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <map>

@@ -2,6 +2,7 @@
 // thread and with all. Ratios of time, and of the memory of intermediates.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>

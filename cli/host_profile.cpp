@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "stopwatch.h"
 #include "tenon/tenon.h"
 

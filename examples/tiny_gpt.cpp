@@ -3,6 +3,7 @@
 //   tiny_gpt [FILE]
 #include <tenon/tenon.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>

@@ -1,5 +1,6 @@
 #include "onnx/number_format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,6 @@
 #include "onnx/tensor_data.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 

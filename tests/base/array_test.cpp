@@ -1,5 +1,6 @@
 #include "tenon/array.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>

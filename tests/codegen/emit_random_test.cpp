@@ -1,6 +1,7 @@
 // Random kernels as native code, against the interpreter of the loop IR.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "codegen/native_kernel.h"

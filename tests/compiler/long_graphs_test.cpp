@@ -1,6 +1,7 @@
 // Graphs of thousands of operations, cut into kernels of a bounded size.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "support/arrays.h"

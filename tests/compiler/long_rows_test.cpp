@@ -1,6 +1,7 @@
 // Rows that do not stay in cache are streamed: the same results as those that do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

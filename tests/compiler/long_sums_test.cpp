@@ -1,6 +1,7 @@
 // Sums of a million f32 against f64: rows, columns, nested axes, products and what is fused into one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

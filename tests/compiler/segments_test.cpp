@@ -1,6 +1,7 @@
 // Graphs whose sizes only data decide, compiled: against the interpreter, and what the runtime makes of segments.
 #include "compiler/segments.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 

@@ -1,6 +1,7 @@
 // Picking, writing, masks and arranging against plain loops, at several bindings.
 #include "tenon/indexing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -1,6 +1,7 @@
 // Losses against closed forms in double.
 #include "tenon/losses.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

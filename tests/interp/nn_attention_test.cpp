@@ -1,4 +1,5 @@
 // Attention, its projections and rotary embedding against loops in double.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -1,4 +1,5 @@
 // Normalisation against loops in double.
+#include <algorithm>
 #include <cmath>
 
 #include "ir/node.h"

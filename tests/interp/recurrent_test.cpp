@@ -1,6 +1,7 @@
 // Recurrent cells and sequences against loops in double, written from the equations of ONNX.
 #include "tenon/recurrent.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/node.h"

@@ -1,4 +1,5 @@
 // Resize against exact rational positions, over symbolic input and output sizes.
+#include <algorithm>
 #include <cmath>
 
 #include "support/arrays.h"

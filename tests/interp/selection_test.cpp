@@ -1,6 +1,7 @@
 // Results whose sizes data decide, against results by hand.
 #include "tenon/selection.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

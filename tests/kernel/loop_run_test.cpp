@@ -1,6 +1,9 @@
 // The interpreter of loop kernels against plain loops.
 #include "kernel/loop/loop_run.h"
 
+#include <cmath>
+#include <limits>
+
 #include "support/arrays.h"
 #include "support/loop_builder.h"
 #include "support/loop_kernels.h"

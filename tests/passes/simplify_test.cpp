@@ -1,6 +1,7 @@
 // Simplification changes no bit: NaN, infinities, signed zeros and the smallest numbers included.
 #include "passes/simplify.h"
 
+#include <cmath>
 #include <limits>
 
 #include "ir/node.h"

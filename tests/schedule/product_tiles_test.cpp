@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernel/product/product.h"
 #include "passes/inline_calls.h"
 #include "schedule/schedule.h"

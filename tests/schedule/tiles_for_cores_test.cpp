@@ -1,6 +1,8 @@
 // Tiles of products for machines with many cores, on paper.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedule/products/product_blocks.h"
 #include "tenon/bindings.h"
 

@@ -1,5 +1,6 @@
 #include "support/arrays.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/convert.h"

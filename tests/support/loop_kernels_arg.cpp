@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 #include "support/loop_case_tools.h"
 
 namespace tenon {

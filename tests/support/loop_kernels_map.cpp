@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "support/loop_case_tools.h"
 
 namespace tenon {

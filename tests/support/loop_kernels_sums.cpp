@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "support/loop_case_tools.h"
 
 namespace tenon {

@@ -1,6 +1,7 @@
 // Whatever the text, the parser gives a graph or an Error.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "support/error_text.h"

@@ -1,6 +1,7 @@
 #include "kernel/loop/loop_blocks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 

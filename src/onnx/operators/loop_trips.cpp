@@ -1,5 +1,6 @@
 #include "onnx/operators/loop_trips.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // Pools.
+#include <algorithm>
 #include <limits>
 
 #include "base/fail.h"

@@ -1,5 +1,7 @@
 // Sequences and optionals, which exist while a model is imported: their length is known then, so nothing of them is
 // left in the graph.
+#include <algorithm>
+
 #include "base/fail.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/registry.h"

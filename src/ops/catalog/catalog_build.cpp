@@ -1,5 +1,6 @@
 #include "ops/catalog/catalog_build.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace tenon::catalog_build {

@@ -1,5 +1,7 @@
 #include "runtime/tiles/choose_tiles.h"
 
+#include <algorithm>
+
 #include "kernel/facts/kernel_facts.h"
 #include "runtime/tiles/tile_walk.h"
 

@@ -1,5 +1,8 @@
 #include "runtime/tiles/tile_walk.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace tenon::runtime {
 namespace {
 

@@ -1,0 +1,42 @@
+"""tools/check_includes.py on small trees: what it accepts, and that it can fail."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/check_includes.py"
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run([sys.executable, "-B", SCRIPT, folder], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+class CheckIncludes(unittest.TestCase):
+    def test_the_first_call_for_each_header(self):
+        status, text = check({"src/a/part.cpp": "#include <vector>\nint f() { return std::max(1, 2); }\n"
+                                                "bool g() { return std::ranges::find(x, 1) != std::isnan(y); }\n"})
+        self.assertEqual(status, 1)
+        self.assertEqual(text, "src/a/part.cpp:2: std::max: include <algorithm>\n"
+                               "src/a/part.cpp:3: std::isnan: include <cmath>\n")
+
+    def test_its_own_header_may_include_it(self):
+        source = '#include "a/part.h"\nint f() { return std::max(1, 2); }\n'
+        self.assertEqual(check({"src/a/part.cpp": source, "src/a/part.h": "#include <algorithm>\n"}), (0, ""))
+        self.assertEqual(check({"src/a/part.cpp": source, "src/a/part.h": "#include <vector>\n"})[0], 1)
+        other = source.replace("part.h", "other.h")
+        self.assertEqual(check({"src/a/part.cpp": other, "src/a/other.h": "#include <algorithm>\n"})[0], 1)
+
+    def test_comments_texts_and_other_names(self):
+        self.assertEqual(check({"src/part.h": '// std::max(1, 2)\nauto a = "std::max(1, 2)";\nauto b = other::max(1, 2);\n'
+                                              "std::copyable auto c = std::max_align_t();\n"}), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
