@@ -1,6 +1,7 @@
 // Whose sizes they are.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tenon {
@@ -16,6 +17,8 @@ class NeededBy {
 
   /// The operation that asks; `otherwise` where nobody said.
   static std::string_view name(std::string_view otherwise);
+  /// The place where building code stands, with the part of the operation that a node is for: "/loss: a label of nll".
+  static std::string place_of(std::string_view part, std::string_view otherwise);
 
  private:
   bool is_outermost_;

@@ -102,7 +102,61 @@ INSTANTIATE_TEST_SUITE_P(
         CauseCase{"InstanceNormalization",
                   {"f32[n, 4, h]"},
                   {Array(f32, {3}), Array(f32, {3})},
-                  "InstanceNormalization: axis of size 4 against axis of size 3"}));
+                  "scale is f32[3], must have 4 elements along axis 0"},
+        CauseCase{"Conv",
+                  {"f32[n, 3, h]"},
+                  {Array(f32, {1, 3, 3})},
+                  "pads are [1, -1], must not be negative: a Slice before Conv crops",
+                  {attribute("pads", std::vector<int64_t>{1, -1})}},
+        CauseCase{"MaxPool",
+                  {"f32[n, 3, h]"},
+                  {},
+                  "pads are [-1, 0], must not be negative: a Slice before MaxPool crops",
+                  {attribute("pads", std::vector<int64_t>{-1, 0}), attribute("kernel_shape", std::vector<int64_t>{2})}},
+        CauseCase{"ConvTranspose",
+                  {"f32[n, 2, 5]"},
+                  {Array(f32, {2, 3, 3})},
+                  "output_shape asks for 9 more along axis 2 than kernels reach, must be fewer than 2, the larger of "
+                  "stride and dilation",
+                  {attribute("output_shape", std::vector<int64_t>{20}), attribute("strides", std::vector<int64_t>{2})}},
+        CauseCase{
+            "ConvTranspose",
+            {"f32[n, 2, h]"},
+            {Array(f32, {2, 3, 3})},
+            "output_padding asks for 2 more along axis 2 than kernels reach, must be fewer than 2, the larger of "
+            "stride and dilation",
+            {attribute("output_padding", std::vector<int64_t>{2}), attribute("strides", std::vector<int64_t>{2})}},
+        CauseCase{"ConvTranspose",
+                  {"f32[n, 2, h]"},
+                  {Array(f32, {2, 3, 3})},
+                  "output_padding is given for 2 axes, the input has 1 behind the channels",
+                  {attribute("output_padding", std::vector<int64_t>{0, 0})}},
+        CauseCase{"RNN",
+                  {"f32[3, 2, 5]", "f32[1, 4, 5]", "f32[1, 4, 4]"},
+                  {Array(f32, {1, 8}), ints({9, 2}).cast(i32)},
+                  "sequence_lens has 9, must be from 0 to 3, the first axis of X"},
+        CauseCase{"GRU",
+                  {"f32[n, 2, 5]", "f32[1, 12, 5]", "f32[1, 12, 4]"},
+                  {Array(f32, {1, 24}), ints({-1, 2}).cast(i32)},
+                  "sequence_lens has -1, must be from 0 to n, the first axis of X"}));
+
+/// Lengths that only a run knows are held against the sizes of that run.
+TEST(OnnxCause, LengthsOfSequencesAreToldAsSuch) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n, 2, 5]");
+  model.constant("w", Array(f32, {1, 4, 5}));
+  model.constant("r", Array(f32, {1, 4, 4}));
+  model.input("lengths", "i32[2]");
+  model.node("RNN", {"x", "w", "r", "", "lengths"}, {"y"}).set_name("culprit");
+  model.output("y");
+  const auto said = [&](int64_t first) {
+    return error_text([&] { interpret(imported(model), {Array(f32, {3, 2, 5}), ints({first, 2}).cast(i32)}); });
+  };
+  const std::string place = "\n  at node \"culprit: a length of RNN\"";
+  EXPECT_EQ(said(4), "gather: position 4 is out of range for axis 0 of size 4" + place);
+  EXPECT_EQ(said(-1), "gather: position -1 is out of range for axis 0 of size 4" + place);
+  EXPECT_EQ(interpret(imported(model), {Array(f32, {3, 2, 5}), ints({3, 0}).cast(i32)}).size(), 1U);
+}
 
 /// A label that only a run knows is told as one.
 TEST(OnnxCause, LabelsAreToldAsSuch) {

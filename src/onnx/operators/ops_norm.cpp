@@ -1,5 +1,5 @@
 // Normalisation, softmax and dropout.
-#include <array>
+#include <initializer_list>
 
 #include "base/fail.h"
 #include "onnx/import/importer.h"
@@ -30,11 +30,19 @@ Results batch_norm_of_batch(const NodeCall& call) {
   return std::vector<Value>{y, mixed(call.x(3), mean), mixed(call.x(4), spread)};
 }
 
-Results batch_normalization(const NodeCall& call) {
-  constexpr std::array kNames = {"scale", "B", "mean", "var"};
-  for (size_t i = 0; i < kNames.size() && call.x(0).rank() > 1; ++i) {
-    call.require_size(call.x(i + 1), 0, call.x(0).extent(1), kNames[i]);
+/// Parameters from the second operand on have an element for each channel.
+void require_channels(const NodeCall& call, std::initializer_list<std::string_view> names) {
+  size_t operand = 1;
+  for (const std::string_view name : names) {
+    if (call.x(0).rank() > 1) {
+      call.require_size(call.x(operand), 0, call.x(0).extent(1), name);
+    }
+    ++operand;
   }
+}
+
+Results batch_normalization(const NodeCall& call) {
+  require_channels(call, {"scale", "B", "mean", "var"});
   const bool training =
       call.version() >= 14 ? call.flag("training_mode") : call.version() < 7 && !call.flag("is_test") && call.wants(1);
   if (training) {
@@ -49,6 +57,7 @@ Results batch_normalization(const NodeCall& call) {
 }
 
 Results instance_normalization(const NodeCall& call) {
+  require_channels(call, {"scale", "B"});
   return instance_norm(call.x(0), call.x(1), call.x(2), call.number_attribute("epsilon", 1e-5));
 }
 

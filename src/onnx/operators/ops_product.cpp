@@ -97,6 +97,24 @@ Results fused_gemm(const NodeCall& call) {
   return activated(call, gemm_product(call), numbers);
 }
 
+/// What an attribute gives for position axis `i`.
+template <class T>
+Extent entry(const std::vector<T>& list, size_t i, int64_t otherwise) {
+  return list.empty() ? Extent(otherwise) : Extent(list.at(i));
+}
+
+/// Positions behind the last that a kernel reaches tell apart sizes that a convolution rounds to one: fewer than a
+/// step.
+void require_less_than_a_step(const NodeCall& call, const Extent& more, const ConvTransposeOptions& options, size_t i,
+                              std::string_view what) {
+  const Extent step = max(entry(options.stride, i, 1), entry(options.dilation, i, 1));
+  if (proves_at_least(more, step)) {
+    fail("{} {} more along axis {} than kernels reach, must be fewer than {}, the larger of stride and dilation", what,
+         more.to_string(), i + 2, step.to_string());
+  }
+  call.require_at_least(step - 1, more, what);
+}
+
 /// The padding that makes a result of the size asked for: all that is more is cropped.
 void pad_to_shape(const NodeCall& call, const Value& x, const Value& w, ConvTransposeOptions& options) {
   const std::vector<int64_t> wanted = call.list_attribute("output_shape");
@@ -105,21 +123,18 @@ void pad_to_shape(const NodeCall& call, const Value& x, const Value& w, ConvTran
   if (wanted.empty() && rule != "SAME_UPPER" && rule != "SAME_LOWER") {
     return;
   }
-  if ((!wanted.empty() && wanted.size() < count) ||
-      (!options.output_padding.empty() && options.output_padding.size() != count) || w.rank() != x.rank()) {
-    fail("output_shape, output_padding or the weights do not fit an input of {} axes", x.rank());
+  if ((!wanted.empty() && wanted.size() < count) || w.rank() != x.rank()) {
+    fail("output_shape or the weights do not fit an input of {} axes", x.rank());
   }
-  const auto at = [](const auto& list, size_t i, int64_t otherwise) {
-    return list.empty() ? Extent(otherwise) : Extent(list.at(i));
-  };
   options.low.clear();
   options.high.clear();
   for (size_t i = 0; i < count; ++i) {
     const int axis = static_cast<int>(i) + 2;
-    const Extent stride = at(options.stride, i, 1);
-    const Extent span = (w.extent(axis) - 1) * at(options.dilation, i, 1) + 1;
+    const Extent stride = entry(options.stride, i, 1);
+    const Extent span = (w.extent(axis) - 1) * entry(options.dilation, i, 1) + 1;
     const Extent size = wanted.empty() ? x.extent(axis) * stride : Extent(wanted.at(wanted.size() - count + i));
-    const Extent total = stride * (x.extent(axis) - 1) + at(options.output_padding, i, 0) + span - size;
+    const Extent total = stride * (x.extent(axis) - 1) + entry(options.output_padding, i, 0) + span - size;
+    require_less_than_a_step(call, -total, options, i, "output_shape asks for");
     const Extent half = floordiv(total, 2);
     const bool odd_at_end = rule == "SAME_UPPER";
     options.low.push_back(odd_at_end ? half : total - half);
@@ -138,6 +153,15 @@ Results convolution_transpose(const NodeCall& call) {
                                .high = std::move(sliding.high),
                                .output_padding = {extra.begin(), extra.end()},
                                .groups = call.attribute("group", 1)};
+  if (!extra.empty() && static_cast<int>(extra.size()) + 2 != x.rank()) {
+    fail("output_padding is given for {} axes, the input has {} behind the channels", extra.size(), x.rank() - 2);
+  }
+  for (size_t i = 0; i < extra.size(); ++i) {
+    if (extra[i] < 0) {
+      fail("output_padding is {} along axis {}, must not be negative", extra[i], i + 2);
+    }
+    require_less_than_a_step(call, extra[i], options, i, "output_padding asks for");
+  }
   pad_to_shape(call, x, w, options);
   const Value y = conv_transpose(x, w, options);
   return with_bias(call, y);

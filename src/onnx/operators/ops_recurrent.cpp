@@ -3,6 +3,7 @@
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised.h"
 #include "onnx/operators/recurrent_cell.h"
+#include "ops/needed_by.h"
 #include "tenon/control.h"
 #include "tenon/indexing.h"
 #include "tenon/recurrent.h"
@@ -98,20 +99,33 @@ Value row_of(const Value& x, int64_t i) { return x ? squeeze(slice_axis(x, 0, i,
 /// States come as [directions, batch, hidden]; with layout 1 the batch comes first.
 Value directions_first(const Value& x, bool batch_first) { return x && batch_first ? transpose(x, {1, 0, 2}) : x; }
 
+/// Lengths that a run computes, looked up in a table of those that can be: others are told, as gather tells them.
+Value checked_lengths(const NodeCall& call, const Value& lengths, const Value& x) {
+  const Place place(NeededBy::place_of("a length", call.type()));
+  const Value table = iota(Shape(Dtype::i64, {x.extent(0) + 1}), 0);
+  return take(table, cast(lengths, Dtype::u64), 0);
+}
+
 /// Lengths that say what the shape says too need no attention.
 Value lengths_of(const NodeCall& call, const Value& x) {
   const Value lengths = call.x_or_none(4);
-  const std::optional<int64_t> seq = x.extent(0).constant();
-  const std::optional<Array> known = lengths && seq ? call.known_array(lengths) : std::nullopt;
+  if (!lengths) {
+    return {};
+  }
+  const std::optional<Array> known = call.known_array(lengths);
   if (!known) {
-    return lengths;
+    return checked_lengths(call, lengths, x);
   }
+  bool are_all = true;
   for (int64_t i = 0; i < known->size(); ++i) {
-    if (known->at(i) != static_cast<double>(*seq)) {
-      return lengths;
+    const auto length = static_cast<int64_t>(known->at(i));
+    if (length < 0 || proves_at_least(length, x.extent(0) + 1)) {
+      fail("sequence_lens has {}, must be from 0 to {}, the first axis of X", length, x.extent(0).to_string());
     }
+    call.require_at_least(x.extent(0), length, "sequence_lens");
+    are_all = are_all && x.extent(0) == Extent(length);
   }
-  return {};
+  return are_all ? Value() : lengths;
 }
 
 /// The weights of a layer: [direction, gates, in], or [direction, in, gates] of integers.

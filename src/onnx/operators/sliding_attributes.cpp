@@ -1,5 +1,7 @@
 #include "onnx/operators/sliding_attributes.h"
 
+#include <algorithm>
+
 #include "base/fail.h"
 
 namespace tenon::importer {
@@ -31,6 +33,9 @@ SlidingAttributes sliding_attributes(const NodeCall& call) {
     const std::vector<int64_t> pads = call.list_attribute("pads");
     if (pads.size() % 2 != 0) {
       fail("there are {} pads, must be two for each axis", pads.size());
+    }
+    if (std::ranges::any_of(pads, [](int64_t pad) { return pad < 0; })) {
+      fail("pads are [{}], must not be negative: a Slice before {} crops", fmt::join(pads, ", "), call.type());
     }
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
     result.low.assign(pads.begin(), middle);

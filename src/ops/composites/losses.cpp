@@ -49,7 +49,7 @@ class LabelLoss {
   /// `name` is what the user knows the loss by.
   LabelLoss(std::string_view name, const Value& log_probabilities, const Value& labels, const Value& weight,
             const LabelOptions& options)
-      : place_(label_place(name)), table_(log_probabilities), weight_(weight), options_(options) {
+      : place_(NeededBy::place_of("a label", name)), table_(log_probabilities), weight_(weight), options_(options) {
     axis_ = table_.shape().normalize_axis(options.axis);
     if (!is_integer(labels.dtype())) {
       fail("`labels` are {}, must be integers", tenon::name(labels.dtype()));
@@ -94,11 +94,6 @@ class LabelLoss {
   }
 
  private:
-  /// Where a label that is none of the classes is told: with the place of the loss.
-  static std::string label_place(std::string_view name) {
-    const std::string& outer = build_context().place;
-    return fmt::format("{}{}a label of {}", outer, outer.empty() ? "" : ": ", NeededBy::name(name));
-  }
   Value weights() const {
     const Place place(place_);
     return take(weight_, position_);
