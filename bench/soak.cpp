@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -15,17 +17,20 @@
 namespace {
 
 constexpr const char* kUsage =
-    "usage: soak [--count N] [--seconds S] [--first SEED] [--interpreted]\n"
+    "usage: soak [--count N] [--seconds S] [--first SEED] [--interpreted] [--print]\n"
     "  --count N       graphs to try (20000)\n"
     "  --seconds S     stop after so long\n"
     "  --first SEED    the first seed (1000000); further ones follow it\n"
-    "  --interpreted   run the loops in their interpreter instead of machine code\n";
+    "  --interpreted   run the loops in their interpreter instead of machine code\n"
+    "  --print         write each graph before it is tried\n"
+    "A crash names the seed.\n";
 
 struct Options {
   uint64_t count = 20000;
   double seconds = 1e9;
   uint64_t first = 1000000;
   bool native = true;
+  bool print = false;
 };
 
 Options parse(int argc, char** argv) {
@@ -35,6 +40,8 @@ Options parse(int argc, char** argv) {
     const char* value = i + 1 < argc ? argv[i + 1] : nullptr;
     if (flag == "--interpreted") {
       options.native = false;
+    } else if (flag == "--print") {
+      options.print = true;
     } else if (flag == "--count" && value) {
       options.count = std::strtoull(argv[++i], nullptr, 10);
     } else if (flag == "--seconds" && value) {
@@ -59,10 +66,31 @@ std::optional<std::string> difference(const tenon::RandomGraph& random, uint64_t
   return {};
 }
 
+volatile std::sig_atomic_t told = 0;
+std::array<char, 64> crash_note{};
+
+/// Written ahead, because a handler may not allocate.
+void prepare_note(uint64_t seed) {
+  *fmt::format_to_n(crash_note.data(), crash_note.size() - 1, "soak: crashed at seed {}\n", seed).out = '\0';
+}
+
+/// Says where, then dies of the signal as it would have.
+void on_crash(int signal) {
+  if (told == 0) {
+    told = 1;
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, crash_note.data(), std::strlen(crash_note.data()));
+  }
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    std::signal(signal, on_crash);
+  }
   const bool is_terminal = isatty(STDOUT_FILENO) != 0;
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
@@ -70,7 +98,12 @@ int main(int argc, char** argv) {
   uint64_t failures = 0;
   for (; done < options.count && elapsed() < options.seconds; ++done) {
     const uint64_t seed = options.first + done;
+    prepare_note(seed);
     const tenon::RandomGraph random = tenon::random_graph(seed);
+    if (options.print) {
+      fmt::print("seed {}\n{}\n", seed, to_text(random.graph));
+      std::fflush(stdout);
+    }
     if (difference(random, seed, options)) {
       ++failures;
       const tenon::RandomGraph small =

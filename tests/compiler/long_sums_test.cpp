@@ -61,6 +61,15 @@ TEST(LongSums, OfNestedAxesDoNotDrift) {
   EXPECT_LT(error_of(graph, {alike({2, 2, kLong / 2})}), 1e-5);
 }
 
+/// A loop within, of no steps, feeds nothing that could move.
+TEST(LongSums, OfNothing) {
+  const Value x = input("x", shape(f32, "row", "col"));
+  const Graph graph({x}, {{"y", x + reduce_sum(slice_axis(x, 1, 0, 0), {0, 1})}});
+  for (const int64_t rows : {0, 1, 10'000}) {
+    EXPECT_TRUE(same(compile(graph).run({alike({rows, 3})})[0], alike({rows, 3}))) << rows;
+  }
+}
+
 /// Products are added up in parts of f32: what is all alike loses some digits from part to part, what is not does not.
 TEST(LongSums, OfProductsDriftLittle) {
   const Value a = input("a", shape(f32, "row", "depth"));

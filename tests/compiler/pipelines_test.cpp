@@ -172,9 +172,9 @@ std::vector<Array> inputs_at(const Graph& graph, const Bindings& at, uint64_t se
 
 TEST(Pipelines, KeepWindowsOfWhatIsBetweenTheSteps) {
   const Graph graph = inverted_residual();
-  const Bindings at = {{"b", 1}, {"h", 200}, {"v", 50}};
   const Executable whole = compile(graph, in_tiles(0));
   const Executable tiles = compile(graph, in_tiles(4));
+  const Bindings at = {{"b", 1}, {"h", 100 * tiles.capabilities().threads}, {"v", 50}};  // each thread has windows
   EXPECT_LT(tiles.memory(at).arena_bytes, whole.memory(at).arena_bytes / 3);
 }
 
@@ -199,8 +199,8 @@ TEST(Pipelines, TakeLessMemoryWhereTheyTakeNoLonger) {
   // Products of which weights do not stay in cache beside what is between them: there is no time to gain.
   const Graph graph =
       make({"dense", "x: f32[m, 256], w: f32[256, 1024], w2: f32[1024, 256]", "y = matmul(relu(matmul(x, w)), w2)"});
-  const Bindings at = {{"m", 16384}};
   const Executable tiles = compile(graph);
+  const Bindings at = {{"m", 8192 * tiles.capabilities().threads}};
   EXPECT_LT(tiles.memory(at).arena_bytes, compile(graph, {.pipelines = false}).memory(at).arena_bytes / 3)
       << reasons(tiles, at);
 }

@@ -96,8 +96,10 @@ void parts_loop(Emission& e, const std::vector<int>& sums, llvm::Value* begin, l
     llvm::Value* const next = e.b.CreateNSWAdd(first, e.b.getInt64(part));
     llvm::Value* const last = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, end);
     counted_loop(e, first, last, step, body);
-    for (const int each : sums)
-      after_part(each, first, last);
+    for (const int each : sums) {
+      const bool is_fed = !e.accumulators[static_cast<size_t>(each)].slots.empty();  // no: within a loop of no steps
+      if (is_fed) after_part(each, first, last);
+    }
   });
 }
 
@@ -163,9 +165,11 @@ void summing_loop(Emission& e, const std::vector<int>& sums, llvm::Value* begin,
   parts_loop(e, sums, begin, end, step, body, [&](int each, llvm::Value* first, llvm::Value* last) {
     OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
     llvm::Value* const counter = zero_slot(e, open, e.i64());
-    llvm::Value* const count = e.b.CreateAdd(e.b.CreateLoad(e.i64(), counter), e.b.CreateNSWSub(last, first));
+    llvm::Value* const elements = e.b.CreateNSWSub(last, first);
+    llvm::Value* const steps = e.b.CreateUDiv(e.b.CreateNSWAdd(elements, e.b.getInt64(step - 1)), e.b.getInt64(step));
+    llvm::Value* const count = e.b.CreateAdd(e.b.CreateLoad(e.i64(), counter), steps);
     e.b.CreateStore(count, counter);
-    when(e, e.b.CreateICmpSGE(count, e.b.getInt64(uint64_t{step} * kPartOfSum)), [&] {
+    when(e, e.b.CreateICmpSGE(count, e.b.getInt64(kPartOfSum)), [&] {
       move_out(e, each);
       e.b.CreateStore(e.b.getInt64(0), counter);
     });
