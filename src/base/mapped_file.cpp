@@ -1,42 +1,15 @@
 #include "base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/fail.h"
+#include "base/file.h"
 
 namespace tenon {
-namespace {
-
-/// Closed when it goes.
-class File {
- public:
-  explicit File(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) {
-      fail("cannot open `{}`: {}", path, std::strerror(errno));
-    }
-  }
-  ~File() { ::close(descriptor_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int descriptor() const { return descriptor_; }
-
-  int64_t size() const {
-    struct stat status = {};
-    return ::fstat(descriptor_, &status) == 0 ? static_cast<int64_t>(status.st_size) : 0;
-  }
-
- private:
-  int descriptor_;
-};
-
-}  // namespace
 
 std::shared_ptr<std::byte[]> map_file(const std::string& path, int64_t offset, int64_t bytes) {
   const File file(path);

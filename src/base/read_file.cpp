@@ -28,11 +28,16 @@ int64_t regular_file_size(const fs::path& file) {
   return static_cast<int64_t>(size);
 }
 
-std::string read_file(const fs::path& file, int64_t most, std::string_view remedy) {
+int64_t require_file_size(const fs::path& file, int64_t most, std::string_view remedy) {
   const int64_t size = regular_file_size(file);
   if (size > most) {
     fail("the file `{}` has {} bytes, and at most {} are read{}", file.string(), size, most, remedy);
   }
+  return size;
+}
+
+std::string read_file(const fs::path& file, int64_t most, std::string_view remedy) {
+  const int64_t size = require_file_size(file, most, remedy);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
     fail("cannot read the file `{}`: {}", file.string(), std::strerror(errno));

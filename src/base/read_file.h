@@ -12,7 +12,10 @@ namespace tenon {
 /// a pipe or a socket, which have no end or wait for somebody to write.
 int64_t regular_file_size(const std::filesystem::path& file);
 
-/// All bytes of a regular file. Errors also: it may not be read; it has more than `most` bytes, with `remedy` behind.
+/// The same. Error also: it has more than `most` bytes, with `remedy` behind.
+int64_t require_file_size(const std::filesystem::path& file, int64_t most, std::string_view remedy = "");
+
+/// All bytes of a regular file. Errors also: it may not be read; it has more than `most` bytes.
 std::string read_file(const std::filesystem::path& file, int64_t most, std::string_view remedy = "");
 
 }  // namespace tenon

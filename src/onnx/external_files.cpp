@@ -12,9 +12,11 @@ namespace fs = std::filesystem;
 
 /// The file itself, when it lies in the folder. Names that lead out of it are refused before the disk is asked.
 fs::path find_inside(const fs::path& folder, const std::string& location) {
+  if (location.find('\0') != std::string::npos) {
+    fail("external data has a name that no file can have");
+  }
   const fs::path relative = fs::path(location).lexically_normal();
-  if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() ||
-      *relative.begin() == "..") {
+  if (location.empty() || relative.is_absolute() || *relative.begin() == "..") {
     fail("external data `{}` is not a file of the model's folder", location);
   }
   std::error_code error;
@@ -51,6 +53,14 @@ const ExternalFiles::Mapping& ExternalFiles::open(const std::string& location) {
 }
 
 Array ExternalFiles::bytes(const std::string& location, int64_t offset, int64_t count) {
+  if (own_ != nullptr && location == kOwnFile) {
+    if (offset > own_->size() || count > own_->size() - offset) {
+      fail("the model's file has {} bytes, not {} from {} on", own_->size(), count, offset);
+    }
+    Array result = Array::uninitialized(Dtype::u8, {count});
+    own_->read(offset, std::span(result.mutable_data(), static_cast<size_t>(count)));
+    return result;
+  }
   const Mapping& mapping = open(location);
   if (offset < 0 || count < 0 || offset > mapping.size || count > mapping.size - offset) {
     fail("external data `{}` has {} bytes, not {} from {} on", location, mapping.size, count, offset);

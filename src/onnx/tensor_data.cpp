@@ -65,12 +65,18 @@ Array from_fields(const TensorProto& tensor, Dtype dtype, const Field& fields, C
   return result;
 }
 
+/// How many bytes hold elements of less than a byte.
+int64_t bytes_of_parts(int64_t elements, Format format) {
+  const int64_t each = 8 / bits_of(format);
+  return elements / each + (elements % each == 0 ? 0 : 1);
+}
+
 /// Several elements a byte, the lowest bits first.
-Array from_parts_of_bytes(const TensorProto& tensor, Format format, const std::string& bytes) {
+Array from_parts_of_bytes(const TensorProto& tensor, Format format, std::string_view bytes) {
   const int64_t elements = element_count(tensor);
   const int bits = bits_of(format);
   const int64_t each = 8 / bits;
-  const int64_t wanted = elements / each + (elements % each == 0 ? 0 : 1);
+  const int64_t wanted = bytes_of_parts(elements, format);
   if (static_cast<int64_t>(bytes.size()) != wanted) {
     fail_count(tensor, static_cast<int64_t>(bytes.size()), wanted, "bytes");
   }
@@ -122,7 +128,8 @@ int64_t parse_number(const TensorProto& tensor, const std::string& key, const st
   return number;
 }
 
-Array from_external(const TensorProto& tensor, Dtype dtype, ExternalFiles& files) {
+/// `wanted` bytes, of a file.
+Array external_bytes(const TensorProto& tensor, std::optional<int64_t> wanted, ExternalFiles& files) {
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length;
@@ -135,12 +142,15 @@ Array from_external(const TensorProto& tensor, Dtype dtype, ExternalFiles& files
       length = parse_number(tensor, "length", entry.value());
     }
   }
-  const int64_t elements = element_count(tensor);
-  const std::optional<int64_t> wanted = checked_mul(elements, static_cast<int64_t>(byte_size(dtype)));
   if (!wanted || (length && *length != *wanted)) {
-    fail_count(tensor, length.value_or(0), wanted.value_or(elements), "bytes");
+    fail_count(tensor, length.value_or(0), wanted.value_or(element_count(tensor)), "bytes");
   }
-  const Array bytes = files.bytes(location, offset, *wanted);
+  return files.bytes(location, offset, *wanted);
+}
+
+Array from_external(const TensorProto& tensor, Dtype dtype, ExternalFiles& files) {
+  const int64_t elements = element_count(tensor);
+  const Array bytes = external_bytes(tensor, checked_mul(elements, static_cast<int64_t>(byte_size(dtype))), files);
   if (elements == 0) {
     return Array(dtype, dims_of(tensor));
   }
@@ -151,6 +161,11 @@ Array from_external(const TensorProto& tensor, Dtype dtype, ExternalFiles& files
   auto owner = std::make_shared<Array>(bytes);
   auto* start = const_cast<std::byte*>(owner->data());  // private memory: see ExternalFiles
   return Array::adopt(dtype, dims_of(tensor), std::shared_ptr<std::byte[]>(std::move(owner), start));
+}
+
+Array parts_from_external(const TensorProto& tensor, Format format, ExternalFiles& files) {
+  const Array bytes = external_bytes(tensor, bytes_of_parts(element_count(tensor), format), files);
+  return from_parts_of_bytes(tensor, format, {reinterpret_cast<const char*>(bytes.data()), bytes.byte_count()});
 }
 
 }  // namespace
@@ -210,14 +225,11 @@ Array to_array(const TensorProto& tensor, ExternalFiles& files) {
     fail("tensor `{}` is a segment of another, which is not supported", tensor.name());
   }
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    if (is_part) {
-      fail("tensor `{}`: external data of {} bits an element is not supported", tensor.name(), bits_of(format));
-    }
-    return from_external(tensor, dtype, files);
+    return is_part ? parts_from_external(tensor, format, files) : from_external(tensor, dtype, files);
   }
   if (is_part) {
     const std::string typed(tensor.int32_data().begin(), tensor.int32_data().end());  // a byte each
-    return from_parts_of_bytes(tensor, format, tensor.has_raw_data() ? tensor.raw_data() : typed);
+    return from_parts_of_bytes(tensor, format, tensor.has_raw_data() ? std::string_view(tensor.raw_data()) : typed);
   }
   if (tensor.has_raw_data()) {
     return from_bytes(tensor, dtype, tensor.raw_data().data(), tensor.raw_data().size());

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "onnx/proto.h"
 #include "tenon/array.h"
 
@@ -19,12 +20,16 @@ int to_onnx_type(Dtype dtype);
 /// "FLOAT", "STRING", "type 99".
 std::string onnx_type_name(int onnx_type);
 
-/// Files beside a model that hold its large tensors. They are mapped once, copy-on-write, and live as long as an array
-/// needs them.
+/// Where a tensor says that its elements lie in the model's own file: a name that no file has.
+inline constexpr std::string_view kOwnFile("\0", 1);
+
+/// Files that hold the large tensors of a model. Those beside it are mapped once, copy-on-write, and live as long as an
+/// array needs them; the model's own is read.
 class ExternalFiles {
  public:
-  /// `folder` holds the files; empty: there are none.
-  explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// `folder` holds the files; empty: there are none. `own` is the model's, where it is a file.
+  explicit ExternalFiles(std::filesystem::path folder, std::shared_ptr<const File> own = nullptr)
+      : folder_(std::move(folder)), own_(std::move(own)) {}
 
   /// `count` bytes of a file from `offset` on, which must lie in the folder, also when links are followed.
   Array bytes(const std::string& location, int64_t offset, int64_t count);
@@ -37,6 +42,7 @@ class ExternalFiles {
   const Mapping& open(const std::string& location);
 
   std::filesystem::path folder_;
+  std::shared_ptr<const File> own_;
   std::map<std::string, Mapping> mappings_;
 };
 

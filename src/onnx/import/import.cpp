@@ -10,6 +10,7 @@
 #include "base/read_file.h"
 #include "onnx/import/declared_shape.h"
 #include "onnx/import/importer.h"
+#include "onnx/import/model_skeleton.h"
 
 namespace tenon {
 namespace {
@@ -34,8 +35,9 @@ proto::ModelProto parse(std::string_view bytes) {
   return model;
 }
 
-std::string read_model(const std::filesystem::path& file) {
-  return read_file(file, kMostBytes, ": weights beyond 2 GB belong into external data");
+std::shared_ptr<const File> open_model(const std::filesystem::path& path) {
+  require_file_size(path, kMostBytes, ": weights beyond 2 GB belong into external data");
+  return std::make_shared<File>(path.string());
 }
 
 /// What export_onnx() wrote. Other programs may have kept it while they changed the model, so nothing depends on it.
@@ -66,10 +68,7 @@ std::vector<bool> next_guesses(std::vector<bool> guesses) {
   return guesses;
 }
 
-}  // namespace
-
-Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder, const OnnxOptions& options) {
-  const proto::ModelProto model = parse(bytes);
+Graph import_model(const proto::ModelProto& model, const importer::ExternalFiles& files, const OnnxOptions& options) {
   if (options.usual != nullptr) {
     *options.usual = usual_sizes(model);
   }
@@ -80,7 +79,7 @@ Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& fol
     if (options.weights != nullptr) {
       options.weights->clear();
     }
-    importer::Importer importer(model, folder, options, constants, guesses);
+    importer::Importer importer(model, files, options, constants, guesses);
     try {
       return importer.run();
     } catch (const OnnxValueNeeded& needed) {
@@ -101,8 +100,14 @@ Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& fol
   }
 }
 
+}  // namespace
+
+Graph import_onnx_bytes(std::string_view bytes, const std::filesystem::path& folder, const OnnxOptions& options) {
+  return import_model(parse(bytes), importer::ExternalFiles(folder), options);
+}
+
 OnnxSignature onnx_signature(const std::filesystem::path& file) {
-  const proto::ModelProto model = parse(read_model(file));
+  const proto::ModelProto model = parse(importer::read_skeleton(*open_model(file)));
   std::set<std::string> constants;
   for (const auto& tensor : model.graph().initializer()) {
     constants.insert(tensor.name());
@@ -122,9 +127,10 @@ OnnxSignature onnx_signature(const std::filesystem::path& file) {
 
 Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options) {
   const std::filesystem::path folder = file.parent_path();
-  const std::string bytes = read_model(file);
+  const std::shared_ptr<const File> own = open_model(file);
   try {
-    return import_onnx_bytes(bytes, folder.empty() ? "." : folder, options);
+    const proto::ModelProto model = parse(importer::read_skeleton(*own));
+    return import_model(model, importer::ExternalFiles(folder.empty() ? "." : folder, own), options);
   } catch (const OnnxValueNeeded&) {
     throw;  // a question, not a mistake in the file
   } catch (Error& error) {

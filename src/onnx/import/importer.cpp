@@ -95,12 +95,12 @@ std::map<std::string, int, std::less<>> read_opsets(
 
 }  // namespace
 
-Importer::Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options,
+Importer::Importer(const proto::ModelProto& model, ExternalFiles files, const OnnxOptions& options,
                    const std::set<std::string>& constants, std::vector<bool> guesses)
     : model_(model),
       options_(options),
       constants_(constants),
-      files_(std::move(folder)),
+      files_(std::move(files)),
       opsets_(read_opsets(model.opset_import())),
       sizes_(options.at),
       guesses_(std::move(guesses)) {

@@ -22,7 +22,7 @@ class Importer {
  public:
   /// `constants` are initializers that stay constants though weights are asked for; `guesses` the first of those that
   /// guesses() tells of.
-  Importer(const proto::ModelProto& model, std::filesystem::path folder, const OnnxOptions& options,
+  Importer(const proto::ModelProto& model, ExternalFiles files, const OnnxOptions& options,
            const std::set<std::string>& constants = {}, std::vector<bool> guesses = {});
 
   Graph run();
