@@ -61,7 +61,7 @@ std::string file_name(const std::string& name) {
   return (safe.starts_with('.') ? "_" : "") + safe + ".npy";
 }
 
-void write_outputs(const std::string& folder, const Graph& graph, const std::vector<Array>& outputs) {
+void write_outputs(const std::string& folder, const std::vector<Port>& ports, const std::vector<Array>& outputs) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
@@ -69,7 +69,7 @@ void write_outputs(const std::string& folder, const Graph& graph, const std::vec
   }
   std::map<std::string, std::string> written;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = graph.outputs()[i].name;
+    const std::string& name = ports[i].name;
     const auto [other, is_new] = written.emplace(file_name(name), name);
     if (!is_new) {
       fail("outputs `{}` and `{}` would both be the file `{}`", other->second, name, other->first);
@@ -86,18 +86,17 @@ Json array_json(const std::string& name, const Shape& declared, const Array& val
       .set("dims", value.dims());
 }
 
-void print_json(const Graph& graph, const PreparedInputs& prepared, const std::vector<Array>& outputs,
+void print_json(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
                 const CompileReport& report, const Executable& executable, const Times& times) {
   Json inputs = Json::array();
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const NamedArray& input = prepared.inputs[i];
-    inputs.push(array_json(input.name, graph.inputs()[i].shape(), input.value).set("source", input.source));
+    inputs.push(array_json(input.name, executable.inputs()[i].shape, input.value).set("source", input.source));
   }
   Json results = Json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Output& output = graph.outputs()[i];
-    results.push(
-        array_json(output.name, output.value.shape(), outputs[i]).set("summary", Summary(outputs[i]).to_json()));
+    const Port& output = executable.outputs()[i];
+    results.push(array_json(output.name, output.shape, outputs[i]).set("summary", Summary(outputs[i]).to_json()));
   }
   Json sizes = Json::object();
   for (const auto& [name, size] : prepared.bindings) {
@@ -117,7 +116,7 @@ void print_json(const Graph& graph, const PreparedInputs& prepared, const std::v
       .set("kept_bytes", counted.kept_bytes)
       .set("waiting_us", counted.waiting_ms * 1e3);
   Json::object()
-      .set("model", graph.name())
+      .set("model", model)
       .set("bindings", sizes)
       .set("inputs", inputs)
       .set("outputs", results)
@@ -144,18 +143,19 @@ struct PortRow {
   std::string name, shape, remark;
 };
 
-void print_text(const Graph& graph, const PreparedInputs& prepared, const std::vector<Array>& outputs,
+void print_text(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
                 const CompileReport& report, const Executable& executable, const Times& times) {
   const std::string sizes = prepared.bindings.to_string();
-  fmt::print("{}{}{}\n", bold(graph.name()), sizes.empty() ? "" : " at ", sizes);
+  fmt::print("{}{}{}\n", bold(model), sizes.empty() ? "" : " at ", sizes);
   std::vector<PortRow> rows;
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
-    rows.push_back({"in", prepared.inputs[i].name, resolve(graph.inputs()[i].shape(), prepared.bindings).to_string(),
+    rows.push_back({"in", prepared.inputs[i].name, resolve(executable.inputs()[i].shape, prepared.bindings).to_string(),
                     prepared.inputs[i].source});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    rows.push_back({"out", graph.outputs()[i].name, shape_of(graph.outputs()[i].value.shape(), outputs[i]).to_string(),
-                    Summary(outputs[i]).to_string()});
+    const Port& output = executable.outputs()[i];
+    rows.push_back(
+        {"out", output.name, shape_of(output.shape, outputs[i]).to_string(), Summary(outputs[i]).to_string()});
   }
   size_t name_width = 0;
   size_t shape_width = 0;
@@ -192,7 +192,8 @@ int run(const Arguments& arguments) {
   std::optional<Executable> executable;
   CompileOptions compile_options{.report = &report};
   take_compile_options(arguments, compile_options);
-  times.compile = microseconds([&] { executable = compile(model.graph, compile_options); });
+  const std::string name = model.graph.name();
+  times.compile = microseconds([&] { executable = compile(std::move(model.graph), compile_options); });
   times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");
   const std::vector<Array> inputs = prepared.arrays();
@@ -216,9 +217,9 @@ int run(const Arguments& arguments) {
   }
   progress.show("");
   if (const auto folder = arguments.find("--output")) {
-    write_outputs(*folder, model.graph, outputs);
+    write_outputs(*folder, executable->outputs(), outputs);
   }
-  (arguments.has("--json") ? print_json : print_text)(model.graph, prepared, outputs, report, *executable, times);
+  (arguments.has("--json") ? print_json : print_text)(name, prepared, outputs, report, *executable, times);
   return 0;
 }
 

@@ -78,6 +78,9 @@ struct CompileOptions {
 
 /// Compile once; the result runs at every binding of the graph's axis names.
 Executable compile(const Graph& graph, const CompileOptions& options = {});
+/// The same of a graph that nobody needs any more: its weights are not kept beside those that are laid out for kernels.
+/// Neither are the graphs of PassRun::after.
+Executable compile(Graph&& graph, const CompileOptions& options = {});
 
 /// The names of the passes, in the order in which they run.
 std::vector<std::string> compile_passes();

@@ -1,8 +1,8 @@
 #include "tenon/compile.h"
 
-#include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "compiler/lowered.h"
 #include "compiler/stopwatch.h"
@@ -62,6 +62,10 @@ runtime::Segments with_code(Lowered lowered, std::vector<KernelEntry> entries) {
   return result;
 }
 
+BackendOptions backend_options(const CompileOptions& options) {
+  return {.native = options.native, .disk_cache = options.disk_cache};
+}
+
 }  // namespace
 
 Executable compile(Lowered lowered, const BackendOptions& backend, CompileReport& report,
@@ -72,6 +76,9 @@ Executable compile(Lowered lowered, const BackendOptions& backend, CompileReport
   options.names = names_of(lowered.given);
   options.code = std::move(code.description);
   runtime::Segments segments = with_code(std::move(lowered), std::move(code.entries));
+  for (runtime::Segment& segment : segments.segments) {
+    lay_out_constants(segment.program);  // the graphs are gone
+  }
   options.compile_ms = lower_ms + watch.milliseconds();
   return runtime::make_executable(std::move(segments), std::move(code.keep_alive), options);
 }
@@ -82,8 +89,19 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   CompileReport local;
   CompileReport& report = options.report ? *options.report : local;
   report = {};
-  return compiler::compile(compiler::lower(graph, options, report),
-                           {.native = options.native, .disk_cache = options.disk_cache}, report);
+  return compiler::compile(compiler::lower(graph, options, report), compiler::backend_options(options), report);
+}
+
+Executable compile(Graph&& graph, const CompileOptions& options) {
+  CompileReport local;
+  CompileReport& report = options.report ? *options.report : local;
+  report = {};
+  compiler::Lowered lowered = compiler::lower(graph, options, report);
+  graph = Graph();
+  for (PassRun& run : report.passes) {
+    run.after = Graph();
+  }
+  return compiler::compile(std::move(lowered), compiler::backend_options(options), report);
 }
 
 }  // namespace tenon

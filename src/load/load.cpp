@@ -127,9 +127,9 @@ Executable LoadedModel::State::compile_for(const Arrays& values) {
   }
   CompileOptions compiling = options.compile;
   compiling.sizes_from.insert(onnx.sizes.begin(), onnx.sizes.end());
-  const Graph graph = import_onnx(file, onnx);
+  Graph graph = import_onnx(file, onnx);
   ++compiles;
-  return compile(graph, compiling);
+  return compile(std::move(graph), compiling);
 }
 
 /// The program for these inputs, made where there is none yet. The lock is held while compiling, so that many threads

@@ -83,17 +83,22 @@ class Assembler {
       return known->second;
     }
     if (value.node().as<Constant>()) {
-      program_.constants.push_back(as_stored(value));
-      return add_buffer(value, Memory::constant, static_cast<int>(program_.constants.size()) - 1);
+      return add_buffer(value, Memory::constant, add_constant(value, {}));
     }
     return add_buffer(value, visible_.contains(value) ? Memory::output : Memory::intermediate, -1);
   }
 
-  /// A constant as its elements lie in memory.
-  Array as_stored(const Value& value) const {
-    const Array& array = value.node().as<Constant>()->value;
-    const std::vector<int>* order = storage_.of(value);
-    return order ? in_storage_order(array, *order) : array;
+  /// A constant as its elements are to lie in memory.
+  int add_constant(const Value& value, const std::optional<PanelLayout>& panels) {
+    const int id = static_cast<int>(program_.constants.size());
+    program_.constants.push_back(value.node().as<Constant>()->value);
+    if (const std::vector<int>* const order = storage_.of(value)) {
+      program_.layouts.push_back({id, [order = *order](const Array& x) { return in_storage_order(x, order); }});
+    }
+    if (panels) {
+      program_.layouts.push_back({id, [panels = *panels](const Array& x) { return in_panels(x, panels); }});
+    }
+    return id;
   }
 
   /// The buffer of a constant in panels.
@@ -101,11 +106,10 @@ class Assembler {
     const auto [known, is_new] =
         packed_.try_emplace({&value.node(), layout}, static_cast<int>(program_.buffers.size()));
     if (is_new) {
-      program_.constants.push_back(in_panels(as_stored(value), layout));
       program_.buffers.push_back({.dtype = value.dtype(),
                                   .elements = layout.elements(),
                                   .memory = Memory::constant,
-                                  .source = static_cast<int>(program_.constants.size()) - 1});
+                                  .source = add_constant(value, layout)});
     }
     return known->second;
   }

@@ -179,6 +179,34 @@ TEST(Lowered, ReportsPassesAndTimeOnce) {
   EXPECT_EQ(static_cast<size_t>(report.kernels), lowered.kernels().size());
 }
 
+/// A weight that tells when it goes, and a product by it.
+Graph by_weight(bool& is_gone) {
+  constexpr int64_t size = 256;
+  auto* const elements = new float[size * size]();
+  const std::shared_ptr<std::byte[]> memory(reinterpret_cast<std::byte*>(elements), [&is_gone, elements](std::byte*) {
+    is_gone = true;
+    delete[] elements;
+  });
+  const Value x = in("x", "f32[row, 256]");
+  return {"product", {x}, {{"y", matmul(x, constant(Array::adopt(f32, {size, size}, memory)))}}};
+}
+
+TEST(Lowered, WeightsOfAGraphThatIsGivenAwayAreKeptAsKernelsReadThem) {
+  bool is_gone = false;
+  Graph graph = by_weight(is_gone);
+  const Executable beside = compile(graph);
+  if (beside.capabilities().code == "loop interpreter") {
+    GTEST_SKIP() << "its kernels read weights as they are";
+  }
+  EXPECT_FALSE(is_gone);
+  CompileReport report;
+  const Executable instead = compile(std::move(graph), {.report = &report});
+  EXPECT_TRUE(is_gone);
+  EXPECT_EQ(report.passes.size(), compile_passes().size());
+  const Array x = Array::full(f32, {3, 256}, 1);
+  EXPECT_TRUE(same(instead.run({x})[0], beside.run({x})[0]));
+}
+
 TEST(Lowered, AStepThatIsNotThereIsAnError) {
   const Lowered lowered = lowered_of(data_decided());
   const auto count = std::ssize(lowered.steps());

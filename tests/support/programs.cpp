@@ -107,6 +107,7 @@ Executable executable_of(const Program& program, const ConstraintSet& constraint
 
 Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints,
                          const runtime::RuntimeOptions& options) {
+  lay_out_constants(program);
   runtime::Segments whole;
   whole.whole.name = program.name;
   whole.whole.inputs = program.inputs;

@@ -1,5 +1,6 @@
 #include "kernel/program/program.h"
 
+#include <algorithm>
 #include <set>
 
 #include "kernel/facts/in_place.h"
@@ -26,6 +27,17 @@ int add_kernel(Program& program, loops::Kernel kernel) {
   program.facts.push_back(loops::facts_of(kernel));
   program.kernels.push_back(std::move(kernel));
   return static_cast<int>(program.kernels.size()) - 1;
+}
+
+void lay_out_constants(Program& program) {
+  for (const ConstantLayout& layout : program.layouts) {
+    Array& constant = program.constants[static_cast<size_t>(layout.constant)];
+    constant = layout.of(constant);
+  }
+  program.layouts.clear();
+  for (Step& step : program.steps) {
+    std::ranges::for_each(step.bodies, lay_out_constants);
+  }
 }
 
 std::vector<const loops::Kernel*> all_kernels(const Program& program) {

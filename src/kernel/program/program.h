@@ -2,6 +2,7 @@
 // runtime/ runs it at any binding. Plain data.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -118,12 +119,19 @@ struct Pipelines {
   friend bool operator==(const Pipelines&, const Pipelines&) = default;
 };
 
+/// Another form of a constant, as kernels read it.
+struct ConstantLayout {
+  int constant = -1;
+  std::function<Array(const Array&)> of;
+};
+
 struct Program {
   std::string name;
   std::vector<ProgramInput> inputs;
   std::vector<ProgramOutput> outputs;
   std::vector<ProgramBuffer> buffers;
   std::vector<Array> constants;
+  std::vector<ConstantLayout> layouts = {};  // that constants have not got yet: lay_out_constants()
   std::vector<loops::Kernel> kernels;
   std::vector<loops::KernelFacts> facts;  // of each of them: add_kernel()
   std::vector<Step> steps;
@@ -136,6 +144,10 @@ struct Program {
 /// Adds a kernel that is finished but for what may share memory: says that, verifies it and records its facts. Returns
 /// its number.
 int add_kernel(Program& program, loops::Kernel kernel);
+
+/// Brings constants into the form that kernels read, those of bodies too. Each replaces what it was made of, which goes
+/// where nobody else has it: done last, weights are in memory once.
+void lay_out_constants(Program& program);
 
 /// All there are: the program's own, then those of the bodies of its steps, in order.
 std::vector<const loops::Kernel*> all_kernels(const Program& program);

@@ -75,6 +75,7 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
       context_(make_context(program_, code_, plan_, pool_, memory_)) {
   TENON_CHECK(code_.size() == all_kernels(program_).size(), "{} entries for {} kernels", code_.size(),
               all_kernels(program_).size());
+  TENON_CHECK(program_.layouts.empty(), "{} constants are not laid out", program_.layouts.size());
   steps_ = reports(program_);
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
 }
