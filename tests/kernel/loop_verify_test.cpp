@@ -229,6 +229,31 @@ TEST(LoopVerify, RowsInScratchAreReadInTheIterationThatWroteThem) {
                    "the buffer is read before it is written");
 }
 
+TEST(LoopVerify, RowsInScratchThatAreTheSameInAllIterationsMayBeReadBehindThem) {
+  EXPECT_EQ(complaint_of(R"(
+  phase grid()
+    loop r
+      loop c
+        v0 = load b0[c]
+        b2[c] = v0
+    loop c
+      v1 = load b2[c]
+      b1[c] = v1
+)"),
+            "no complaint");
+  EXPECT_COMPLAINT(complaint_of(R"(
+  phase grid()
+    loop r
+      loop c
+        v0 = load b0[c] if 0 <= r < 3
+        b2[c] = v0
+    loop c
+      v1 = load b2[c]
+      b1[c] = v1
+)"),
+                   "the buffer is read before it is written");
+}
+
 TEST(LoopVerify, TilesAndVectors) {
   Broken outside;
   const int t = outside.k.tile("t", 2, outside.r, 4, false);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "base/fail.h"
@@ -101,7 +102,7 @@ class Verifier {
     require(compute_dtype(at(kernel_.values, store.value).dtype) == compute_dtype(buffer.dtype),
             "a {} is stored in a buffer of {}", name(at(kernel_.values, store.value).dtype), name(buffer.dtype));
     if (buffer.role != Role::scratch || !updates(store)) {
-      note_written(store.buffer, store.at);
+      note_written(store.buffer, store.at, {.value = store.value});
     }
   }
 
@@ -217,17 +218,57 @@ class Verifier {
                 "the last tile of axis {} of a product is shorter, and another axis runs around it", axis);
       }
     }
-    note_written(product.tile.buffer, product.tile.at, product.adds_after);
+    note_written(product.tile.buffer, product.tile.at, {.counts = product.adds_after});
   }
 
   bool runs_once(int axis) const { return at(kernel_.axes, axis).extent == Extent(1); }
 
-  void note_written(int buffer, const Affine& address, int counts = -1) {
+  /// What is written, as far as that is known.
+  struct Written {
+    int value = -1;
+    int counts = -1;  // the axis whose iterations add to it
+  };
+
+  void note_written(int buffer, const Affine& address, const Written& what) {
     at(written_, buffer) = true;
-    writes_.push_back({buffer, &address, counts});
+    writes_.push_back({buffer, &address, what});
   }
 
-  /// What a loop left in scratch at addresses that do not depend on its axis is that of its last iteration alone.
+  static bool has_axis(const Affine& affine, int axis) {
+    return std::ranges::find(affine.terms, axis, &Term::axis) != affine.terms.end();
+  }
+
+  /// Whether the value may differ from one iteration of the axis to another.
+  bool depends_on(int value, int axis) const {
+    std::vector<int> pending{value};
+    std::unordered_set<int> seen{value};
+    while (!pending.empty()) {
+      const Value& what = at(kernel_.values, pending.back());
+      pending.pop_back();
+      std::vector<int> operands;
+      if (const auto* load = std::get_if<Load>(&what.what)) {
+        const auto is_inside_by = [&](const Bound& bound) { return has_axis(bound.index, axis); };
+        if (at(kernel_.buffers, load->buffer).role != Role::input || has_axis(load->at, axis) ||
+            std::ranges::any_of(load->inside, is_inside_by)) {
+          return true;
+        }
+        std::ranges::transform(load->lookups, std::back_inserter(operands), &Lookup::value);
+      } else if (const auto* position = std::get_if<Position>(&what.what)) {
+        if (has_axis(position->at, axis)) {
+          return true;
+        }
+      } else if (const auto* compute = std::get_if<Compute>(&what.what)) {
+        operands = compute->operands;
+      } else {
+        return true;  // a result: of loops that may be around this one
+      }
+      std::ranges::copy_if(operands, std::back_inserter(pending), [&](int each) { return seen.insert(each).second; });
+    }
+    return false;
+  }
+
+  /// What a loop left in scratch at addresses that do not depend on its axis is that of its last iteration alone,
+  /// unless it is the same in all of them.
   void forget_rows(int axis, size_t first_write) {
     if (at(kernel_.axes, axis).extent == Extent(1)) {
       return;  // it is the only one, and addresses leave it out
@@ -235,8 +276,8 @@ class Verifier {
     for (size_t i = first_write; i < writes_.size(); ++i) {
       const Write& write = writes_[i];
       const Buffer& buffer = at(kernel_.buffers, write.buffer);
-      if (buffer.role == Role::scratch && buffer.elements != Extent(0) && write.counts != axis &&
-          std::ranges::find(write.address->terms, axis, &Term::axis) == write.address->terms.end()) {
+      if (buffer.role == Role::scratch && buffer.elements != Extent(0) && write.what.counts != axis &&
+          !has_axis(*write.address, axis) && (write.what.value < 0 || depends_on(write.what.value, axis))) {
         at(written_, write.buffer) = false;
       }
     }
@@ -337,7 +378,7 @@ class Verifier {
   struct Write {
     int buffer = 0;
     const Affine* address = nullptr;
-    int counts = -1;  // the axis whose iterations add to what is written
+    Written what;
   };
 
   const Kernel& kernel_;
