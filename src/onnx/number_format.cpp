@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/fail.h"
+
 namespace tenon::importer {
 namespace {
 
@@ -64,6 +66,23 @@ int bits_of(Format format) {
     case Format::e2m1: return 4;
     default: return 8;
   }
+}
+
+std::string_view name_of(Format format) {
+  switch (format) {
+    case Format::plain: return "plain";
+    case Format::int2: return "INT2";
+    case Format::uint2: return "UINT2";
+    case Format::int4: return "INT4";
+    case Format::uint4: return "UINT4";
+    case Format::e2m1: return "FLOAT4E2M1";
+    case Format::e4m3fn: return "FLOAT8E4M3FN";
+    case Format::e4m3fnuz: return "FLOAT8E4M3FNUZ";
+    case Format::e5m2: return "FLOAT8E5M2";
+    case Format::e5m2fnuz: return "FLOAT8E5M2FNUZ";
+    case Format::e8m0: return "FLOAT8E8M0";
+  }
+  TENON_CHECK(false);
 }
 
 bool is_narrow_float(Format format) { return format >= Format::e2m1; }

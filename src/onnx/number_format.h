@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "tenon/dtype.h"
@@ -18,6 +19,8 @@ Dtype dtype_of(Format format);
 /// How many bits an element takes in a file.
 int bits_of(Format format);
 bool is_narrow_float(Format format);
+/// As ONNX calls it: "INT4", "FLOAT8E4M3FN".
+std::string_view name_of(Format format);
 
 /// What each code of a narrow float means: 2 to the power of its bits.
 std::vector<float> values_of(Format format);

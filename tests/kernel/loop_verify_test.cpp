@@ -204,54 +204,21 @@ TEST(LoopVerify, BuffersAreUsedByRole) {
   EXPECT_EQ(partial.complaint(), "no complaint");
 }
 
+/// Rows that a loop writes from what `load` gives are read in the same iteration, or behind all of them.
+std::string complaint_of_rows(const std::string& load, bool behind) {
+  const std::string in = behind ? "" : "  ";
+  return complaint_of("\n  phase grid()\n    loop r\n      loop c\n        v0 = " + load + "\n        b2[c] = v0\n" +
+                      in + "    loop c\n" + in + "      v1 = load b2[c]\n" + in + "      b1[c] = v1\n");
+}
+
 TEST(LoopVerify, RowsInScratchAreReadInTheIterationThatWroteThem) {
-  EXPECT_EQ(complaint_of(R"(
-  phase grid()
-    loop r
-      loop c
-        v0 = load b0[8*r + c]
-        b2[c] = v0
-      loop c
-        v1 = load b2[c]
-        b1[c] = v1
-)"),
-            "no complaint");
-  EXPECT_COMPLAINT(complaint_of(R"(
-  phase grid()
-    loop r
-      loop c
-        v0 = load b0[8*r + c]
-        b2[c] = v0
-    loop c
-      v1 = load b2[c]
-      b1[c] = v1
-)"),
-                   "the buffer is read before it is written");
+  EXPECT_EQ(complaint_of_rows("load b0[8*r + c]", false), "no complaint");
+  EXPECT_COMPLAINT(complaint_of_rows("load b0[8*r + c]", true), "the buffer is read before it is written");
 }
 
 TEST(LoopVerify, RowsInScratchThatAreTheSameInAllIterationsMayBeReadBehindThem) {
-  EXPECT_EQ(complaint_of(R"(
-  phase grid()
-    loop r
-      loop c
-        v0 = load b0[c]
-        b2[c] = v0
-    loop c
-      v1 = load b2[c]
-      b1[c] = v1
-)"),
-            "no complaint");
-  EXPECT_COMPLAINT(complaint_of(R"(
-  phase grid()
-    loop r
-      loop c
-        v0 = load b0[c] if 0 <= r < 3
-        b2[c] = v0
-    loop c
-      v1 = load b2[c]
-      b1[c] = v1
-)"),
-                   "the buffer is read before it is written");
+  EXPECT_EQ(complaint_of_rows("load b0[c]", true), "no complaint");
+  EXPECT_COMPLAINT(complaint_of_rows("load b0[c] if 0 <= r < 3", true), "the buffer is read before it is written");
 }
 
 TEST(LoopVerify, TilesAndVectors) {

@@ -14,7 +14,6 @@
 #include "support/error_text.h"
 #include "support/model_cases.h"
 #include "support/random_graph.h"
-#include "tenon/onnx.h"
 #include "tenon/onnx_export.h"
 #include "tenon/tenon.h"
 

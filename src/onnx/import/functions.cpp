@@ -1,7 +1,12 @@
 #include "onnx/import/functions.h"
 
+#include <google/protobuf/unknown_field_set.h>
+
 #include <map>
 #include <string>
+#include <vector>
+
+#include "base/fail.h"
 
 namespace tenon::importer {
 namespace {
@@ -31,10 +36,35 @@ void put_in(Nodes& nodes, const Given& given) {
   }
 }
 
+constexpr int kDefaultsField = 11;  // FunctionProto::attribute_proto, which older headers do not have
+
+/// Attributes of a function that have values where a call gives none.
+template <class Function>
+std::vector<proto::AttributeProto> defaults_of(const Function& function) {
+  std::vector<proto::AttributeProto> defaults;
+  if constexpr (requires { function.attribute_proto(); }) {
+    defaults.assign(function.attribute_proto().begin(), function.attribute_proto().end());
+  } else {
+    const auto& fields = function.unknown_fields();
+    for (int i = 0; i < fields.field_count(); ++i) {
+      const auto& field = fields.field(i);
+      if (field.number() == kDefaultsField && field.type() == field.TYPE_LENGTH_DELIMITED &&
+          !defaults.emplace_back().ParsePartialFromString(field.length_delimited())) {
+        fail("an attribute of the function `{}` is malformed", function.name());
+      }
+    }
+  }
+  return defaults;
+}
+
 }  // namespace
 
 Nodes instantiate(const proto::FunctionProto& function, const proto::NodeProto& node) {
+  const std::vector<proto::AttributeProto> defaults = defaults_of(function);
   Given given;
+  for (const proto::AttributeProto& attribute : defaults) {
+    given[attribute.name()] = &attribute;
+  }
   for (const proto::AttributeProto& attribute : node.attribute()) {
     given[attribute.name()] = &attribute;
   }

@@ -8,6 +8,7 @@
 #include "ir/data_axes.h"
 #include "onnx/import/declared_shape.h"
 #include "onnx/import/functions.h"
+#include "onnx/import/operand_formats.h"
 #include "onnx/import/operand_ranks.h"
 #include "onnx/import/registry.h"
 #include "onnx/import/unsupported.h"
@@ -323,6 +324,7 @@ void Importer::run_node(const proto::NodeProto& node) {
       needed.emplace(node.op_type());
     }
     results = entry->import(NodeCall(*this, node, operands, version)).items;
+    carry_formats(domain, node.op_type(), operands, results);
   }
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty()) {

@@ -209,10 +209,13 @@ std::vector<std::string> NodeCall::texts_attribute(std::string_view name) const 
                               : std::vector<std::string>(attribute->strings().begin(), attribute->strings().end());
 }
 
-Array NodeCall::array_attribute(std::string_view name) const {
+Array NodeCall::array_attribute(std::string_view name, Format* format) const {
   const AttributeProto* attribute = find(name, AttributeProto::TENSOR);
   if (attribute == nullptr) {
     fail("attribute `{}` is missing", name);
+  }
+  if (format != nullptr) {
+    *format = format_of(attribute->t().data_type());
   }
   return to_array(attribute->t(), importer_.files());
 }

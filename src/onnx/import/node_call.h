@@ -79,7 +79,7 @@ class NodeCall {
   std::vector<int64_t> list_attribute(std::string_view name) const;  // empty when missing
   std::vector<double> numbers_attribute(std::string_view name) const;
   std::vector<std::string> texts_attribute(std::string_view name) const;
-  Array array_attribute(std::string_view name) const;
+  Array array_attribute(std::string_view name, Format* format = nullptr) const;
   Dtype dtype_attribute(std::string_view name, Dtype otherwise) const;
   /// The format that such an attribute says, where its elements are held in eight bits.
   Format format_attribute(std::string_view name) const;

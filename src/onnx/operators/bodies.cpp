@@ -11,6 +11,9 @@ std::vector<Value> to_values(const Items& items, std::string_view what) {
     if (!item.value) {
       fail("{} that is a sequence is not supported", what);
     }
+    if (item.format != Format::plain) {
+      fail("{} of {} elements is not supported: a Cast before it makes them numbers", what, name_of(item.format));
+    }
     values.push_back(item.value);
   }
   return values;

@@ -39,7 +39,9 @@ Results constant_tensor(const NodeCall& call) {
     return list_constant<int64_t>(call.list_attribute("value_ints"));
   }
   if (call.has_attribute("value")) {
-    return constant(call.array_attribute("value"));
+    Format format = Format::plain;
+    const Array value = call.array_attribute("value", &format);
+    return Item(constant(value), format);
   }
   fail("constants that are strings or sparse are not supported");
 }

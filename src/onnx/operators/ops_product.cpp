@@ -136,9 +136,9 @@ void pad_to_shape(const NodeCall& call, const Value& x, const Value& w, ConvTran
     const Extent total = stride * (x.extent(axis) - 1) + entry(options.output_padding, i, 0) + span - size;
     require_less_than_a_step(call, -total, options, i, "output_shape asks for");
     const Extent half = floordiv(total, 2);
-    const bool odd_at_end = rule == "SAME_UPPER";
-    options.low.push_back(odd_at_end ? half : total - half);
-    options.high.push_back(odd_at_end ? total - half : half);
+    const Extent low = rule == "SAME_UPPER" ? half : rule == "SAME_LOWER" ? total - half : max(total - half, 0);
+    options.low.push_back(low);
+    options.high.push_back(total - low);
   }
 }
 

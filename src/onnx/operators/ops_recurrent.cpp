@@ -112,6 +112,7 @@ Value lengths_of(const NodeCall& call, const Value& x) {
   if (!lengths) {
     return {};
   }
+  call.require_size(lengths, 0, x.extent(1), "sequence_lens");
   const std::optional<Array> known = call.known_array(lengths);
   if (!known) {
     return checked_lengths(call, lengths, x);
