@@ -1,21 +1,10 @@
 """tools/check_includes.py on small trees: what it accepts, and that it can fail."""
-import pathlib
-import subprocess
-import sys
-import tempfile
+import functools
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/check_includes.py"
+import small_tree
 
-
-def check(files):
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = pathlib.Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        done = subprocess.run([sys.executable, "-B", SCRIPT, folder], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout
+check = functools.partial(small_tree.check, "check_includes.py")
 
 
 class CheckIncludes(unittest.TestCase):

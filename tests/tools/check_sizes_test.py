@@ -1,23 +1,13 @@
 """tools/check_sizes.py on small trees: what it accepts, and that each rule can fail."""
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "tools/check_sizes.py"
+import small_tree
 
 
 def check(files):
     """Run the check on a tree of {path: number of lines}; (status, output lines)."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, lines in files.items():
-            path = pathlib.Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n" * lines)
-        done = subprocess.run([sys.executable, "-B", SCRIPT, folder], capture_output=True, text=True, check=False)
-        return done.returncode, (done.stdout + done.stderr).splitlines()
+    status, output = small_tree.check("check_sizes.py", {name: "\n" * lines for name, lines in files.items()})
+    return status, output.splitlines()
 
 
 class CheckSizes(unittest.TestCase):
