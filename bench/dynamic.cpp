@@ -103,6 +103,30 @@ void measure_specialize(bench::Report& report, const std::string& name, const Ex
   report.add(name + ".compiles", static_cast<double>(counters.compiles), "compiles", 1);
 }
 
+/// What the choice of tiles adds to a binding: both executables at the same sizes, in turns.
+void compare_regions(bench::Report& report, const std::string& name, const Graph& graph,
+                     const std::vector<Range>& ranges, uint64_t seed) {
+  if (!report.wants(name + ".specialize.regions")) {
+    return;
+  }
+  constexpr int kCompared = 2000;
+  const Executable with = compile(graph);
+  const Executable without = compile(graph, {.pipelines = false});
+  const auto specialize = [](const Executable& executable, const Bindings& bindings, std::vector<double>& times) {
+    const double before = executable.counters().specialize_ms;
+    (void)executable.memory(bindings);
+    times.push_back(1e3 * (executable.counters().specialize_ms - before));
+  };
+  std::vector<double> ours;
+  std::vector<double> plain;
+  for (const Bindings& bindings : random_bindings(ranges, kCompared, seed)) {
+    specialize(with, bindings, ours);
+    specialize(without, bindings, plain);
+  }
+  report.add(name + ".specialize.regions", median(ours) / median(plain), "x", 1.3, bench::Better::lower,
+             fmt::format("{:.1f} us with tiles, {:.1f} without", median(ours), median(plain)));
+}
+
 void run_sample(bench::Report& report, const std::string& name, const Executable& executable,
                 const std::vector<Bindings>& sample) {
   std::vector<double> ratios;
@@ -225,30 +249,50 @@ void compare_static(bench::Report& report, const std::string& name, const Graph&
 
 int main(int argc, char** argv) {
   bench::Report report(argc, argv);
-  std::vector<bench::ResidentCurve> curves(3);
-  const std::string picture = (std::filesystem::path(argv[0]).parent_path() / "dynamic-memory.svg").string();
-  measure_hit(report);
-  measure_chain(report);
-
   const std::vector<Range> text = {{"batch", 1, 64}, {"seq", 1, 512}};
   const std::vector<Range> images = {{"batch", 1, 64}, {"height", 32, 512}, {"width", 32, 512}};
-  {
+  compare_regions(report, "bert_base", with_weights(bert()), text, 11);
+  compare_regions(report, "resnet18", with_weights(resnet()), images, 12);
+  compare_regions(report, "mobilenet_v2", with_weights(mobilenet_v2()), images, 13);
+  const auto wants = [&](const std::string& name) {
+    const std::vector<std::string> parts = {"",           ".run",    ".step", ".specialize.median", ".specialize.p99",
+                                            ".first_run", ".static", ".kept", ".specialize.call",   ".compiles",
+                                            ".grown"};
+    return std::ranges::any_of(parts, [&](const std::string& part) { return report.wants(name + part); });
+  };
+  std::vector<bench::ResidentCurve> curves(4);
+  const std::string picture = (std::filesystem::path(argv[0]).parent_path() / "dynamic-memory.svg").string();
+  if (wants("hit")) {
+    measure_hit(report);
+  }
+  if (wants("chain")) {
+    measure_chain(report);
+  }
+  if (wants("bert_base")) {
     const Executable bert_base = compile(with_weights(bert()));
     measure_specialize(report, "bert_base", bert_base, random_bindings(text, kBindings, 1), 50, curves[0]);
     run_sample(report, "bert_base", bert_base, random_bindings({{"batch", 1, 1}, {"seq", 8, 32}}, 3, 2));
   }
-  {
+  if (wants("resnet18")) {
     const Executable resnet18 = compile(with_weights(resnet()));
-    measure_specialize(report, "resnet18", resnet18, random_bindings(images, kBindings, 3), std::nullopt, curves[1]);
+    measure_specialize(report, "resnet18", resnet18, random_bindings(images, kBindings, 3), 25, curves[1]);
     run_sample(report, "resnet18", resnet18,
                random_bindings({{"batch", 1, 1}, {"height", 32, 96}, {"width", 32, 96}}, 3, 4));
   }
-  const Graph narrow = with_weights(bert({.layers = 2, .heads = 2, .width = 64, .hidden = 128}));
-  const Executable encoder = compile(narrow);
-  compare_static(report, "narrow_encoder", narrow, encoder,
-                 random_bindings({{"batch", 4, 16}, {"seq", 32, 200}}, 20, 5));
-  const Graph tiny = with_weights(bert({.layers = 1, .heads = 1, .width = 16, .hidden = 32}));
-  run_all(report, "tiny_encoder", compile(tiny), all_pairs(100), curves[2], picture);
-  bench::write_svg(picture, curves);
+  if (wants("mobilenet_v2")) {
+    const Executable mobilenet = compile(with_weights(mobilenet_v2()));
+    measure_specialize(report, "mobilenet_v2", mobilenet, random_bindings(images, kBindings, 7), 60, curves[2]);
+  }
+  if (wants("narrow_encoder")) {
+    const Graph narrow = with_weights(bert({.layers = 2, .heads = 2, .width = 64, .hidden = 128}));
+    compare_static(report, "narrow_encoder", narrow, compile(narrow),
+                   random_bindings({{"batch", 4, 16}, {"seq", 32, 200}}, 20, 5));
+  }
+  if (wants("tiny_encoder")) {
+    const Graph tiny = with_weights(bert({.layers = 1, .heads = 1, .width = 16, .hidden = 32}));
+    run_all(report, "tiny_encoder", compile(tiny), all_pairs(100), curves[3], picture);
+    std::erase_if(curves, [](const bench::ResidentCurve& curve) { return curve.done.empty(); });
+    bench::write_svg(picture, curves);
+  }
   return report.finish();
 }

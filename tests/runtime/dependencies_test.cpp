@@ -11,6 +11,7 @@
 #include "runtime/plan/layout.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/specialization.h"
+#include "runtime/plan/tile_choices.h"
 #include "runtime/plan/waves.h"
 #include "support/arrays.h"
 #include "support/programs.h"
@@ -135,7 +136,8 @@ TEST(Waves, RandomStepsGiveWhatTheyGiveInOrder) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const RandomProgram random(seed);
     const Program& program = random.builder().program();
-    const Specialization s = specialize(program, make_plan(program), {{"n", 30000}}, 4);
+    TileChoices tiles;
+    const Specialization s = specialize(program, make_plan(program), {{"n", 30000}}, 4, tiles);
     check_races(program, make_plan(program), s);
     joined += static_cast<int>(std::ranges::count(s.stages, -1, &Stage::step));
 
@@ -164,7 +166,8 @@ TEST(Waves, RacesAreFound) {
   builder.step(scale_kernel(kN, 1, 0), {b, z});
   const Program& program = builder.program();
   const Plan plan = make_plan(program);
-  Specialization s = specialize(program, plan, {{"n", 80000}}, 4);
+  TileChoices tiles;
+  Specialization s = specialize(program, plan, {{"n", 80000}}, 4, tiles);
   ASSERT_EQ(s.stages.size(), 2u);
   check_races(program, plan, s);
   EXPECT_NE(s.offsets[static_cast<size_t>(a)], s.offsets[static_cast<size_t>(b)]);

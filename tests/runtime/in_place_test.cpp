@@ -4,6 +4,7 @@
 
 #include "runtime/plan/plan.h"
 #include "runtime/plan/specialization.h"
+#include "runtime/plan/tile_choices.h"
 #include "support/arrays.h"
 #include "support/loop_builder.h"
 #include "support/programs.h"
@@ -71,7 +72,8 @@ TEST(InPlace, OnlyOfTheLastReaderAndOfEqualSizes) {
   const Plan plan = make_plan(program.program());
   EXPECT_EQ(plan.slots[static_cast<size_t>(b)].in_place, -1) << "a is read again";
   EXPECT_EQ(plan.slots[static_cast<size_t>(c)].in_place, a);
-  const Specialization s = specialize(program.program(), plan, {{"n", 1000}}, 1);
+  TileChoices tiles;
+  const Specialization s = specialize(program.program(), plan, {{"n", 1000}}, 1, tiles);
   EXPECT_EQ(s.offsets[static_cast<size_t>(a)], s.offsets[static_cast<size_t>(c)]);
   EXPECT_EQ(s.memory.arena_bytes, 2 * 4032);
   EXPECT_EQ(program.executable().run({Array::full(f32, {1000}, 1)})[0].at(999), 11);

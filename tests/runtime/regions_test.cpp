@@ -56,6 +56,16 @@ TEST(Regions, OfAnyTileAndSizeGiveTheSame) {
   }
 }
 
+TEST(Regions, WithWindowsThatAreTooSmallRunStepByStep) {
+  Pool pool(3);
+  const Array x = numbers(kSize);
+  const Array expected = executable_of(chain(0)).run({x})[0];
+  const Executable small = executable_of(chain(3), {}, {.pool = &pool, .most_window_elements = 100});
+  for (const int threads : {1, 3}) {
+    EXPECT_TRUE(same(small.run({x}, {.threads = threads})[0], expected)) << threads;
+  }
+}
+
 TEST(Regions, AnErrorInAnyTileReachesTheCallerAndHarmsNothing) {
   Pool pool(3);
   std::atomic<int> calls = 0;

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "runtime/plan/in_place.h"
+#include "runtime/plan/like_steps.h"
 
 namespace tenon::runtime {
 namespace {
@@ -41,6 +42,7 @@ class Planner {
     }
     find_in_place();
     find_state();
+    find_like_steps(program_, plan_);
     find_dependencies();
     collect_names();
     plan_.program = ExtentProgram(plan_.names, plan_.extents);

@@ -94,7 +94,12 @@ struct StepPlan {
   Span bodies;                              // of Plan::bodies
   ExtentId trips = 0;                       // of a loop
   std::vector<std::vector<ExtentId>> dims;  // without kernels: of what it reads, then of what it writes
+  int like = -1;  // in a region: the first step from which on kMostRegionSteps steps are like those from here on, at
+                  // any sizes: layers of a network that are built alike (runtime/plan/like_steps.h)
 };
+
+/// The most steps of a region: with more, halos add more than tiles save.
+inline constexpr int kMostRegionSteps = 8;
 
 struct OutputPlan {
   int slot = -1;

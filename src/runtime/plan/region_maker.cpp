@@ -31,6 +31,22 @@ TiledRegion RegionMaker::make(int first, int end) {
   return std::move(region_);
 }
 
+TiledRegion RegionMaker::make_like(const TiledRegion& model, int first) const {
+  TiledRegion region = model;
+  region.first_step = first;
+  for (RegionStage& stage : region.stages) {
+    const int step = plan_.parts[static_cast<size_t>(stage.part)].step;
+    const uint32_t within = static_cast<uint32_t>(stage.part) - plan_.steps[static_cast<size_t>(step)].parts.first;
+    const auto there = static_cast<size_t>(step - model.first_step + first);
+    stage.part = static_cast<int>(plan_.steps[there].parts.first + within);
+    const RowsPlan& rows = plan_.parts[static_cast<size_t>(stage.part)].rows;
+    for (const RegionUse& use : region.uses_of(stage)) {
+      region.buffers[static_cast<size_t>(use.buffer)].slot = plan_.row_uses[rows.uses.first + use.from].slot;
+    }
+  }
+  return region;
+}
+
 void RegionMaker::add_stage(int at) {
   const PartPlan& part = plan_.parts[static_cast<size_t>(at)];
   const PhasePlan& phase = plan_.phases[plan_.kernels[static_cast<size_t>(part.kernel)].phases.first];
@@ -43,7 +59,7 @@ void RegionMaker::add_stage(int at) {
     stage.work = loops::kByteOperation * static_cast<double>(s_.value(phase.work) * stage.iterations);
   }
   for (uint32_t i = part.rows.uses.first; i < part.rows.uses.end(); ++i) {
-    add_use(plan_.row_uses[i]);
+    add_use(plan_.row_uses[i], i - part.rows.uses.first);
   }
   stage.uses = static_cast<uint32_t>(region_.uses.size()) - stage.first_use;
   const size_t arguments = program_.kernels[static_cast<size_t>(part.kernel)].buffers.size();
@@ -56,13 +72,14 @@ void RegionMaker::add_stage(int at) {
   region_.stages.push_back(stage);
 }
 
-void RegionMaker::add_use(const RowUsePlan& plan) {
+void RegionMaker::add_use(const RowUsePlan& plan, uint32_t from) {
   const int buffer = buffer_of(plan.slot);
   if (buffer < 0) {
     return;
   }
   RegionUse use{.buffer = buffer,
                 .argument = plan.argument,
+                .from = from,
                 .writes = plan.writes,
                 .first = static_cast<uint32_t>(region_.touched.size()),
                 .count = plan.touched.count};

@@ -13,10 +13,12 @@ class RegionMaker {
 
   /// Steps [first, end) as one region, not cut yet.
   TiledRegion make(int first, int end);
+  /// A region cut as another one, whose first step `first` is like (StepPlan::like).
+  TiledRegion make_like(const TiledRegion& model, int first) const;
 
  private:
   void add_stage(int at);
-  void add_use(const RowUsePlan& plan);
+  void add_use(const RowUsePlan& plan, uint32_t from);
   int buffer_of(int slot);
   int64_t row_value(RowExtentId id) const { return rows_[static_cast<size_t>(id)]; }
   RegionStage& stage_of(const RegionUse& use);

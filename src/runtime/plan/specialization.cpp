@@ -14,8 +14,8 @@ namespace {
 
 class Specializer {
  public:
-  Specializer(const Program& program, const Plan& plan, int threads)
-      : program_(program), plan_(plan), threads_(threads) {}
+  Specializer(const Program& program, const Plan& plan, int threads, TileChoices& tiles)
+      : program_(program), plan_(plan), threads_(threads), tiles_(tiles) {}
 
   Specialization run(const Bindings& bindings) {
     s_.bindings = bindings;
@@ -28,10 +28,10 @@ class Specializer {
       const Span& bodies = plan_.steps[i].bodies;
       for (uint32_t k = 0; k < bodies.count; ++k) {
         s_.bodies.push_back(
-            specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_));
+            specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_, tiles_));
       }
     }
-    tile_regions(program_, plan_, threads_, s_);
+    tile_regions(program_, plan_, threads_, tiles_, s_);
     const Waves waves = order_steps();
     lay_out(program_, plan_, waves, s_);
     s_.sizes.resize(plan_.sizes.size());
@@ -85,6 +85,7 @@ class Specializer {
   const Program& program_;
   const Plan& plan_;
   int threads_;
+  TileChoices& tiles_;
   Specialization s_;
 };
 
@@ -95,21 +96,38 @@ int64_t bytes_of(const std::vector<T>& v) {
 
 }  // namespace
 
-std::vector<int64_t> values_of(const ExtentProgram& program, std::span<const Extent> extents,
-                               std::span<const std::string> names, const Bindings& bindings) {
+namespace {
+
+/// Runs the program; `values` has the value of each extent where the status is ok.
+ExtentProgram::Status run_extents(const ExtentProgram& program, std::span<const std::string> names,
+                                  const Bindings& bindings, std::span<int64_t> values) {
   std::vector<int64_t> registers(program.register_count() + names.size());
   const std::span sizes(registers.end() - std::ssize(names), registers.end());
   for (size_t i = 0; i < names.size(); ++i) {
     sizes[i] = bindings.at(names[i]);
   }
   const ExtentProgram::Status status = program.run(sizes, registers);
+  for (size_t i = 0; i < values.size() && status.ok(); ++i) {
+    values[i] = registers[program.result(i)];
+  }
+  return status;
+}
+
+}  // namespace
+
+std::optional<std::vector<int64_t>> values_if_any(const ExtentProgram& program, size_t count,
+                                                  std::span<const std::string> names, const Bindings& bindings) {
+  std::vector<int64_t> values(count);
+  return run_extents(program, names, bindings, values).ok() ? std::optional(std::move(values)) : std::nullopt;
+}
+
+std::vector<int64_t> values_of(const ExtentProgram& program, std::span<const Extent> extents,
+                               std::span<const std::string> names, const Bindings& bindings) {
+  std::vector<int64_t> values(extents.size());
+  const ExtentProgram::Status status = run_extents(program, names, bindings, values);
   if (!status.ok()) {
     evaluate(extents[status.extent], bindings);  // says what went wrong
     TENON_CHECK(false, "extent `{}` has a value after all", extents[status.extent].to_string());
-  }
-  std::vector<int64_t> values(extents.size());
-  for (size_t i = 0; i < extents.size(); ++i) {
-    values[i] = registers[program.result(i)];
   }
   return values;
 }
@@ -147,8 +165,9 @@ int64_t Specialization::byte_count() const {
   return total;
 }
 
-Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads) {
-  return Specializer(program, plan, threads).run(bindings);
+Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads,
+                          TileChoices& tiles) {
+  return Specializer(program, plan, threads, tiles).run(bindings);
 }
 
 }  // namespace tenon::runtime

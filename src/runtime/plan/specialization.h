@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,8 +48,8 @@ struct RegionChoice {
   int region = -1;  // of Specialization::regions
 };
 
-/// Immutable after specialize(); any number of threads may run it at once. Flat lists, so that making one takes a few
-/// allocations however long the program is.
+/// Nobody changes it after specialize() but for Launch::alone, which is atomic; any number of threads may run it at
+/// once. Flat lists, so that making one takes a few allocations however long the program is.
 struct Specialization {
   Bindings bindings;
   std::vector<int64_t> values;   // of Plan::extents
@@ -74,12 +75,19 @@ struct Specialization {
   int64_t byte_count() const;
 };
 
+/// Of `count` extents; nothing where one has no value at these sizes.
+std::optional<std::vector<int64_t>> values_if_any(const ExtentProgram& program, size_t count,
+                                                  std::span<const std::string> names, const Bindings& bindings);
 /// Error: an extent without a value at these sizes.
 std::vector<int64_t> values_of(const ExtentProgram& program, std::span<const Extent> extents,
                                std::span<const std::string> names, const Bindings& bindings);
 
-/// `threads` are those that chunks are made for; it does not change results.
-/// Errors: an unbound name, a negative size, sizes beyond 64 bits or beyond the machine's memory.
-Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads);
+class TileChoices;
+
+/// `threads` are those that chunks are made for, `tiles` remembers what was chosen for regions at similar sizes;
+/// neither changes results. Errors: an unbound name, a negative size, sizes beyond 64 bits or beyond the machine's
+/// memory.
+Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads,
+                          TileChoices& tiles);
 
 }  // namespace tenon::runtime

@@ -1,13 +1,14 @@
-// Which regions of a program run in tiles at a binding.
+// The regions of a program that run in tiles at a binding.
 #pragma once
 
 #include "runtime/plan/specialization.h"
+#include "runtime/plan/tile_choices.h"
 #include "runtime/plan/waves.h"
 
 namespace tenon::runtime {
 
 /// Fill in regions and choices. A region of the program may become several, or none.
-void tile_regions(const Program& program, const Plan& plan, int threads, Specialization& s);
+void tile_regions(const Program& program, const Plan& plan, int threads, TileChoices& kept, Specialization& s);
 
 /// The same waves, but that the steps of each region are one, where the first of them was.
 Waves with_regions(const Waves& waves, const Specialization& s, size_t steps);

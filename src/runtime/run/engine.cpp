@@ -80,8 +80,16 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
 }
 
-Specialization Engine::make(const Bindings& bindings) const {
-  return specialize(program_, plan_, bindings, pool_.size());
+Specialization Engine::make(const Bindings& bindings) {
+  Specialization s = specialize(program_, plan_, bindings, pool_.size(), tile_choices_);
+  if (options_.most_window_elements > 0) {
+    for (TiledRegion& region : s.regions) {
+      for (RegionBuffer& buffer : region.buffers) {
+        buffer.window = std::min(buffer.window, options_.most_window_elements);
+      }
+    }
+  }
+  return s;
 }
 
 SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,

@@ -13,6 +13,7 @@
 #include "runtime/plan/binder.h"
 #include "runtime/plan/cache.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/tile_choices.h"
 #include "runtime/run/executor.h"
 #include "runtime/run/make_executable.h"
 #include "runtime/run/result_cache.h"
@@ -59,7 +60,7 @@ class Engine : public Runnable {
     const Bindings& known;
   };
   SpecializationCache::Pointer find(const SpecializationCache::Key& key, std::variant<const Bindings*, Unbound> at);
-  Specialization make(const Bindings& bindings) const;
+  Specialization make(const Bindings& bindings);
   void prepare_memory(const Specialization& s);
   void bind_or_fail(RunState& state, const Bindings& known) const;
   void share_budget();
@@ -80,6 +81,7 @@ class Engine : public Runnable {
   std::vector<StepReport> steps_;
   std::vector<SegmentReport> segments_;  // one
   std::atomic<int64_t> budget_;
+  TileChoices tile_choices_;
   SpecializationCache cache_;
   ResultCache results_;
   MemoryPool memory_;

@@ -21,6 +21,8 @@ struct RuntimeOptions {
   int first_step = 0;                   // of the program among the steps of all, for traces
   /// For tests: called before each step, on the caller's thread, and before each chunk, on any thread; may throw.
   std::function<void(size_t step)> before_step = {};
+  /// For tests: windows of regions hold at most so many elements, which may be too few; 0: no limit.
+  int64_t most_window_elements = 0;
 };
 
 /// Each segment runs at the names bound so far, with a cache of its own; values between them are freed after their last

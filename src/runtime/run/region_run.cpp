@@ -1,12 +1,22 @@
+#include <atomic>
 #include <cstring>
 
-#include "base/fail.h"
+#include "runtime/memory/arena.h"
+#include "runtime/memory/memory_pool.h"
 #include "runtime/run/executor.h"
 #include "runtime/run/failure.h"
 #include "runtime/tiles/tile_walk.h"
 
 namespace tenon::runtime {
 namespace {
+
+/// What the kernel of a stage is called with where nothing has a window.
+void collect_arguments(const Run& run, const RegionStage& stage, std::vector<void*>& arguments) {
+  const PartPlan& part = run.context.plan.parts[static_cast<size_t>(stage.part)];
+  const size_t count = run.context.program.kernels[static_cast<size_t>(part.kernel)].buffers.size();
+  void* const* const whole = run.state.arguments.data() + part.first_argument;
+  arguments.assign(whole, whole + count);
+}
 
 /// One strip on one thread, with windows of its own.
 class StripRun {
@@ -64,10 +74,7 @@ class StripRun {
   /// A buffer with a window is given to kernels as if all of it was there: what they touch is.
   void run_stage(size_t i, int64_t tile) {
     const RegionStage& stage = region_.stages[i];
-    const PartPlan& part = run_.context.plan.parts[static_cast<size_t>(stage.part)];
-    const size_t count = run_.context.program.kernels[static_cast<size_t>(part.kernel)].buffers.size();
-    void* const* const whole = run_.state.arguments.data() + part.first_argument;
-    arguments_.assign(whole, whole + count);
+    collect_arguments(run_, stage, arguments_);
     for (const RegionUse& use : region_.uses_of(stage)) {
       const auto b = static_cast<size_t>(use.buffer);
       const RegionBuffer& buffer = region_.buffers[b];
@@ -94,17 +101,56 @@ class StripRun {
   std::vector<void*> arguments_;
 };
 
+/// The stages of a region one after the other, with whole buffers between them. What tiles have written before is
+/// written again.
+void run_step_by_step(const Run& run, const TiledRegion& region, bool parallel, Failure& failure) {
+  int64_t bytes = 0;
+  std::vector<int64_t> places;
+  for (const RegionBuffer& buffer : region.buffers) {
+    places.push_back(bytes);
+    bytes += buffer.inside ? aligned(buffer.elements * buffer.element_bytes) : 0;
+  }
+  const PooledBlock block(run.context.memory, bytes);
+  std::vector<void*> arguments;
+  for (const RegionStage& stage : region.stages) {
+    collect_arguments(run, stage, arguments);
+    for (const RegionUse& use : region.uses_of(stage)) {
+      const auto b = static_cast<size_t>(use.buffer);
+      if (region.buffers[b].inside) {
+        arguments[static_cast<size_t>(use.argument)] = block.get() + places[b];
+      }
+    }
+    const auto run_rows = [&](int64_t begin, int64_t end, int) {
+      call_kernel(run,
+                  {.part = stage.part,
+                   .begin = begin * stage.iterations,
+                   .end = end * stage.iterations,
+                   .arguments = arguments.data(),
+                   .order = begin},
+                  failure);
+    };
+    if (parallel) {
+      run.state.waited_ns += run.context.pool.parallel_for(stage.rows.all, 1, run_rows, run.threads);
+    } else {
+      run_rows(0, stage.rows.all, 0);
+    }
+    failure.raise();
+  }
+}
+
 }  // namespace
 
 void run_region(const Run& run, const TiledRegion& region, bool parallel) {
   Failure failure;
+  std::atomic<bool> fits = true;
   std::byte* const windows = run.arena + region.offset;
   const auto run_strips = [&](int64_t first, int64_t last, int worker) {
-    for (int64_t strip = first; strip < last; ++strip) {
+    for (int64_t strip = first; strip < last && fits.load(std::memory_order_relaxed); ++strip) {
       const int64_t place = region.strips <= region.workers ? strip : worker;
-      const bool fits = StripRun(run, region, windows + place * region.window_bytes, failure)
-                            .go_through(region.strip(strip), region.tiles_before(strip));
-      TENON_CHECK(fits, "a window of steps {} and following is too small", region.first_step + 1);
+      if (!StripRun(run, region, windows + place * region.window_bytes, failure)
+               .go_through(region.strip(strip), region.tiles_before(strip))) {
+        fits.store(false, std::memory_order_relaxed);
+      }
     }
   };
   // On one thread all rows are one strip, and what strips share is computed once; where windows fit strips alone, it is
@@ -129,6 +175,9 @@ void run_region(const Run& run, const TiledRegion& region, bool parallel) {
     run_alone();
   }
   failure.raise();
+  if (!fits) {
+    run_step_by_step(run, region, parallel, failure);
+  }
 }
 
 }  // namespace tenon::runtime

@@ -71,12 +71,8 @@ class Chooser {
     if (std::ranges::any_of(region_.stages, has_no_rows) || inside_bytes() == 0) {
       return TileChoice::Verdict::empty;
     }
-    for (const RegionStage& stage : region_.stages) {
-      for (const RegionUse& use : region_.uses_of(stage)) {
-        if (!goes_up(region_.touched_by(use), stage.rows)) {
-          return TileChoice::Verdict::unordered;
-        }
-      }
+    if (!is_ordered(region_)) {
+      return TileChoice::Verdict::unordered;
     }
     return target_.rows == 0 && inside_bytes() <= cached_bytes(target_) ? TileChoice::Verdict::fits_already
                                                                         : TileChoice::Verdict::tiled;
@@ -254,6 +250,13 @@ int64_t cached_bytes(const TileTarget& target) {
   return static_cast<int64_t>(kStayingShare * static_cast<double>(target.cache)) * target.threads;
 }
 
+bool is_ordered(const TiledRegion& region) {
+  return std::ranges::all_of(region.stages, [&](const RegionStage& stage) {
+    return std::ranges::all_of(region.uses_of(stage),
+                               [&](const RegionUse& use) { return goes_up(region.touched_by(use), stage.rows); });
+  });
+}
+
 TileChoice choose_tiles(TiledRegion& region, const TileTarget& target) { return Chooser(region, target).run(); }
 
 TileChoice choose_tiles_for_memory(TiledRegion& region, const TileTarget& target) {
@@ -269,17 +272,38 @@ bool settle_tiles(TiledRegion& region) {
   if (!all.is_sound || !copy_what_overlaps(region, all.overlap)) {
     return false;
   }
+  for (size_t b = 0; b < region.buffers.size(); ++b) {
+    region.buffers[b].window = all.live[b] + all.live[b] / 2;
+  }
+  return place_windows(region);
+}
+
+bool place_windows(TiledRegion& region) {
   region.window_bytes = 0;
   for (size_t b = 0; b < region.buffers.size(); ++b) {
     RegionBuffer& buffer = region.buffers[b];
-    if (buffer.has_window()) {
-      buffer.window = std::min(all.live[b] + all.live[b] / 2, buffer.elements);
-      buffer.window_at = region.window_bytes;
-      region.window_bytes += (buffer.window * buffer.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    if (buffer.copied && !strips_are_apart(region, static_cast<int>(b))) {
+      return false;
     }
+    buffer.window = buffer.has_window() ? std::min(buffer.window, buffer.elements) : 0;
+    buffer.window_at = region.window_bytes;
+    region.window_bytes += (buffer.window * buffer.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   }
   region.workers = std::min(region.workers, region.strips);
   return true;
+}
+
+bool verify_tiles(const TiledRegion& region) {
+  const WalkReport report = walk_all(region);
+  const auto is_shared = [&](const RegionUse& use) {
+    return use.writes && !region.buffers[static_cast<size_t>(use.buffer)].has_window();
+  };
+  for (size_t i = 0; i < region.stages.size(); ++i) {
+    if (report.overlap[i] && std::ranges::any_of(region.uses_of(region.stages[i]), is_shared)) {
+      return false;
+    }
+  }
+  return report.is_sound;
 }
 
 }  // namespace tenon::runtime

@@ -50,6 +50,9 @@ bool may_pay(double saved_ns, double work);
 /// Up to so many bytes stay in cache between the steps of a region as they are.
 int64_t cached_bytes(const TileTarget& target);
 
+/// Whether every stage goes through every buffer in the order of its rows; else the region cannot be cut.
+bool is_ordered(const TiledRegion& region);
+
 /// Fill in how the region is cut, by a few of its tiles. Where the verdict is not `tiled` that is of no meaning.
 TileChoice choose_tiles(TiledRegion& region, const TileTarget& target);
 
@@ -60,5 +63,14 @@ TileChoice choose_tiles_for_memory(TiledRegion& region, const TileTarget& target
 /// Go through all tiles to see that each finds what it reads, and size the windows. False: it cannot be cut so, because
 /// strips would write the same rows.
 bool settle_tiles(TiledRegion& region);
+
+/// Give windows of known sizes their places, at no cost that depends on the number of tiles. They may be too small:
+/// runs look at each tile before it runs, and a region whose windows are too small runs step by step (run_region()).
+/// False as above.
+bool place_windows(TiledRegion& region);
+
+/// Whether each tile of a settled region finds what it reads, in windows that are large enough, and no two strips write
+/// the same memory. Goes through all tiles: for tests and debug builds.
+bool verify_tiles(const TiledRegion& region);
 
 }  // namespace tenon::runtime

@@ -25,8 +25,9 @@ struct RegionBuffer {
 
 /// What a stage does with one of those.
 struct RegionUse {
-  int buffer = 0;    // of TiledRegion::buffers
-  int argument = 0;  // of the kernel
+  int buffer = 0;     // of TiledRegion::buffers
+  int argument = 0;   // of the kernel
+  uint32_t from = 0;  // of the uses of its part in the plan
   bool writes = false;
   uint32_t first = 0;  // of TiledRegion::touched
   uint32_t count = 0;
