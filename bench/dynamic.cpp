@@ -123,7 +123,7 @@ void compare_regions(bench::Report& report, const std::string& name, const Graph
     specialize(with, bindings, ours);
     specialize(without, bindings, plain);
   }
-  report.add(name + ".specialize.regions", median(ours) / median(plain), "x", 1.3, bench::Better::lower,
+  report.add(name + ".specialize.regions", median(ours) / median(plain), "x", 2.5, bench::Better::lower,
              fmt::format("{:.1f} us with tiles, {:.1f} without", median(ours), median(plain)));
 }
 

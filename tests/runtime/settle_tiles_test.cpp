@@ -105,6 +105,22 @@ TEST(SettleTiles, SettledRegionsPassTheVerifier) {
   EXPECT_GT(settled, 1500);
 }
 
+TEST(SettleTiles, TilesAreCountedAsTheyAreCut) {
+  for (int64_t rows = 1; rows < 40; ++rows) {
+    TiledRegion region = region_of({{.rows = rows, .width = 1}}, 1, -1, -1);
+    for (region.tile = 1; region.tile < 12; ++region.tile) {
+      for (region.strips = 1; region.strips <= rows; ++region.strips) {
+        int64_t tiles = 0;
+        for (int64_t i = 0; i < region.strips; ++i) {
+          ASSERT_EQ(region.tiles_before(i), tiles) << rows << " rows, " << region.strips << " strips of " << region.tile;
+          tiles += (region.strip(i).size() + region.tile - 1) / region.tile;
+        }
+        ASSERT_EQ(region.tiles(), tiles);
+      }
+    }
+  }
+}
+
 TEST(SettleTiles, TheVerifierSeesWindowsThatAreTooSmall) {
   TiledRegion region = region_of({{.rows = 100, .width = 64},
                                   {.rows = 100, .width = 64, .kernel = 3, .stride = 1, .pad = 1},

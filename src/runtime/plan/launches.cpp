@@ -56,8 +56,8 @@ class Cutter {
   Cutter(const Plan& plan, int threads, Specialization& s) : plan_(plan), threads_(threads), s_(s) {}
 
   void add_stage(std::span<const int> steps) {
-    const auto region = std::ranges::find(s_.regions, steps.front(), &TiledRegion::first_step);
-    if (region != s_.regions.end()) {
+    const auto region = std::ranges::lower_bound(s_.regions, steps.front(), {}, &TiledRegion::first_step);
+    if (region != s_.regions.end() && region->first_step == steps.front()) {
       s_.stages.push_back({.region = static_cast<int>(region - s_.regions.begin())});
       return;
     }

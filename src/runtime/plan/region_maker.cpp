@@ -11,6 +11,7 @@ TiledRegion RegionMaker::make(int first, int end) {
     rows_ = values_of(plan_.row_program, plan_.row_extents, plan_.names, s_.bindings);
   }
   region_ = {.first_step = first, .steps = end - first};
+  reserve(first, end);
   for (int step = first; step < end; ++step) {
     const Span& parts = plan_.steps[static_cast<size_t>(step)].parts;
     for (uint32_t i = parts.first; i < parts.end(); ++i) {
@@ -29,6 +30,27 @@ TiledRegion RegionMaker::make(int first, int end) {
     region_.driver = region_.stages[i].is_root ? static_cast<int>(i) : region_.driver;
   }
   return std::move(region_);
+}
+
+void RegionMaker::reserve(int first, int end) {
+  size_t parts = 0;
+  size_t uses = 0;
+  size_t touched = 0;
+  for (int step = first; step < end; ++step) {
+    const Span& span = plan_.steps[static_cast<size_t>(step)].parts;
+    parts += span.count;
+    for (uint32_t i = span.first; i < span.end(); ++i) {
+      const Span& rows = plan_.parts[i].rows.uses;
+      uses += rows.count;
+      if (rows.count > 0) {
+        touched += plan_.row_uses[rows.end() - 1].touched.end() - plan_.row_uses[rows.first].touched.first;
+      }
+    }
+  }
+  region_.stages.reserve(parts);
+  region_.uses.reserve(uses);
+  region_.touched.reserve(touched);
+  region_.buffers.reserve(uses);
 }
 
 TiledRegion RegionMaker::make_like(const TiledRegion& model, int first) const {

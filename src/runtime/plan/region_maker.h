@@ -17,6 +17,7 @@ class RegionMaker {
   TiledRegion make_like(const TiledRegion& model, int first) const;
 
  private:
+  void reserve(int first, int end);
   void add_stage(int at);
   void add_use(const RowUsePlan& plan, uint32_t from);
   int buffer_of(int slot);

@@ -141,27 +141,30 @@ void tile_regions(const Program& program, const Plan& plan, int threads, TileCho
       kept.find_or_make(plan, rounded, [&] { return choose_at(program, plan, threads, rounded, s); });
   Tiler tiler(program, plan, threads, s);
   s.choices.reserve(choices->size());
+  s.regions.reserve(
+      static_cast<size_t>(std::ranges::count_if(*choices, [](const RegionCut& cut) { return cut.tile > 0; })));
   for (const RegionCut& cut : *choices) {
     tiler.add(cut);
   }
 }
 
 Waves with_regions(const Waves& waves, const Specialization& s, size_t steps) {
-  const auto region_of = [&](int step) {
-    return std::ranges::find_if(s.regions, [&](const TiledRegion& region) {
-      return step >= region.first_step && step < region.first_step + region.steps;
-    });
-  };
+  std::vector<int> region_of(steps, -1);
+  for (size_t i = 0; i < s.regions.size(); ++i) {
+    std::fill_n(region_of.begin() + s.regions[i].first_step, s.regions[i].steps, static_cast<int>(i));
+  }
   Waves result{.steps = {}, .first = {0}};
+  result.steps.reserve(steps);
+  result.first.reserve(steps + 1);
   const auto add_wave = [&](std::span<const int> wave) {
-    const auto region = region_of(wave.front());
-    if (region == s.regions.end()) {
+    const int at = region_of[static_cast<size_t>(wave.front())];
+    if (at < 0) {
       result.steps.insert(result.steps.end(), wave.begin(), wave.end());
-    } else if (wave.front() != region->first_step) {
+    } else if (const TiledRegion& region = s.regions[static_cast<size_t>(at)]; wave.front() != region.first_step) {
       return;
     } else {
-      for (int i = 0; i < region->steps; ++i) {
-        result.steps.push_back(region->first_step + i);
+      for (int i = 0; i < region.steps; ++i) {
+        result.steps.push_back(region.first_step + i);
       }
     }
     result.first.push_back(static_cast<uint32_t>(result.steps.size()));

@@ -33,11 +33,15 @@ Interval own_elements(const TiledRegion& region, const RegionStage& stage, const
 }
 
 int64_t TiledRegion::tiles_before(int64_t end) const {
-  int64_t result = 0;
-  for (int64_t i = 0; i < end; ++i) {
-    result += (strip(i).size() + tile - 1) / tile;
+  // Strips have `shortest` rows or one more.
+  const int64_t rows = driving().rows.all;
+  const int64_t shortest = rows / strips;
+  const int64_t tiles = (shortest + tile - 1) / tile;
+  if (shortest > 0 && shortest % tile != 0) {  // one row more adds no tile
+    return end * tiles;
   }
-  return result;
+  const int64_t longer = strip(end - 1).end - end * shortest;  // how many of them are longer
+  return end == 0 ? 0 : end * tiles + longer;
 }
 
 TileWalk::TileWalk(const TiledRegion& region)
