@@ -42,6 +42,24 @@ TEST(ConvDtypes, OfAnElementThatWasCast) {
   EXPECT_TRUE(matches_every_way(graph, {.relative = 1e-3}));
 }
 
+/// Stored along a loop that the sum has too: both are of two steps.
+TEST(ConvLoops, ABroadcastOfOneIsStoredSeveralTimes) {
+  const Graph graph =
+      make({"broadcast", "x: f32[1, 1, h], f: f32[4, 1, 2]",
+            "c = conv(x, f, low=[2], high=[1]); y = broadcast(c, to=[2, 1, 4, h + 2], axes=[1, 2, 3])"});
+  EXPECT_TRUE(matches_every_way(graph, {.relative = 1e-4, .at = {{{"h", 1}}, {{"h", 50}}}}));
+}
+
+/// What is counted does not move along all of the loops that the result has: it goes to memory first.
+TEST(ConvLoops, OfWhatIsCountedAlongOneAxis) {
+  for (const char* conv : {"conv(i, f, stride=[2, 1], low=[0, 2], high=[1, 1], groups=17)",
+                           "conv(i, f, low=[1, 1], high=[1, 1], groups=17)"}) {
+    const Graph graph = make({"counted", "z: f32[b], f: f32[34, 1, 3, 2]",
+                              std::string("i = iota(f32[b, 17, 2, 2], axis=1, start=2); y = ") + conv});
+    EXPECT_TRUE(matches_every_way(graph, {.relative = 1e-4, .at = {{{"b", 0}}, {{"b", 1}}, {{"b", 3}}}})) << conv;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, ConvShapes,
     testing::Values(

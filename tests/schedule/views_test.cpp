@@ -95,6 +95,33 @@ TEST(Views, NumbersThatWaitForAHostStep) {
   EXPECT_TRUE(compiled_matches(graph_of({x, limit}, min(total, limit)), {.compile = {.native = false}}));
 }
 
+/// One element of a reshape is one of its operand: positions that no loop moves are divided.
+TEST(Views, AnElementOfAReshapeIsNoCopy) {
+  const Value x = input("x", shape(f32, "row", "col"));
+  const Extent all = Extent::name("row") * Extent::name("col");
+  const auto element = [&](const Value& line) { return slice(line, {all - 1}, {1}); };
+  const CompiledCheck check{.compile = {.native = false}, .at = {{{"row", 3}, {"col", 4}}, {{"row", 1}, {"col", 5}}}};
+  const Value line = reshape(transpose(x), {all});
+  const Value twice = reshape(broadcast(x, {"row", "col", 2}, {0, 1}), {2 * all});
+  for (const Value& last : {element(line), element(flip(line, {0})), element(twice)}) {
+    const Value y = tanh(last);
+    for (const Value& output : {y, y * broadcast(last, {7}, {0})}) {
+      const Graph graph = graph_of({x}, output);
+      EXPECT_TRUE(compiled_matches(graph, check));
+      EXPECT_EQ(compile(graph, {.native = false}).steps().size(), 1U);
+    }
+  }
+}
+
+/// Positions that a padding mirrors are computed where they are read, and not divided: the reshape is a copy.
+TEST(Views, ANumberBehindAViewThatIsACopy) {
+  const Value x = input("x", shape(f32, "row", "col"));
+  const Extent all = Extent::name("row") * Extent::name("col");
+  const Value line = reshape(transpose(x), {all});
+  const Graph graph = graph_of({x}, tanh(slice_axis(pad(line, {2}, {0}, "reflect"), 0, 0, 1)));
+  EXPECT_TRUE(compiled_matches(graph, {.compile = {.native = false}, .at = {{{"row", 3}, {"col", 4}}}}));
+}
+
 /// What `run` says at a position that is out of range.
 std::string error_at(const Value& x, const std::vector<Value>& inputs, const std::vector<Array>& arrays) {
   const Value index = input("index", shape(i64, 2));

@@ -190,6 +190,12 @@ TEST(Tensor, NumbersThatDoNotFitAreRefused) {
   EXPECT_NE(error_text([] { Tensor::zeros({int64_t{1} << 40, int64_t{1} << 40}).count(); }), "no error");
 }
 
+TEST(Tensor, ANumberThatIsAnElementOfAViewOfAView) {
+  const Tensor x = tensor({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).reshape({3, 4});
+  EXPECT_EQ(elements(x.t().reshape({12})[5] * 3), (Floats{27}));
+  EXPECT_EQ(elements(x.t().flip({0}).reshape({12})[5] * 3), (Floats{30}));
+}
+
 TEST(Tensor, ManyViewsOfViews) {
   Tensor x = Tensor::arange(0, 3000, 1, Dtype::f32);
   Tensor v = x;

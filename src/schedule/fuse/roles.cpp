@@ -11,13 +11,31 @@ bool is_view(const Node& node) { return as_view(node.op).has_value(); }
 
 bool is_single(const Value& value) { return value.shape().element_count() == Extent(1); }
 
+/// Whether there is a kernel does not depend on the machine.
+const ScheduleOptions& any_machine() {
+  static const ScheduleOptions options{.winograd = false};
+  return options;
+}
+
 }  // namespace
 
-NodeRole Roles::first_guess(const Node& node) const {
+/// Whether a map is a single number that a kernel can compute from inputs, constants and other such numbers alone: no
+/// view between them has to be copied first.
+bool Roles::is_number_of_leaves(const Node& node, MapPrograms& programs) const {
+  const auto is_leaf = [&](const Value& operand) { return of(operand.node()) == NodeRole::leaf; };
+  if (!node.as<Map>() || !is_single(Value(&node, 0)) || !std::ranges::all_of(find_operands(node), is_leaf)) {
+    return false;
+  }
+  const auto is_loaded = [&](const Value& value) {
+    return &value.node() != &node && (value.node().as<Input>() || value.node().as<Map>());
+  };
+  return std::holds_alternative<Nest>(
+      build_nest({.outputs = {Value(&node, 0)}, .is_loaded = is_loaded, .options = any_machine()}, programs));
+}
+
+NodeRole Roles::first_guess(const Node& node, MapPrograms& programs) const {
   // Numbers made of what is there from the start are cheaper to compute again than to fetch.
-  if (node.as<Map>() && is_single(Value(&node, 0)) &&
-      std::ranges::all_of(find_operands(node),
-                          [&](const Value& operand) { return of(operand.node()) == NodeRole::leaf; })) {
+  if (is_number_of_leaves(node, programs)) {
     return NodeRole::folded;
   }
   return std::visit([]<class Kind>(const Kind&) { return kind_role<Kind>(); }, node.op);
@@ -78,9 +96,8 @@ bool Roles::lay_in_rows(Value operand) {
   return moved;
 }
 
-/// Every loop alone must be a kernel. Where a view is in the way its operand goes to memory first.
+/// Every loop alone must be a kernel. Where an operand that is folded into it is in the way, it goes to memory first.
 void Roles::settle(const Node& node, MapPrograms& programs) {
-  static const ScheduleOptions any{.winograd = false};  // whether there is a kernel does not depend on the machine
   while (of(node) == NodeRole::loop) {
     const NestRequest request{.outputs = {Value(&node, 0)},
                               .is_loaded =
@@ -88,7 +105,7 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
                                     return &value.node() != &node && of(value.node()) != NodeRole::folded &&
                                            !value.node().as<Constant>();
                                   },
-                              .options = any,
+                              .options = any_machine(),
                               .storage = &storage_};
     const auto built = build_nest(request, programs);
     const auto* refusal = std::get_if<Refusal>(&built);
@@ -106,15 +123,15 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
       continue;
     }
     // With all of its operands in memory it is as simple as it can be.
-    bool has_views = false;
+    bool has_folded = false;
     for (const Value& operand : node.inputs) {
-      if (of(operand.node()) == NodeRole::folded && is_view(operand.node())) {
-        has_views = true;
+      if (of(operand.node()) == NodeRole::folded && !operand.node().as<Map>()) {
+        has_folded = true;
         roles_[&operand.node()] = NodeRole::loop;
         settle(operand.node(), programs);
       }
     }
-    if (!has_views) {
+    if (!has_folded) {
       Error error(fmt::format("{}: no kernel can be made of it: {}", op_name(node.op), refusal->why));
       throw std::move(node.place.empty() ? error : error.note(fmt::format("at node \"{}\"", node.place)));
     }
@@ -123,7 +140,7 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
 
 Roles::Roles(const Graph& graph, MapPrograms& programs, StorageOrders storage) : storage_(std::move(storage)) {
   for (const Node* node : graph.nodes()) {
-    roles_[node] = first_guess(*node);
+    roles_[node] = first_guess(*node, programs);
   }
   for (const Output& output : graph.outputs()) {
     store(output.value);

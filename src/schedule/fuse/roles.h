@@ -29,7 +29,8 @@ class Roles {
   const std::vector<Value>& stored_folded() const { return stored_folded_; }
 
  private:
-  NodeRole first_guess(const Node& node) const;
+  NodeRole first_guess(const Node& node, MapPrograms& programs) const;
+  bool is_number_of_leaves(const Node& node, MapPrograms& programs) const;
   std::vector<Value> find_operands(const Node& node) const;
   void store(const Value& value);
   void store_operands(const Node& node);

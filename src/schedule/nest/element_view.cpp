@@ -125,7 +125,18 @@ Point ElementEmitter::before_reshape(const Value& value, const Point& point) {
       at[targets[0]] = linear(to_axes, to_point);
       continue;
     }
-    // One position becomes several: only whole loops can be told apart without a division.
+    // One position becomes several. What no loop moves is divided when sizes are bound.
+    if (const Position whole = linear(to_axes, to_point); whole.affine.terms.empty() && whole.dynamic.empty()) {
+      Extent rest = whole.affine.base;
+      for (size_t t = targets.size(); t-- > 1;) {
+        const Extent size = max(1, from[targets[t]].extent());  // of nothing, nothing is loaded
+        at[targets[t]].affine.base = mod(rest, size);
+        rest = floordiv(rest, size);
+      }
+      at[targets[0]].affine.base = rest;
+      continue;
+    }
+    // Of loops only whole ones can be told apart without a division.
     std::vector<int> digits;
     for (size_t k = 0; k < to_axes.size(); ++k) {
       if (is_one(to_axes[k].extent())) {

@@ -81,6 +81,14 @@ void turn(const Draft& draft, ProductMatch& product) {
   TENON_CHECK(choose_operands(draft, product, product.types.tile));
 }
 
+bool is_stored_once(const Draft& draft, const std::vector<size_t>& stores, const ProductMatch& product) {
+  if (stores.size() != 1) {
+    return false;
+  }
+  const DraftStore& store = draft.stores[stores[0]];
+  return store.value == product.result && is_subset(store.axes, draft.values.axes(product.result));
+}
+
 std::vector<ProductMatch> find_products(const Draft& draft) {
   std::vector<ProductMatch> found;
   for (const DraftReduction& reduction : draft.reductions) {

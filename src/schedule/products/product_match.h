@@ -21,6 +21,10 @@ struct ProductMatch {
 /// The other factor is the left one: what has rows gets columns, and a narrow operand may have to be widened first.
 void turn(const Draft& draft, ProductMatch& product);
 
+/// Whether all that the stores do is to store the product, each element once: not along loops that it does not have, as
+/// a broadcast of it is stored.
+bool is_stored_once(const Draft& draft, const std::vector<size_t>& stores, const ProductMatch& product);
+
 /// Every product of the draft, each after those that its operands need.
 std::vector<ProductMatch> find_products(const Draft& draft);
 

@@ -221,7 +221,7 @@ class Tiler {
 
   /// All that the kernel does is to store the product, and the left side is read where it lies.
   bool is_output(const ProductMatch& product) const {
-    return !form_.reductions && stores_.size() == 1 && draft_.stores[stores_[0]].value == product.result &&
+    return !form_.reductions && is_stored_once(draft_, stores_, product) &&
            lies_in_rows(draft_, product.left, product.types.left, product.rows);
   }
 
@@ -287,7 +287,7 @@ class Tiler {
   std::optional<loops::Matrix> stored_as_it_is(const ProductMatch& found, const std::vector<int>& rows,
                                                const std::vector<int>& columns) {
     const bool is_last = draft_.reductions.size() == found_.size() && &found == &found_.back();
-    if (!is_last || stores_.size() != 1 || draft_.stores[stores_[0]].value != found.result) {
+    if (!is_last || !is_stored_once(draft_, stores_, found)) {
       return std::nullopt;
     }
     const DraftStore& store = draft_.stores[stores_[0]];
