@@ -6,6 +6,7 @@
 #include "compiler/pipeline.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/schedule.h"
+#include "support/compiled.h"
 #include "support/small_graph.h"
 #include "tenon/convolution.h"
 #include "tenon/nn.h"
@@ -88,6 +89,16 @@ TEST(BatchNormBehindConvolutions, ReadsTheImageOnce) {
   const loops::Kernel& second = program.kernels.at(1);
   EXPECT_TRUE(second.accumulators.empty()) << to_string(second);
   EXPECT_EQ(second.phases.size(), 1u);
+}
+
+/// Of two arrays that are one array multiplied by rows, that one is stored: what reads both is one kernel.
+TEST(SharedSources, AreStoredInTheirPlace) {
+  const Graph graph = make({"scaled", "x: f32[m, 64], f: f32[64, 96], c: f32[1, 96], d: f32[1, 96], u: f32[m, 96]",
+                            "g = mul(relu(matmul(x, f)), u); a = mul(g, c); b = mul(g, d); "
+                            "y = sub(a, reduce_sum(mul(a, u), axes=[0], keep=true)); "
+                            "y1 = sub(b, reduce_sum(mul(b, u), axes=[0], keep=true))"});
+  EXPECT_EQ(program_of(graph).steps.size(), 2U);
+  EXPECT_TRUE(compiled_matches(graph, {.compile = {.native = false}, .relative = 1e-4, .of_largest = 1e-5}));
 }
 
 }  // namespace

@@ -56,6 +56,9 @@ class Fusion {
   void fuse_siblings();
   /// Compute cheap values again where that moves fewer bytes than to store and load them.
   void recompute_cheap();
+  /// Store one array where a kernel stores several that are cheap to compute of it, such as one gradient multiplied by
+  /// the weights of two norms: kernels that read it then have a load in common.
+  void recompute_of_shared();
   /// A concat of what kernels make is no kernel: each writes its part of the whole.
   void place_concats();
   /// Join what only stands apart because nobody has tried: what is computed again reads other arrays than before. To be
@@ -98,9 +101,11 @@ class Fusion {
   bool has_path(int from, int to, bool direct_counts, size_t newest = std::numeric_limits<size_t>::max()) const;
   bool is_owned_loop(const Node& node) const;
   std::optional<double> flops_of_large(const Value& value) const;
-  Cone cone_of(const Value& value, bool products) const;
+  Cone cone_of(const Value& value, bool products, const Node* end = nullptr) const;
   bool leads_to_often(const Cluster& cluster, const Value& value) const;
-  bool try_recompute(const Value& value, bool products);
+  bool try_recompute(const Value& value, bool products, const Node* end = nullptr);
+  bool is_cheap_of(const Value& value, const Node& source) const;
+  bool try_store_instead(const std::vector<Value>& outputs, const Node& source);
   bool try_reduce_in_tiles(int producer, int consumer);
   bool pays_to_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const;
   bool try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow);

@@ -59,8 +59,8 @@ std::optional<double> Fusion::flops_of_large(const Value& value) const {
 }
 
 /// The maps of the value's own size that make it, down to what is smaller or not made in its cluster; with `products`,
-/// the products too that they are made from.
-Fusion::Cone Fusion::cone_of(const Value& value, bool products) const {
+/// the products too that they are made from. `end`, where given, is loaded like what is not made there.
+Fusion::Cone Fusion::cone_of(const Value& value, bool products, const Node* end) const {
   const Cluster& producer = clusters_.at(owner_.at(&value.node()));
   const int64_t size = products ? kLongSize : kNominalSize;
   const double own = bytes(value, size);
@@ -74,8 +74,8 @@ Fusion::Cone Fusion::cone_of(const Value& value, bool products) const {
     for (const Value& operand : roles_.operands(*node)) {
       const Node& from = operand.node();
       const bool is_nobodys = roles_.of(from) == NodeRole::loop && !is_owned_loop(from);
-      const bool is_there = node->as<Map>() && producer.members.contains(&from) && bytes(operand, size) >= own &&
-                            !visible_.contains(operand);
+      const bool is_there = node->as<Map>() && &from != end && producer.members.contains(&from) &&
+                            bytes(operand, size) >= own && !visible_.contains(operand);
       const auto flops = products ? flops_of_large(operand) : std::nullopt;
       if (!is_nobodys && !(is_there && (from.as<Map>() || flops))) {
         cone.frontier.insert(operand);
@@ -104,8 +104,9 @@ bool Fusion::leads_to_often(const Cluster& cluster, const Value& value) const {
   return false;
 }
 
-/// Copy what makes `value` into every cluster that reads it, from values that are smaller or read there anyway.
-bool Fusion::try_recompute(const Value& value, bool products) {
+/// Copy what makes `value` into every cluster that reads it, from values that are smaller or read there anyway; or from
+/// `end`, which is known to pay.
+bool Fusion::try_recompute(const Value& value, bool products, const Node* end) {
   const int owner = owner_.at(&value.node());
   const Cluster& producer = clusters_.at(owner);
   const std::set<int> consumers = clusters_reading(value);
@@ -114,7 +115,7 @@ bool Fusion::try_recompute(const Value& value, bool products) {
   }
   const int64_t size = products ? kLongSize : kNominalSize;
   const double own = bytes(value, size);
-  const auto& [cone, frontier, flops] = cone_of(value, products);
+  const auto& [cone, frontier, flops] = cone_of(value, products, end);
   if (cone.size() > kMostRecomputed || (products && flops == 0)) {
     return false;
   }
@@ -169,7 +170,7 @@ bool Fusion::try_recompute(const Value& value, bool products) {
   }
   // As many bytes and one array less is a gain, for the arrays that count.
   const bool counts = std::ranges::all_of(consumers, [&](int id) { return bytes(value) >= largest_read(id); });
-  if (counts ? after > before * kWorthIt : after >= before) {
+  if (!end && (counts ? after > before * kWorthIt : after >= before)) {
     return false;
   }
   for (auto& [id, copy] : changed) {
@@ -216,6 +217,55 @@ bool Fusion::try_recompute(const Value& value, bool products) {
   }
   p.nest = std::move(std::get<Nest>(rebuilt));
   return true;
+}
+
+/// Whether the value is made of the source and of arrays that are small beside it, by few maps.
+bool Fusion::is_cheap_of(const Value& value, const Node& source) const {
+  if (&value.node() == &source || !value.node().as<Map>()) {
+    return false;
+  }
+  const Cone cone = cone_of(value, false, &source);
+  double others = 0;
+  for (const Value& load : cone.frontier) {
+    others += &load.node() == &source ? 0 : bytes(load);
+  }
+  return cone.frontier.contains(Value(&source, 0)) && cone.nodes.size() <= kMostRecomputed &&
+         others <= (kWorthIt - 1) * bytes(value);
+}
+
+/// Whether the cluster of these outputs stores `source` from now on, and at least one array less than before.
+bool Fusion::try_store_instead(const std::vector<Value>& outputs, const Node& source) {
+  const Value shared(&source, 0);
+  std::vector<Value> made;
+  for (const Value& value : outputs) {
+    if (!visible_.contains(value) && bytes(value) >= bytes(shared) && is_cheap_of(value, source)) {
+      made.push_back(value);
+    }
+  }
+  const bool is_stored = std::ranges::find(outputs, shared) != outputs.end();
+  if (made.size() < (is_stored ? 1U : 2U)) {
+    return false;
+  }
+  bool changed = false;
+  for (const Value& value : made) {
+    changed = try_recompute(value, false, &source) || changed;
+  }
+  return changed;
+}
+
+void Fusion::recompute_of_shared() {
+  for (const Node* first : graph_.nodes()) {
+    if (!is_owned_loop(*first) || clusters_.at(owner_.at(first)).nodes.front() != first) {
+      continue;
+    }
+    const Cluster& cluster = clusters_.at(owner_.at(first));
+    const std::vector<Value> outputs = outputs_of(cluster.owned, {});
+    const std::vector<const Node*> nodes = cluster.nodes;
+    bool changed = outputs.size() < 2;
+    for (auto node = nodes.rbegin(); node != nodes.rend() && !changed; ++node) {  // the nearest source first
+      changed = (*node)->as<Map>() && owner_.at(*node) == owner_.at(first) && try_store_instead(outputs, **node);
+    }
+  }
 }
 
 void Fusion::recompute_free() {

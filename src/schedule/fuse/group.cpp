@@ -310,6 +310,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
     fusion.fuse_producers();
     fusion.reduce_in_tiles();
     fusion.recompute_cheap();
+    fusion.recompute_of_shared();
     fusion.fuse_siblings();
     fusion.settle_boundaries();
     fusion.place_concats();
