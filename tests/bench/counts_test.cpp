@@ -1,4 +1,5 @@
-// The graphs of the kernel-count table compute what the interpreter does; the counts themselves are ./dev counts.
+// The graphs of the kernel-count table compute what the interpreter does; the counts themselves are ./dev counts,
+// which runs as a test, too.
 #include <gtest/gtest.h>
 
 #include "support/compiled.h"
