@@ -103,7 +103,8 @@ void measure_specialize(bench::Report& report, const std::string& name, const Ex
   report.add(name + ".compiles", static_cast<double>(counters.compiles), "compiles", 1);
 }
 
-/// What the choice of tiles adds to a binding: both executables at the same sizes, in turns.
+/// What the choice of tiles adds to a binding: both executables at the same sizes, in turns. The target is for CI, on any
+/// machine: it was a hundred once.
 void compare_regions(bench::Report& report, const std::string& name, const Graph& graph,
                      const std::vector<Range>& ranges, uint64_t seed) {
   if (!report.wants(name + ".specialize.regions")) {
@@ -123,7 +124,7 @@ void compare_regions(bench::Report& report, const std::string& name, const Graph
     specialize(with, bindings, ours);
     specialize(without, bindings, plain);
   }
-  report.add(name + ".specialize.regions", median(ours) / median(plain), "x", 2.5, bench::Better::lower,
+  report.add(name + ".specialize.regions", median(ours) / median(plain), "x", 4, bench::Better::lower,
              fmt::format("{:.1f} us with tiles, {:.1f} without", median(ours), median(plain)));
 }
 

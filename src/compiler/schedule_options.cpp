@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/host_caches.h"
 #include "compiler/backend.h"
 
 namespace tenon::compiler {
@@ -21,7 +22,10 @@ schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
           .winograd = options.winograd,
           .most_row_bytes = options.most_row_bytes,
           .least_shared_work = options.least_shared_work,
-          .pipelines = {.on = options.pipelines, .rows = options.pipeline_rows}};
+          .pipelines = {.on = options.pipelines,
+                        .rows = options.pipeline_rows,
+                        .cache = options.machine.second_cache,
+                        .last_cache = options.machine == this_machine() ? host_caches().last : 0}};
 }
 
 }  // namespace tenon::compiler

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "runtime/tiles/choose_tiles.h"
@@ -112,7 +113,8 @@ TEST(SettleTiles, TilesAreCountedAsTheyAreCut) {
       for (region.strips = 1; region.strips <= rows; ++region.strips) {
         int64_t tiles = 0;
         for (int64_t i = 0; i < region.strips; ++i) {
-          ASSERT_EQ(region.tiles_before(i), tiles) << rows << " rows, " << region.strips << " strips of " << region.tile;
+          ASSERT_EQ(region.tiles_before(i), tiles)
+              << rows << " rows, " << region.strips << " strips of " << region.tile;
           tiles += (region.strip(i).size() + region.tile - 1) / region.tile;
         }
         ASSERT_EQ(region.tiles(), tiles);

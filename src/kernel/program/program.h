@@ -115,6 +115,8 @@ struct Region {
 struct Pipelines {
   bool on = true;
   int64_t rows = 0;  // of a tile of the last step; 0: a cost model decides that, and whether a region pays at all
+  int64_t cache = int64_t{512} << 10;  // bytes of the second cache of a core
+  int64_t last_cache = 0;              // bytes of the cache that cores share; 0: there is none, or it is not known
 
   friend bool operator==(const Pipelines&, const Pipelines&) = default;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/host_caches.h"
 #include "runtime/plan/launches.h"
 #include "runtime/plan/live_bytes.h"
 #include "runtime/plan/region_maker.h"
@@ -209,10 +208,8 @@ class RegionChooser {
 }  // namespace
 
 TileTarget tile_target(const Program& program, int threads) {
-  return {.threads = threads,
-          .cache = this_machine().second_cache,
-          .last_cache = host_caches().last,
-          .rows = program.pipelines.rows};
+  const Pipelines& pipelines = program.pipelines;
+  return {.threads = threads, .cache = pipelines.cache, .last_cache = pipelines.last_cache, .rows = pipelines.rows};
 }
 
 std::vector<RegionCut> choose_regions(const Program& program, const Plan& plan, int threads, const Specialization& s) {

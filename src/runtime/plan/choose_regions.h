@@ -20,7 +20,7 @@ struct RegionCut {
   std::vector<WindowCut> windows = {};
 };
 
-/// What tiles are chosen for on this machine.
+/// What tiles are chosen for: the machine of the program, and the threads that run it.
 TileTarget tile_target(const Program& program, int threads);
 
 /// In the order of steps. Of `s` only the bindings and the values of extents are read. Tries many regions and cuts of

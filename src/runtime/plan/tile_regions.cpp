@@ -10,6 +10,12 @@
 namespace tenon::runtime {
 namespace {
 
+/// Windows begin at a line, wherever what they hold begins.
+constexpr int64_t kElementsOfALine = 64;
+
+/// Stages of fewer rows do not advance evenly: their regions, which have few tiles, are walked through.
+constexpr int64_t kFewRows = 4;
+
 /// Cuts the regions of a specialization as was chosen for sizes near its own.
 class Tiler {
  public:
@@ -83,7 +89,9 @@ class Tiler {
     region.tile = std::min(cut.tile, rows);
     region.strips = std::min(cut.choice.choice.strips, rows);
     region.workers = target_.threads;
-    if (cut.windows.size() != region.buffers.size()) {  // other kernels run at these sizes than at those
+    const auto has_few_rows = [](const RegionStage& stage) { return stage.rows.all < kFewRows; };
+    if (cut.windows.size() != region.buffers.size() /* other kernels run at these sizes than at those */ ||
+        std::ranges::any_of(region.stages, has_few_rows)) {
       return settle_tiles(region) ? Verdict::tiled : Verdict::shared;
     }
     return set_windows(region, cut) ? Verdict::tiled : Verdict::shared;
@@ -94,7 +102,8 @@ class Tiler {
     for (size_t b = 0; b < region.buffers.size(); ++b) {
       RegionBuffer& buffer = region.buffers[b];
       buffer.copied = cut.windows[b].copied;
-      buffer.window = static_cast<int64_t>(cut.windows[b].rows * static_cast<double>(buffer.elements) / rows);
+      buffer.window =
+          static_cast<int64_t>(cut.windows[b].rows * static_cast<double>(buffer.elements) / rows) + kElementsOfALine;
     }
     return place_windows(region);
   }

@@ -1,0 +1,69 @@
+// Tiles that were chosen for rounded sizes, at the sizes themselves.
+#include "runtime/plan/tile_choices.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/lowered.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/specialization.h"
+#include "runtime/tiles/choose_tiles.h"
+#include "support/random_network.h"
+#include "tenon/tenon.h"
+
+namespace tenon {
+namespace {
+
+/// Batches of three images.
+Bindings sizes_of(const Graph& graph, int64_t size) {
+  Bindings sizes;
+  for (const Axis& axis : graph.inputs()[0].shape().axes()) {
+    if (const std::string name = axis.name(); !name.empty()) {
+      sizes.set(name, name == "batch" ? 3 : size);
+    }
+  }
+  return sizes;
+}
+
+TEST(TileChoices, RoundSizesToPowersOfTwo) {
+  EXPECT_EQ(runtime::round_sizes({{"a", 0}, {"b", 1}, {"c", 3}, {"d", 64}, {"e", 65}}),
+            Bindings({{"a", 0}, {"b", 1}, {"c", 4}, {"d", 64}, {"e", 128}}));
+}
+
+TEST(TileChoices, FitTheSizesThatRoundToTheirs) {
+  int regions = 0;
+  int sound = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const Graph graph = random_network(seed);
+    CompileReport report;
+    const compiler::Lowered lowered = compiler::lower(graph, {.native = false, .pipeline_rows = 2}, report);
+    const Program& program = lowered.segments.front().program;
+    const runtime::Plan plan = runtime::make_plan(program);
+    runtime::TileChoices tiles;
+    for (const int64_t size : {5, 17, 20, 33, 50, 64}) {
+      const runtime::Specialization s = runtime::specialize(program, plan, sizes_of(graph, size), 3, tiles);
+      for (const runtime::TiledRegion& region : s.regions) {
+        ++regions;
+        sound += runtime::verify_tiles(region) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(regions, 100);
+  EXPECT_EQ(sound, regions);  // others would run step by step
+}
+
+TEST(TileChoices, DoNotDependOnWhatCameBefore) {
+  const Graph graph = random_network(3);
+  const Executable up = compile(graph, {.native = false, .pipeline_rows = 2});
+  const Executable down = compile(graph, {.native = false, .pipeline_rows = 2});
+  const std::vector<int64_t> all = {20, 25, 31, 40, 60};
+  std::vector<int64_t> bytes;
+  for (const int64_t size : all) {
+    bytes.push_back(up.memory(sizes_of(graph, size)).arena_bytes);
+  }
+  for (size_t i = all.size(); i-- > 0;) {
+    EXPECT_EQ(down.memory(sizes_of(graph, all[i])).arena_bytes, bytes[i]);
+  }
+}
+
+}  // namespace
+}  // namespace tenon
