@@ -1,23 +1,36 @@
-// Resize: sampling at positions between elements, one axis after the other, from gathers and maps.
+// Resize: sampling at positions between elements, one axis after the other, from gathers and maps. One composite, so
+// that lists of operators and counts show what was asked for.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
+#include <variant>
 
 #include "base/fail.h"
 #include "ops/axes.h"
+#include "ops/composites/composite.h"
 #include "ops/make.h"
 #include "tenon/convolution.h"
 
 namespace tenon {
 namespace {
 
-/// How one axis is sampled. All are f64: whole numbers far beyond any axis are exact, so the one division below is
-/// rounded once, and halves and whole positions are what they are in exact arithmetic.
+/// How one axis is sampled. All values are f64: whole numbers far beyond any axis are exact, so the one division below
+/// is rounded once, and halves and whole positions are what they are in exact arithmetic.
 struct Sampling {
   int axis = 0;
-  Extent size;                   // of the result
-  Value numerator, denominator;  // of the scale, f64 scalars
+  Extent size;                          // of the result
+  std::variant<Extent, double> top;     // of the scale
+  std::variant<Extent, double> bottom;  // ... and what divides it
+
+  Value numerator() const { return number(top); }
+  Value denominator() const { return number(bottom); }
+
+ private:
+  static Value number(const std::variant<Extent, double>& of) {
+    const auto* extent = std::get_if<Extent>(&of);
+    return extent != nullptr ? extent_value(*extent, Dtype::f64) : scalar(Dtype::f64, std::get<double>(of));
+  }
 };
 
 // --- Which position of x a position of the result is, from -1 to n
@@ -26,7 +39,7 @@ using Coordinates = Value (*)(const Value& at, const Sampling& sampling, const E
 
 /// (at + 0.5) / scale - 0.5
 Value half_pixel(const Value& at, const Sampling& s, const Extent&) {
-  return ((2 * at + 1) * s.denominator - s.numerator) / (2 * s.numerator);
+  return ((2 * at + 1) * s.denominator() - s.numerator()) / (2 * s.numerator());
 }
 
 Value pytorch_half_pixel(const Value& at, const Sampling& s, const Extent& n) {
@@ -37,7 +50,7 @@ Value align_corners(const Value& at, const Sampling& s, const Extent& n) {
   return at * extent_value(n - 1, Dtype::f64) / extent_value(max(s.size - 1, 1), Dtype::f64);
 }
 
-Value asymmetric(const Value& at, const Sampling& s, const Extent&) { return at * s.denominator / s.numerator; }
+Value asymmetric(const Value& at, const Sampling& s, const Extent&) { return at * s.denominator() / s.numerator(); }
 
 // --- Which element a position between elements is nearest to
 
@@ -111,29 +124,45 @@ Value interpolate(const Value& x, int axis, const Value& position, const Taps& t
   return sum;
 }
 
-Value sample(const Value& x, const std::vector<Sampling>& samplings, const ResizeOptions& options) {
-  const Mode mode = choose(kModes, options.mode, "mode");
-  const Coordinates coordinates = choose(kCoordinates, options.coordinates, "coordinate transformation");
-  const Rounding rounding = choose(kRoundings, options.rounding, "rounding");
-  if (mode != Mode::nearest && !is_float(x.dtype())) {
-    fail("{} is for floats, not {}; cast first", options.mode, name(x.dtype()));
-  }
+/// What the options say, by their names.
+struct Method {
+  Mode mode;
+  Coordinates coordinates;
+  Rounding rounding;
+  double cubic_coefficient;
+};
+
+Value sample(const Value& x, const std::vector<Sampling>& samplings, const Method& method) {
   // Half types hold neither the weights nor the partial sums well.
   const bool is_half = x.dtype() == Dtype::f16 || x.dtype() == Dtype::bf16;
-  Value result = mode != Mode::nearest && is_half ? cast(x, Dtype::f32) : x;
+  Value result = method.mode != Mode::nearest && is_half ? cast(x, Dtype::f32) : x;
   for (const Sampling& sampling : samplings) {
     const Value at = iota(Shape(Dtype::f64, {Axis(sampling.size)}));
-    const Value position = coordinates(at, sampling, result.extent(sampling.axis));
-    if (mode == Mode::nearest) {
-      result = at_positions(result, sampling.axis, rounding(position));
+    const Value position = method.coordinates(at, sampling, result.extent(sampling.axis));
+    if (method.mode == Mode::nearest) {
+      result = at_positions(result, sampling.axis, method.rounding(position));
       continue;
     }
     const Value base = floor(position);
     const Value t = position - base;
-    const Taps taps = mode == Mode::linear ? linear_taps(t) : cubic_taps(t, options.cubic_coefficient);
+    const Taps taps = method.mode == Mode::linear ? linear_taps(t) : cubic_taps(t, method.cubic_coefficient);
     result = interpolate(result, sampling.axis, position, taps, base);
   }
   return cast(result, x.dtype());
+}
+
+Value sampled(const Value& x, const std::vector<Sampling>& samplings, const ResizeOptions& options) {
+  const Method method{.mode = choose(kModes, options.mode, "mode"),
+                      .coordinates = choose(kCoordinates, options.coordinates, "coordinate transformation"),
+                      .rounding = choose(kRoundings, options.rounding, "rounding"),
+                      .cubic_coefficient = options.cubic_coefficient};
+  if (method.mode != Mode::nearest && !is_float(x.dtype())) {
+    fail("{} is for floats, not {}; cast first", options.mode, name(x.dtype()));
+  }
+  if (samplings.empty()) {
+    return x;
+  }
+  return composite_of("resize", {{"x", x}}, [&](const Parts& in) { return sample(in[0], samplings, method); });
 }
 
 /// The scale as whole numbers up to 2^20, if it is such a fraction: 1.5 is 3 / 2.
@@ -181,10 +210,10 @@ Value resize(const Value& x, const Axes& axes, const std::vector<Extent>& size, 
     for (size_t i = 0; i < axes.size(); ++i) {
       const Extent& n = x.extent(normal[i]);
       if (n != size[i]) {  // every coordinate transformation is the identity for equal sizes
-        samplings.push_back({normal[i], size[i], extent_value(size[i], Dtype::f64), extent_value(n, Dtype::f64)});
+        samplings.push_back({.axis = normal[i], .size = size[i], .top = size[i], .bottom = n});
       }
     }
-    return sample(x, samplings, options);
+    return sampled(x, samplings, options);
   });
 }
 
@@ -202,11 +231,13 @@ Value resize_by(const Value& x, const Axes& axes, const std::vector<Scale>& scal
         fail("scale {} / {} of axis {} is not positive", scale.numerator, scale.denominator, normal[i]);
       }
       if (scale.numerator != scale.denominator) {
-        samplings.push_back({normal[i], scaled_size(x, normal[i], scale), scalar(Dtype::f64, scale.numerator),
-                             scalar(Dtype::f64, scale.denominator)});
+        samplings.push_back({.axis = normal[i],
+                             .size = scaled_size(x, normal[i], scale),
+                             .top = scale.numerator,
+                             .bottom = scale.denominator});
       }
     }
-    return sample(x, samplings, options);
+    return sampled(x, samplings, options);
   });
 }
 
