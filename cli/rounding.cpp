@@ -82,7 +82,11 @@ class Walk {
   /// How many numbers one element of the result adds up.
   double terms(const Node& node) const {
     const double results = std::max(1.0, elements(node.shapes[0]));
-    if (node.as<Contract>() || node.as<Conv>()) {
+    if (node.as<Conv>()) {
+      const Shape& weight = node.inputs[1].shape();
+      return elements(weight) / std::max(1.0, static_cast<double>(evaluate(weight.extent(0), bindings_)));
+    }
+    if (node.as<Contract>()) {
       return static_cast<double>(evaluate(macs(node), bindings_)) / results;
     }
     if (node.as<Reduce>()) {
