@@ -5,6 +5,7 @@
 #include "ops/make.h"
 #include "passes/rewriting/dear_constants.h"
 #include "passes/rewriting/known_work.h"
+#include "passes/rewriting/repeated_constants.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/uniform.h"
 #include "tenon/ops.h"
@@ -91,7 +92,7 @@ std::optional<std::vector<Value>> fold_constant_node(const Node& node, const std
     if (auto numbers = folded_numbers(node, operands)) {
       return numbers;
     }
-    return is_worth_it(node, operands) ? evaluated(node, operands) : std::nullopt;
+    return is_worth_it(node, operands) ? evaluated(node, operands) : fold_repeated(node, operands, is_worth_it);
   } catch (const Error&) {
     return std::nullopt;  // it stays, to be reported where and when it happens
   }
