@@ -12,10 +12,45 @@
 namespace tenon::schedule {
 namespace {
 
+/// Why steps that no input decides are computed in every run.
+class InputFree {
+ public:
+  explicit InputFree(const Graph& graph) {
+    for (const Node* node : graph.nodes()) {
+      const auto any_in = [&](const std::unordered_set<const Node*>& set) {
+        return std::ranges::any_of(node->inputs, [&](const Value& value) { return set.contains(&value.node()); });
+      };
+      const auto is_open = [](const Shape& shape) { return !shape.element_count().is_constant(); };
+      const auto* iota = node->as<Iota>();
+      if (node->as<Input>() != nullptr || node->as<Random>() != nullptr || node->as<Barrier>() != nullptr ||
+          any_in(decided_)) {
+        decided_.insert(node);
+      } else if (any_in(open_) || std::ranges::any_of(node->shapes, is_open) ||
+                 (iota != nullptr && !(iota->start.is_constant() && iota->step.is_constant()))) {
+        open_.insert(node);
+      }
+    }
+  }
+
+  /// Empty where an input decides one of the nodes.
+  std::string why_computed(const std::vector<const Node*>& nodes) const {
+    if (nodes.empty() || std::ranges::any_of(nodes, [&](const Node* node) { return decided_.contains(node); })) {
+      return "";
+    }
+    return std::ranges::any_of(nodes, [&](const Node* node) { return open_.contains(node); })
+               ? "no input decides it, but its sizes are known in a run alone"
+               : "no input decides it, but it is too large to be kept, or cheaper to compute";
+  }
+
+ private:
+  std::unordered_set<const Node*> decided_;
+  std::unordered_set<const Node*> open_;  // of the others, those that sizes decide which a run has
+};
+
 class Assembler {
  public:
   Assembler(const Graph& graph, const StorageOrders& storage, ScheduleBody schedule_body)
-      : graph_(graph), storage_(storage), schedule_body_(std::move(schedule_body)) {
+      : graph_(graph), input_free_(graph), storage_(storage), schedule_body_(std::move(schedule_body)) {
     program_.name = graph.name();
     for (const Output& output : graph.outputs()) {
       visible_.insert(output.value);
@@ -30,16 +65,22 @@ class Assembler {
   void add(GroupedStep& grouped) {
     Step step;
     step.boundary = grouped.boundary;
+    std::vector<const Node*> nodes;
     if (grouped.alone) {
+      nodes.push_back(grouped.alone);
       add_alone(step, *grouped.alone);
     } else {
       for (Group& group : grouped.groups) {
+        nodes.insert(nodes.end(), group.nodes.begin(), group.nodes.end());
         for (const Node* node : group.nodes) {
           step.flops = step.flops + 2 * macs(*node);
         }
         add_kernel(step, group);
       }
       step.label = label_of(grouped.groups);
+    }
+    if (const std::string why = input_free_.why_computed(nodes); !why.empty()) {
+      step.boundary += fmt::format("{}{}", step.boundary.empty() ? "" : "; ", why);
     }
     program_.steps.push_back(std::move(step));
   }
@@ -184,6 +225,7 @@ class Assembler {
   }
 
   const Graph& graph_;
+  const InputFree input_free_;
   const StorageOrders& storage_;
   ScheduleBody schedule_body_;
   Program program_;

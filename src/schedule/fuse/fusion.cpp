@@ -140,7 +140,7 @@ std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster
         return "what it reduces would be computed for every part";
       }
       if (node->as<Gather>() && operand == node->inputs[0] && !operand.node().as<Map>()) {
-        return "gather reads at positions that data decides";
+        return "gather reads at computed positions";
       }
     }
   }

@@ -224,7 +224,7 @@ int ElementEmitter::element(const Map& op, const Value& value, const Point& poin
 int ElementEmitter::element(const Concat& op, const Value& value, const Point& point, const Mask& mask) {
   const auto axis = static_cast<size_t>(op.axis);
   if (!point[axis].dynamic.empty()) {
-    throw Refusal{"concat is read where data decides", value};
+    throw Refusal{"concat is read at computed positions", value};
   }
   Extent start = 0;
   int result = -1;

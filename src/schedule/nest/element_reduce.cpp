@@ -102,7 +102,7 @@ int ElementEmitter::element(const Window& op, const Value& value, const Point& p
   AxisSet taken = axes_of_point(point) | values_.axes(mask);
   for (size_t i = 0; i < at.size(); ++i) {
     if (!point[i].dynamic.empty()) {
-      throw Refusal{"a window is read where data decides", value};
+      throw Refusal{"a window is read at computed positions", value};
     }
     Position offset;
     if (op.size[i] != 1) {
@@ -242,7 +242,7 @@ int ElementEmitter::element(const Conv& op, const Value& value, const Point& poi
   for (size_t i = 0; i < op.stride.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
     if (!point[i + 2].dynamic.empty()) {
-      throw Refusal{"a convolution is read where data decides", value};
+      throw Refusal{"a convolution is read at computed positions", value};
     }
     const Extent span = (w.extent(axis) - 1) * op.w_dilation[i] + 1;
     at[i + 2] = slide(point[i + 2], weight[i + 2], op.stride[i], op.w_dilation[i], op.low[i], x.extent(axis),

@@ -18,7 +18,7 @@ struct PathWalk {
         refuse("an update with a step would need a division");
       }
       if (!at[i].dynamic.empty()) {
-        throw Refusal{"an update is read where data decides", update};
+        throw Refusal{"an update is read at computed positions", update};
       }
       at[i] = moved(at[i], -slice.start[i]);
       inside.push_back({.index = at[i].affine, .size = slice.size[i]});

@@ -267,7 +267,7 @@ int ElementEmitter::element(const Pad& op, const Value& value, const Point& poin
       continue;
     }
     if (!at[i].dynamic.empty()) {
-      throw Refusal{"pad is read where data decides", value};
+      throw Refusal{"pad is read at computed positions", value};
     }
     at[i] = moved(at[i], -op.low[i]);
     bounds.push_back({.index = at[i].affine, .size = x.extent(static_cast<int>(i))});
