@@ -1,5 +1,6 @@
 // Parts of a plan as ONNX models with a manifest, so that any runtime can run them.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +19,8 @@
 
 namespace tenon::cli {
 namespace {
+
+constexpr std::string_view kManifest = "manifest.json";
 
 std::vector<Port> inputs_of(const Graph& graph) {
   std::vector<Port> ports;
@@ -46,10 +49,9 @@ std::vector<Port> write_part(const Graph& graph, const std::string& path, const 
   }
   export_onnx(graph, path, {.external_data = false, .usual = own});
   std::vector<Port> inputs = inputs_of(graph);
-  const Graph written = import_onnx(path);
-  for (Port& port : inputs_of(written)) {
+  for (const OnnxPort& port : onnx_signature(path).inputs) {
     if (std::ranges::find(inputs, port.name, &Port::name) == inputs.end()) {
-      inputs.push_back(std::move(port));
+      inputs.push_back({.name = port.name, .shape = port.shape});
     }
   }
   return inputs;
@@ -69,14 +71,10 @@ std::string ports_json(const std::vector<Port>& ports) {
   return fmt::format("[{}]", fmt::join(rows, ", "));
 }
 
-}  // namespace
+std::string part_file(size_t index) { return fmt::format("part{:03}.onnx", index + 1); }
 
-void export_parts(const PartitionModel& model, const partition::Plan& plan, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    fail("cannot make the folder `{}`: {}", folder, error.message());
-  }
+/// All files of the plan, in a folder that is there.
+void write_files(const PartitionModel& model, const partition::Plan& plan, const std::filesystem::path& folder) {
   std::string text = fmt::format("{{\n  \"model\": {},\n  \"sizes\": {{", json_quoted(plan.model));
   std::string separator;
   for (const auto& [name, size] : plan.bindings) {
@@ -87,12 +85,79 @@ void export_parts(const PartitionModel& model, const partition::Plan& plan, cons
                       ports_json(inputs_of(model.work.graph)), ports_json(outputs_of(model.work.graph)));
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const Graph graph = part_graph(model.work, plan, i);
-    const std::string file = fmt::format("part{:03}.onnx", i + 1);
-    const std::vector<Port> inputs = write_part(graph, (std::filesystem::path(folder) / file).string(), plan.bindings);
-    text += fmt::format("    {{\"file\": \"{}\", \"inputs\": {}, \"outputs\": {}}}{}\n", file, ports_json(inputs),
-                        ports_json(outputs_of(graph)), i + 1 < plan.parts.size() ? "," : "");
+    const std::vector<Port> inputs = write_part(graph, (folder / part_file(i)).string(), plan.bindings);
+    text += fmt::format("    {{\"file\": \"{}\", \"inputs\": {}, \"outputs\": {}}}{}\n", part_file(i),
+                        ports_json(inputs), ports_json(outputs_of(graph)), i + 1 < plan.parts.size() ? "," : "");
   }
-  write_text((std::filesystem::path(folder) / "manifest.json").string(), text + "  ]\n}\n");
+  write_text((folder / kManifest).string(), text + "  ]\n}\n");
+}
+
+/// Error: it has files that no export has written, which would be lost.
+void require_export_or_empty(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
+    fail("`--export {}`: there is a file of that name", folder.string());
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name != kManifest && !(name.starts_with("part") && name.ends_with(".onnx"))) {
+      fail("`--export {}`: the folder has other files, such as `{}`; name a new one", folder.string(), name);
+    }
+  }
+}
+
+/// A folder beside another, gone at the end unless it has taken its place.
+class FolderBeside {
+ public:
+  explicit FolderBeside(const std::filesystem::path& place)
+      : place_(place), path_(place.string() + fmt::format(".new{}", getpid())) {
+    std::error_code error;
+    std::filesystem::create_directories(path_, error);
+    if (error) {
+      fail("cannot make the folder `{}`: {}", place.string(), error.message());
+    }
+  }
+  ~FolderBeside() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  FolderBeside(const FolderBeside&) = delete;
+  FolderBeside& operator=(const FolderBeside&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  /// What was in the place is gone then.
+  void take_place() {
+    const std::filesystem::path old = path_.string() + ".old";
+    std::error_code error;
+    const bool was_there = std::filesystem::exists(place_, error);
+    if (was_there) {
+      std::filesystem::rename(place_, old, error);
+    }
+    if (!error) {
+      std::filesystem::rename(path_, place_, error);
+    }
+    if (error) {
+      std::error_code ignored;
+      std::filesystem::rename(old, place_, ignored);
+      fail("cannot make the folder `{}`: {}", place_.string(), error.message());
+    }
+    std::filesystem::remove_all(old, error);
+  }
+
+ private:
+  std::filesystem::path place_, path_;
+};
+
+}  // namespace
+
+void export_parts(const PartitionModel& model, const partition::Plan& plan, const std::string& folder) {
+  std::filesystem::path place = std::filesystem::absolute(folder).lexically_normal();
+  place = place.has_filename() ? place : place.parent_path();
+  require_export_or_empty(place);
+  FolderBeside made(place);
+  write_files(model, plan, made.path());
+  made.take_place();
 }
 
 }  // namespace tenon::cli

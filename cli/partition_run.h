@@ -34,7 +34,8 @@ PlanRun run_plan(const PartitionModel& model, const partition::Plan& plan, size_
 std::string run_table(const PlanRun& run, const partition::Plan& plan);
 Json run_json(const PlanRun& run);
 
-/// Each part as PART.onnx with named axes, and manifest.json with their order, inputs and outputs.
+/// Each part as partNNN.onnx with named axes, and manifest.json with their order, inputs and outputs: all of them, or
+/// the folder stays as it was. An earlier export there is replaced. Error: the folder has other files.
 void export_parts(const PartitionModel& model, const partition::Plan& plan, const std::string& folder);
 
 }  // namespace tenon::cli
