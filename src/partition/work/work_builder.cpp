@@ -135,15 +135,53 @@ void WorkBuilder::group_by_rules(const Opened& opened) {
 }
 
 void WorkBuilder::group_as_given(std::span<const std::vector<const Node*>> groups) {
+  std::unordered_map<const Node*, int> times;
   for (const std::vector<const Node*>& group : groups) {
-    std::vector<const Node*> own;
     for (const Node* node : group) {
-      if (!is_leaf(*node) && !is_known(*node) && owner_.emplace(node, static_cast<int>(work_.nodes.size())).second) {
+      ++times[node];
+    }
+  }
+  // What several groups compute belongs to one that writes it: where nothing in the group reads it.
+  std::unordered_map<const Node*, size_t> writer;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    std::unordered_set<const Node*> read;
+    for (const Node* node : groups[g]) {
+      for (const Value& operand : node->inputs) {
+        const Node* made = &operand.node();
+        for (read.insert(made); is_free_view(*made); made = &made->inputs[0].node()) {
+          read.insert(&made->inputs[0].node());
+        }
+      }
+    }
+    for (const Node* node : groups[g]) {
+      if (!read.contains(node)) {
+        writer.emplace(node, g);
+      }
+    }
+  }
+  for (size_t g = 0; g < groups.size(); ++g) {
+    std::vector<const Node*> own;
+    for (const Node* node : groups[g]) {
+      const bool is_data = node->as<Input>() != nullptr || node->as<Constant>() != nullptr;
+      const auto at = writer.find(node);
+      const bool writes = at != writer.end() && at->second == g;
+      const bool is_anyones = is_leaf(*node) || (is_known(*node) && times.at(node) > 1);
+      if (!is_data && (at == writer.end() ? !is_anyones : writes) &&
+          owner_.emplace(node, static_cast<int>(work_.nodes.size())).second) {
         own.push_back(node);
       }
     }
     if (!own.empty()) {
       work_.nodes.push_back(std::move(own));
+      members_.emplace_back(groups[g].begin(), groups[g].end());
+    }
+  }
+  // What a step computes in every run is not known before it, even where no input decides it.
+  for (const Node* node : work_.graph.nodes()) {
+    const auto known = [&](const Value& operand) { return is_known(operand.node()); };
+    if (owner_.contains(node) || !std::ranges::all_of(node->inputs, known)) {
+      known_.erase(node);
+      weights_.erase(node);
     }
   }
 }
@@ -253,8 +291,12 @@ void WorkBuilder::add_reads(int index) {
       at->bytes = min(at->bytes + bytes, work_.tensors[static_cast<size_t>(tensor)].bytes);
     }
   };
+  const auto member = [&](const Node& node) {  // also of what another operator computes too
+    return !members_.empty() && members_[static_cast<size_t>(index)].contains(&node);
+  };
   const auto in_memory = [&](const Node& node) {
-    return !own(node) && (owner_.contains(&node) || node.as<Input>() != nullptr || weights_.contains(&node));
+    return !own(node) && !member(node) &&
+           (owner_.contains(&node) || node.as<Input>() != nullptr || weights_.contains(&node));
   };
   std::vector<Value> open;
   std::unordered_set<Value> seen;

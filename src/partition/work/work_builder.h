@@ -16,13 +16,13 @@ class WorkBuilder {
 
   /// Each node that computes is an operator, but for what belongs together (Operator in tenon/partition.h).
   void group_by_rules(const Opened& opened);
-  /// Each list is an operator.
+  /// Each list is an operator, also one that depends on no input.
   void group_as_given(std::span<const std::vector<const Node*>> groups);
 
   WorkGraph finish() &&;
 
  private:
-  /// Depends on no input.
+  /// Depends on no input and on nothing that an operator computes.
   bool is_known(const Node& node) const { return known_.contains(&node); }
   bool computes(const Node& node) const;
   int joined(const Node& node, const Opened& opened) const;
@@ -43,6 +43,7 @@ class WorkBuilder {
   WorkGraph work_;
   std::unordered_set<const Node*> known_, weights_;
   std::unordered_map<const Node*, int> owner_;
+  std::vector<std::unordered_set<const Node*>> members_;  // of groups that were given: all that each computes
   std::unordered_map<const Node*, int> uses_;
   std::unordered_set<const Node*> outputs_;
   std::unordered_set<const Node*> in_place_;  // updates of state that an output gives back
