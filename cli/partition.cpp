@@ -33,10 +33,12 @@ constexpr Option kOptions[] = {
     {"--parts", "N", "by parts: so many; by pipeline: devices"},
     {"--imbalance", "X", "by parts: arithmetic of a part beyond the mean (default 0.1)"},
     {"--micro-batches", "N", "by pipeline: runs that are on their way at once"},
+    {"--most-flops", "X", "by resources: arithmetic of a part; a group that has more is done in tiles"},
+    {"--least-parallelism", "N", "by resources: groups with so many independent results are not joined with others"},
     {"--memory", "BYTES", "keep activations within so many bytes (or KiB, MiB, GiB): compute some again"},
-    {"--plan", "FILE.json", "take this plan instead of making one, and verify it"},
+    {"--plan", "FILE.json", "take this plan, with its sizes, instead of making one, and verify it"},
     {"--write", "FILE.json", "write the plan"},
-    {"--why", "OPERATOR", "why OPERATOR and the second word are or are not in one group, instead"},
+    {"--why", "OPERATOR", "why OPERATOR and the second word are or are not in one part, instead"},
     {"--diff", "FILE.json", "what differs between this plan and the one that is named instead of MODEL"},
     {"--run", "", "compile and run each part by itself and compare with the whole"},
     {"--export", "DIR", "write each part as an ONNX model, and a manifest"},
@@ -52,7 +54,8 @@ constexpr Example kExamples[] = {
     {"partition resnet18 --by blocks --profile kpu256", "residual blocks, on a grid of tiles"},
     {"partition bert_base --parts 4 --imbalance 0.1 --write p.json", "four parts with few bytes between them"},
     {"partition bert_base --plan p.json --run", "the same, run part by part against the whole"},
-    {"partition resnet18 --why conv1 relu1", "why two operators are in one group"},
+    {"partition resnet18 --why conv1 relu1", "why two operators are in one part"},
+    {"partition resnet18 --by resources --most-flops 300e6", "parts that fit a memory and are no larger than that"},
     {"partition --diff a.json b.json", "what differs between two plans"},
     {"partition vit_b16 --by pipeline --parts 4 --micro-batches 8 --profile gpu108", "stages on four devices"},
     {"partition mobilenet_v2 --html page.html", "a page to look at"},
@@ -131,7 +134,8 @@ bool is_compiled(const std::vector<std::string>& fuse) { return std::ranges::fin
 
 /// A plan that was made is taken as it is: what says how to make one is for another call.
 void require_no_other_plan(const Arguments& arguments) {
-  for (const std::string_view option : {"--fuse", "--by", "--parts", "--imbalance", "--micro-batches", "--memory"}) {
+  for (const std::string_view option : {"--fuse", "--by", "--parts", "--imbalance", "--micro-batches", "--memory",
+                                        "--most-flops", "--least-parallelism"}) {
     if (arguments.has(option)) {
       fail("`{}` says how a plan is made, and `--plan` takes one that was: leave one of them out", option);
     }
@@ -167,35 +171,36 @@ int run(const Arguments& arguments) {
   const partition::PlanOptions options = plan_options(arguments);
   const auto plan_file = arguments.find("--plan");
   bool compiled = is_compiled(options.fuse);
+  Bindings usual;
   if (plan_file) {
     require_no_other_plan(arguments);
-    compiled =
-        text_field(JsonValue::parse(read_file(*plan_file, kMostPlan), *plan_file), "graph", *plan_file) == "optimized";
+    const JsonValue plan = JsonValue::parse(read_file(*plan_file, kMostPlan), *plan_file);
+    compiled = text_field(plan, "graph", *plan_file) == "optimized";
+    usual = Bindings::parse(text_field(plan, "bindings", *plan_file));
   }
   for (const std::string_view file : {"--write", "--html", "--svg", "--dot", "--plot"}) {
     if (const auto path = arguments.find(file)) {
       require_folder_of(*path);
     }
   }
-  PartitionModel model = load_partition_model(arguments, compiled);
-  if (const auto first = arguments.find("--why")) {
-    if (arguments.rest().size() < 2) {
-      fail("`--why {}` needs a second operator: tenon partition MODEL --why {} OTHER", *first, *first);
-    }
-    const std::string text = why(model.work, model.bindings, options, *first, arguments.rest()[1]);
-    arguments.has("--json") ? Json::object().set("why", text).print() : fmt::print("{}\n", text);
-    return 0;
+  const auto first = arguments.find("--why");
+  if (first && arguments.rest().size() < 2) {
+    fail("`--why {}` needs a second operator: tenon partition MODEL --why {} OTHER", *first, *first);
   }
-  if (arguments.rest().size() > 1) {
+  if (!first && arguments.rest().size() > 1) {
     fail("what is `{}`? A second word is for --why", arguments.rest()[1]);
   }
+  const PartitionModel model = load_partition_model(arguments, compiled, usual);
   partition::Profile profile = profile_of(arguments);
   Plan plan = plan_file ? read_plan(*plan_file, model, profile, arguments.has("--profile"))
                         : make_plan(model.work, model.bindings, profile, options);
-  if (plan_file && !arguments.has("--bind")) {
-    model.bindings = plan.bindings;
-  } else if (plan_file && model.bindings != plan.bindings) {
+  if (model.bindings != plan.bindings) {
     plan = rebind(plan, model.work, profile, model.bindings);
+  }
+  if (first) {
+    const std::string text = why(model.work, plan, *first, arguments.rest()[1]);
+    arguments.has("--json") ? Json::object().set("why", text).print() : fmt::print("{}\n", text);
+    return 0;
   }
   if (const auto file = arguments.find("--write")) {
     write_text(*file, to_json(plan, model.work));

@@ -33,15 +33,34 @@ void use_kernels(PartitionModel& model) {
   }
 }
 
+/// `first`, and what `others` say of names that it does not have.
+Bindings with_others(Bindings first, const Bindings& others) {
+  for (const auto& [name, size] : others) {
+    if (!first.find(name)) {
+      first.set(name, size);
+    }
+  }
+  return first;
+}
+
 }  // namespace
 
-PartitionModel load_partition_model(const Arguments& arguments, bool compiled) {
+PartitionModel load_partition_model(const Arguments& arguments, bool compiled, const Bindings& usual) {
   PartitionModel result;
-  const Bindings given = Bindings::parse(arguments.find("--bind").value_or(""));
+  const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   const std::string& word = arguments.rest()[0];
-  result.model = arguments.has("--train") ? load_training_step(word, {}, "adam")
-                                          : load_model(word, {.weights = true, .inputs = {}, .sizes = given});
-  result.bindings = complete_bindings(result.model, given);
+  result.model = arguments.has("--train")
+                     ? load_training_step(word, {}, "adam")
+                     : load_model(word, {.weights = true, .inputs = {}, .sizes = with_others(bound, usual)});
+  const std::vector<std::string> names = axis_names(result.model.graph);
+  Bindings known;
+  for (const auto& [name, size] : usual) {  // where the plan is of another model, whoever reads it says so
+    if (std::ranges::find(names, name) != names.end()) {
+      known.set(name, size);
+    }
+  }
+  result.model.typical = with_others(std::move(known), result.model.typical);
+  result.bindings = complete_bindings(result.model, bound);
   if (compiled) {
     use_kernels(result);
   } else {
@@ -86,7 +105,10 @@ partition::PlanOptions plan_options(const Arguments& arguments) {
   if (parts && options.by != "parts" && options.by != "pipeline") {
     fail("`--parts` is for `--by parts` and `--by pipeline`, not for `--by {}`", options.by);
   }
-  const std::pair<const char*, const char*> only_for[] = {{"--imbalance", "parts"}, {"--micro-batches", "pipeline"}};
+  const std::pair<const char*, const char*> only_for[] = {{"--imbalance", "parts"},
+                                                          {"--micro-batches", "pipeline"},
+                                                          {"--most-flops", "resources"},
+                                                          {"--least-parallelism", "resources"}};
   for (const auto& [option, by] : only_for) {
     if (arguments.has(option) && options.by != by) {
       fail("`{}` is for `--by {}`, not for `--by {}`", option, by, options.by);
@@ -94,6 +116,11 @@ partition::PlanOptions plan_options(const Arguments& arguments) {
   }
   options.imbalance = arguments.find_real("--imbalance").value_or(options.imbalance);
   options.micro_batches = arguments.find_number("--micro-batches", 1).value_or(1);
+  options.limits.flops = arguments.find_real("--most-flops").value_or(0);
+  if (arguments.has("--most-flops") && options.limits.flops < 1) {
+    fail("`--most-flops {}`: must be at least 1", *arguments.find("--most-flops"));
+  }
+  options.limits.parallelism = arguments.find_number("--least-parallelism", 1).value_or(0);
   if (const auto limit = arguments.find("--memory")) {
     options.memory_limit = parse_bytes(*limit, "--memory");
   }

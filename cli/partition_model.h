@@ -14,8 +14,9 @@ struct PartitionModel {
   std::vector<size_t> step_of = {};  // of each operator that is a kernel of the compiler, the step of the program
 };
 
-/// `compiled`: the operators are the kernels that the compiler makes of it. Error where data decide sizes.
-PartitionModel load_partition_model(const Arguments& arguments, bool compiled);
+/// `compiled`: the operators are the kernels that the compiler makes of it. `usual` are sizes for what `--bind` leaves
+/// out. Error where data decide sizes.
+PartitionModel load_partition_model(const Arguments& arguments, bool compiled, const Bindings& usual);
 
 /// By `--profile`: a name, a file, or `host`, which is measured. The default is cpu64.
 partition::Profile profile_of(const Arguments& arguments);

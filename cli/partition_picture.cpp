@@ -35,9 +35,7 @@ std::vector<int> levels(const Plan& plan) {
   std::vector<int> level(plan.parts.size(), 0);
   std::vector<std::vector<int>> from(plan.parts.size());
   for (const partition::Transfer& transfer : plan.transfers) {
-    for (const int to : transfer.to) {
-      from[static_cast<size_t>(to)].push_back(transfer.from);
-    }
+    from[static_cast<size_t>(transfer.to)].push_back(transfer.from);
   }
   for (size_t p = 0; p < level.size(); ++p) {
     for (const int before : from[p]) {

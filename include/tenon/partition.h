@@ -148,12 +148,12 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// A tensor that leaves its part. `from` is -1 for none: inputs and weights are not listed.
+/// A tensor that one part computes and another reads; one for each part that reads it. Inputs and weights are not
+/// listed.
 struct Transfer {
   int tensor = -1;
-  int from = -1;
-  std::vector<int> to;  ///< parts, in order
-  int64_t bytes = 0;    ///< that one of them reads, the most
+  int from = -1, to = -1;  ///< parts
+  int64_t bytes = 0;       ///< that `to` reads of it
 
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
@@ -161,7 +161,7 @@ struct Transfer {
 struct Totals {
   double flops = 0;
   int64_t bytes_moved = 0;     ///< read and written by parts
-  int64_t transfer_bytes = 0;  ///< that parts read of tensors that other parts have computed
+  int64_t transfer_bytes = 0;  ///< of all transfers
   int64_t weight_bytes = 0;
   int64_t peak_bytes = 0;  ///< of activations alive at once between parts
   double latency = 0;      ///< seconds for one run, parts one after the other
@@ -169,6 +169,14 @@ struct Totals {
   double joules = 0;
 
   friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+/// What a part may be at most and must be at least, beside fitting into memory. 0: anything.
+struct PartLimits {
+  double flops = 0;  ///< of a piece: a part of several groups has no more, a group that has more is done in tiles
+  int64_t parallelism = 0;  ///< groups that have as much are not joined with such that have less
+
+  friend bool operator==(const PartLimits&, const PartLimits&) = default;
 };
 
 /// Parts in the order in which they run, with all that is claimed of them.
@@ -182,6 +190,7 @@ struct Plan {
   int64_t devices = 1;        ///< that parts are dealt to, in order
   int64_t micro_batches = 1;  ///< that run through them at once
   int64_t memory_limit = 0;   ///< of activations, which `peak_bytes` keeps; 0: none
+  PartLimits limits;          ///< that parts keep
   std::vector<Part> parts;
   std::vector<Transfer> transfers;
   Totals totals;
@@ -197,6 +206,7 @@ struct PlanOptions {
   double imbalance = 0.1;     ///< by parts: arithmetic of a part beyond the mean
   int64_t micro_batches = 1;  ///< of by pipeline
   int64_t memory_limit = 0;   ///< bytes of activations; values are computed again to keep it
+  PartLimits limits = {};     ///< of by resources
 };
 
 /// The names of strategies and partitioners, with a line of what each does.
@@ -207,8 +217,9 @@ std::span<const std::pair<std::string_view, std::string_view>> partitioner_table
 Plan make_plan(const WorkGraph& work, const Bindings& bindings, const Profile& profile, const PlanOptions& options);
 
 /// Error, in one line that names an operator: the plan is not of this graph, an operator is missing or there twice,
-/// parts depend on each other in a circle or come in the wrong order, transfers are not complete, a memory is too
-/// small, or a figure is not what the parts give.
+/// parts depend on each other in a circle or come in the wrong order, a part computes what nobody reads before it is
+/// computed again, transfers are not complete, a memory is too small, a limit is not kept, or a figure or a reason is
+/// not what the parts give.
 void verify(const Plan& plan, const WorkGraph& work, const Profile& profile);
 
 /// The plan at other sizes: the same parts, with figures of `bindings`.
@@ -220,9 +231,9 @@ Plan parse_plan(std::string_view json, std::string_view what, const WorkGraph& w
 /// Lines that say what differs; none where nothing does.
 std::vector<std::string> differences(const Plan& a, const Plan& b, const WorkGraph& work);
 
-/// Why two operators are, or are not, in one group of the strategies.
-std::string why(const WorkGraph& work, const Bindings& bindings, const PlanOptions& options, std::string_view a,
-                std::string_view b);
+/// Why two operators are, or are not, in one part of the plan: which strategies joined them, or what each says of them,
+/// and what the partitioner did with their groups.
+std::string why(const WorkGraph& work, const Plan& plan, std::string_view a, std::string_view b);
 
 /// Part `index` as a graph of its own: inputs are what it reads of other parts and of the graph, outputs what they and
 /// the caller read of it. Names are those of tensors.

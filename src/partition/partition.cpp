@@ -10,6 +10,7 @@
 #include "partition/fuse/strategies.h"
 #include "partition/plan/estimate.h"
 #include "partition/plan/verify.h"
+#include "partition/reasons.h"
 
 namespace tenon::partition {
 namespace {
@@ -23,23 +24,6 @@ constexpr std::pair<std::string_view, std::string_view> kPartitioners[] = {
     {"resources", "parts that fit the memory of a unit"},
     {"pipeline", "stages of equal time on a number of devices"},
 };
-
-/// Why a group ends: what the strategies say of the edge from its last operator.
-std::string why_ends(const Groups& groups, const std::vector<int>& group, const PlanOptions& options) {
-  const SizedGraph& graph = groups.graph();
-  const int last = group.back();
-  for (const int tensor : graph.op(last).writes) {
-    for (const int reader : graph.tensor(tensor).readers) {
-      std::string reason;
-      for (const std::string& name : options.fuse) {
-        const std::string refusal = find_strategy(name).refuses(groups, last, reader);
-        reason = refusal.empty() ? fmt::format("with `{}` it would lie in a circle", graph.op(reader).name) : refusal;
-      }
-      return reason.empty() ? "each operator is a part" : reason;
-    }
-  }
-  return "its results are outputs of the model";
-}
 
 void require_parts(const PlanOptions& options, size_t groups, const SizedGraph& graph) {
   if (options.parts < 1) {
@@ -87,45 +71,60 @@ Lists by_number(const SizedGraph& graph, const Lists& groups, const PlanOptions&
   return parts;
 }
 
-std::vector<Part> with_reasons(Lists lists, const std::vector<std::string>& why) {
-  std::vector<Part> parts;
-  for (size_t i = 0; i < lists.size(); ++i) {
-    Part part;
-    part.operators = std::move(lists[i]);
-    part.why = why.size() == lists.size() ? why[i] : why.empty() ? "" : why[0];
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
-std::vector<Part> cut_parts(const SizedGraph& graph, const Groups& groups, const Profile& profile,
-                            const PlanOptions& options) {
+Lists cut_parts(const SizedGraph& graph, const Groups& groups, const Profile& profile, const PlanOptions& options) {
   const Lists fused = in_order(graph, groups.all());
   if (options.by == "fusion") {
-    std::vector<std::string> why;
-    std::ranges::transform(fused, std::back_inserter(why),
-                           [&](const std::vector<int>& group) { return why_ends(groups, group, options); });
-    return with_reasons(fused, why);
+    return fused;
   }
   if (options.by == "parts") {
-    return with_reasons(in_order(graph, by_number(graph, fused, options)),
-                        {"few bytes leave here, and arithmetic is in balance"});
+    return in_order(graph, by_number(graph, fused, options));
   }
   if (options.by == "blocks") {
-    return with_reasons(in_order(graph, blocks(graph)), {"one activation leaves here, as it does from each block"});
+    return in_order(graph, blocks(graph));
   }
   if (options.by == "resources") {
-    ProfileCut cut = cut_by_resources(graph, fused, profile);
-    return with_reasons(std::move(cut.parts), cut.why);
+    return cut_by_resources(graph, fused, profile, options.limits);
   }
   if (options.by == "pipeline") {
     require_parts(options, fused.size(), graph);
-    ProfileCut cut = cut_for_pipeline(graph, fused, profile, static_cast<int>(options.parts));
-    return with_reasons(std::move(cut.parts), cut.why);
+    return cut_for_pipeline(graph, fused, profile, static_cast<int>(options.parts));
   }
   std::vector<std::string_view> names;
   std::ranges::transform(kPartitioners, std::back_inserter(names), [](const auto& each) { return each.first; });
   fail("there is no partitioner `{}`; there is: {}", options.by, fmt::join(names, ", "));
+}
+
+void fill_in_reasons(Plan& plan, const Groups& groups, const Profile& profile) {
+  std::vector<std::string> why = reasons(plan, groups, profile);
+  for (size_t p = 0; p < plan.parts.size(); ++p) {
+    plan.parts[p].why = std::move(why[p]);
+  }
+}
+
+Groups groups_of(const Plan& plan, const SizedGraph& graph) { return fuse(graph, {.fuse = strategies_of(plan)}); }
+
+/// `vertical joins a and b, residual b and c`.
+std::string joints_text(const Groups& groups, int first, int second) {
+  std::string text;
+  std::string_view rule;
+  for (const Groups::Joint& joint : groups.joints(first, second)) {
+    const std::string joins = joint.rule == rule ? "" : fmt::format("{}{} ", joint.rule, rule.empty() ? " joins" : "");
+    text += fmt::format("{}{}`{}` and `{}`", text.empty() ? "" : ", ", joins, groups.graph().op(joint.a).name,
+                        groups.graph().op(joint.b).name);
+    rule = joint.rule;
+  }
+  return text;
+}
+
+/// The parts that compute an operator, from 1.
+std::vector<size_t> parts_with(const Plan& plan, int op) {
+  std::vector<size_t> result;
+  for (size_t p = 0; p < plan.parts.size(); ++p) {
+    if (std::ranges::find(plan.parts[p].operators, op) != plan.parts[p].operators.end()) {
+      result.push_back(p + 1);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -157,11 +156,15 @@ Plan make_plan(const SizedGraph& graph, const Bindings& bindings, const Profile&
   plan.devices = options.by == "pipeline" ? options.parts : 1;
   plan.micro_batches = options.by == "pipeline" ? options.micro_batches : 1;
   plan.memory_limit = options.memory_limit;
-  plan.parts = cut_parts(graph, groups, profile, options);
+  plan.limits = options.limits;
+  for (std::vector<int>& list : cut_parts(graph, groups, profile, options)) {
+    plan.parts.emplace_back().operators = std::move(list);
+  }
   if (options.memory_limit > 0) {
     plan.parts = keep_within(graph, std::move(plan.parts), options.memory_limit);
   }
   place(plan, graph, profile);
+  fill_in_reasons(plan, groups, profile);
   verify(plan, graph, profile);
   return plan;
 }
@@ -175,43 +178,60 @@ Plan make_plan(const WorkGraph& work, const Bindings& bindings, const Profile& p
 }
 
 void verify(const Plan& plan, const WorkGraph& work, const Profile& profile) {
-  verify(plan, sized(work, plan.bindings), profile);
+  const SizedGraph graph = sized(work, plan.bindings);
+  verify(plan, graph, profile);
+  verify_reasons(plan, groups_of(plan, graph), profile);
 }
 
 Plan rebind(const Plan& plan, const WorkGraph& work, const Profile& profile, const Bindings& bindings) {
   Plan result = plan;
   result.bindings = bindings;
   result.memory_limit = 0;  // was kept at other sizes
+  result.limits = {};
   for (Part& part : result.parts) {
     part.unit.clear();
   }
   const SizedGraph graph = sized(work, bindings);
   place(result, graph, profile);
+  fill_in_reasons(result, groups_of(result, graph), profile);
   verify(result, graph, profile);
   return result;
 }
 
-std::string why(const WorkGraph& work, const Bindings& bindings, const PlanOptions& options, std::string_view a,
-                std::string_view b) {
+std::string why(const WorkGraph& work, const Plan& plan, std::string_view a, std::string_view b) {
   const int first = work.find(a);
   const int second = work.find(b);
-  const SizedGraph graph = sized(work, bindings);
-  const Groups groups = fuse(graph, options);
+  const SizedGraph graph = sized(work, plan.bindings);
+  const Groups groups = groups_of(plan, graph);
+  const std::vector<size_t> of_first = parts_with(plan, first);
+  const std::vector<size_t> of_second = parts_with(plan, second);
   if (first == second) {
-    return fmt::format("`{}` is one operator, in one part", a);
+    return fmt::format("`{}` is one operator, in part {}", a, fmt::join(of_first, " and again in "));
   }
-  if (groups.same(first, second)) {
-    return fmt::format("`{}` and `{}` are in one group: `{}` joined by {}, `{}` by {}", a, b, a, groups.rule(first), b,
-                       groups.rule(second));
+  std::vector<size_t> common;
+  std::ranges::set_intersection(of_first, of_second, std::back_inserter(common));
+  const bool joined = groups.same(first, second);
+  std::string text = common.empty() ? fmt::format("`{}` and `{}` are in different parts, {} and {}", a, b,
+                                                  fmt::join(of_first, ", "), fmt::join(of_second, ", "))
+                                    : fmt::format("`{}` and `{}` are in one part, {}", a, b, fmt::join(common, ", "));
+  if (joined && !common.empty()) {
+    return text + ": " + joints_text(groups, first, second);
   }
-  const int producer = std::min(first, second);
-  const int reader = std::max(first, second);
-  std::string text = fmt::format("`{}` and `{}` are in different groups", a, b);
-  for (const std::string& name : options.fuse) {
-    const std::string refusal = find_strategy(name).refuses(groups, producer, reader);
-    text += fmt::format("\n  {}: {}", name, refusal.empty() ? "their groups would lie in a circle" : refusal);
+  if (joined) {
+    text += fmt::format(", though {}", joints_text(groups, first, second));
+  } else {
+    for (const std::string& line :
+         refusals(groups, strategies_of(plan), std::min(first, second), std::max(first, second))) {
+      text += "\n  " + line;
+    }
   }
-  return text;
+  if (!common.empty()) {
+    return text + fmt::format("\n  {}: puts their groups into one part", plan.by);
+  }
+  const size_t earlier = std::min(of_first.front(), of_second.front());
+  return plan.by == "fusion"
+             ? text
+             : text + fmt::format("\n  {}: part {} ends: {}", plan.by, earlier, plan.parts[earlier - 1].why);
 }
 
 }  // namespace tenon::partition

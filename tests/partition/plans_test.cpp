@@ -53,13 +53,13 @@ TEST(Strategies, JoinChainsAndThenResiduals) {
 
 TEST(Strategies, SayWhyNot) {
   const WorkGraph work = work_graph(residual_block());
-  const PlanOptions options{.fuse = {"vertical"}};
-  EXPECT_EQ(why(work, kBatch, options, "conv1", "relu1"),
-            "`conv1` and `relu1` are in one group: `conv1` joined by vertical, `relu1` by vertical");
-  EXPECT_EQ(why(work, kBatch, options, "conv2", "add1"),
-            "`conv2` and `add1` are in different groups\n"
+  const Plan plan = make_plan(work, kBatch, roomy_profile(), {.fuse = {"vertical"}});
+  EXPECT_EQ(why(work, plan, "conv1", "relu1"),
+            "`conv1` and `relu1` are in one part, 1: vertical joins `conv1` and `relu1`");
+  EXPECT_EQ(why(work, plan, "conv2", "add1"),
+            "`conv2` and `add1` are in different parts, 2 and 3\n"
             "  vertical: `add1` reads 2 activations; a chain has one (strategy residual joins such)");
-  EXPECT_EQ(error_text([&] { why(work, kBatch, options, "conv2", "conv7"); }),
+  EXPECT_EQ(error_text([&] { why(work, plan, "conv2", "conv7"); }),
             "there is no operator `conv7`; there are `conv1` to `conv2`");
 }
 

@@ -76,7 +76,7 @@ TEST(RandomDags, APlanWithAnEdgeDroppedIsRefused) {
     const Plan plan = make_plan(graph, {}, profile, {.fuse = {"none"}});
     for (size_t i = 0; i < plan.transfers.size(); ++i) {
       Plan without = plan;
-      without.transfers[i].to.pop_back();
+      ++without.transfers[i].to;
       ASSERT_NE(error_text([&] { verify(without, graph, profile); }), "no error") << seed;
       without.transfers.erase(without.transfers.begin() + static_cast<std::ptrdiff_t>(i));
       ASSERT_NE(error_text([&] { verify(without, graph, profile); }), "no error") << seed;
@@ -99,8 +99,8 @@ TEST(RandomDags, MemoryLimitsAreKeptByComputingAgain) {
     const std::string text = error_text([&] {
       const Plan less = make_plan(graph, {}, profile, {.fuse = {"none"}, .memory_limit = limit});
       EXPECT_LE(less.totals.peak_bytes, limit);
-      EXPECT_GT(less.totals.flops, plan.totals.flops);
-      ++kept;
+      EXPECT_GE(less.totals.flops, plan.totals.flops * (1 - 1e-12));
+      kept += less.totals.flops > plan.totals.flops + 0.5 ? 1 : 0;  // others are computed later instead
     });
     if (text != "no error") {
       EXPECT_NE(text.find("cannot be kept: when operator `op"), std::string::npos) << text;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -30,8 +28,8 @@ std::vector<double> group_seconds(const SizedGraph& graph, const std::vector<std
 
 }  // namespace
 
-ProfileCut cut_for_pipeline(const SizedGraph& graph, const std::vector<std::vector<int>>& groups,
-                            const Profile& profile, int devices) {
+std::vector<std::vector<int>> cut_for_pipeline(const SizedGraph& graph, const std::vector<std::vector<int>>& groups,
+                                               const Profile& profile, int devices) {
   const auto n = static_cast<int>(groups.size());
   if (devices > n) {
     fail(
@@ -78,7 +76,7 @@ ProfileCut cut_for_pipeline(const SizedGraph& graph, const std::vector<std::vect
       }
     }
   }
-  ProfileCut cut;
+  std::vector<std::vector<int>> parts;
   int j = n;
   for (int d = devices; d >= 1; --d) {
     const int i = from[static_cast<size_t>(d) * columns + static_cast<size_t>(j)];
@@ -86,14 +84,11 @@ ProfileCut cut_for_pipeline(const SizedGraph& graph, const std::vector<std::vect
     for (int g = i; g < j; ++g) {
       part.insert(part.end(), groups[static_cast<size_t>(g)].begin(), groups[static_cast<size_t>(g)].end());
     }
-    cut.parts.push_back(std::move(part));
-    cut.why.push_back(d == devices ? "its results are outputs of the model"
-                                   : "the slowest of all stages is fastest when this one ends here");
+    parts.push_back(std::move(part));
     j = i;
   }
-  std::ranges::reverse(cut.parts);
-  std::ranges::reverse(cut.why);
-  return cut;
+  std::ranges::reverse(parts);
+  return parts;
 }
 
 }  // namespace tenon::partition

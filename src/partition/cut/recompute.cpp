@@ -52,8 +52,13 @@ std::vector<Candidate> candidates(const SizedGraph& graph, const std::vector<Par
       }
       Candidate each{
           .next = next, .operators = needed_for(graph, parts[static_cast<size_t>(from)], tensor), .price = 0};
+      bool changes_state = false;  // that would be changed twice
       for (const int op : each.operators) {
         each.price += graph.op(op).flops;
+        changes_state |= std::ranges::any_of(graph.op(op).writes, [&](int t) { return graph.tensor(t).in_place; });
+      }
+      if (changes_state) {
+        continue;
       }
       each.price /= static_cast<double>(graph.tensor(tensor).bytes);
       found.push_back(std::move(each));
@@ -61,6 +66,24 @@ std::vector<Candidate> candidates(const SizedGraph& graph, const std::vector<Par
   }
   std::ranges::stable_sort(found, {}, &Candidate::price);
   return found;
+}
+
+/// The parts without operators that are computed again before anybody has read them: those are done later, not twice.
+std::vector<Part> without_unread(const SizedGraph& graph, std::vector<Part> parts) {
+  const std::vector<std::vector<int>> dead = unread(graph, parts);
+  std::vector<bool> computed(graph.operators.size(), false);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    std::erase_if(parts[p].operators, [&](int op) { return std::ranges::find(dead[p], op) != dead[p].end(); });
+    parts[p].again.clear();
+    for (const int op : parts[p].operators) {
+      if (computed[static_cast<size_t>(op)]) {
+        parts[p].again.push_back(op);
+      }
+      computed[static_cast<size_t>(op)] = true;
+    }
+  }
+  std::erase_if(parts, [](const Part& part) { return part.operators.empty(); });
+  return parts;
 }
 
 struct Peak {
@@ -96,9 +119,8 @@ std::vector<Part> keep_within(const SizedGraph& graph, std::vector<Part> parts, 
       std::vector<Part> tried = parts;
       Part again;
       again.operators = open[i].operators;
-      again.again = open[i].operators;
-      again.why = "computed again: it would take memory until here";
       tried.insert(tried.begin() + open[i].next, std::move(again));
+      tried = without_unread(graph, std::move(tried));
       const Peak after = peak_of(graph, flow_of(graph, tried), limit);
       if (after.excess < peak.excess && after.bytes <= peak.bytes) {
         better = std::move(tried);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace tenon::partition {
@@ -11,7 +12,7 @@ Groups::Groups(const SizedGraph& graph)
       parent_(graph.operators.size()),
       members_(graph.operators.size()),
       exits_(graph.operators.size()),
-      rules_(graph.operators.size()) {
+      joints_(graph.operators.size()) {
   std::iota(parent_.begin(), parent_.end(), 0);
   for (int i = 0; i < graph.size(); ++i) {
     members_[static_cast<size_t>(i)] = {i};
@@ -86,11 +87,8 @@ bool Groups::join(int a, int b, std::string_view rule) {
   }
   std::vector<int>& to = members_[static_cast<size_t>(into)];
   std::vector<int>& moved = members_[static_cast<size_t>(from)];
-  for (const std::vector<int>* list : {&to, &moved}) {
-    if (list->size() == 1) {
-      rules_[static_cast<size_t>(list->front())] = rule;
-    }
-  }
+  joints_[static_cast<size_t>(a)].push_back({a, b, rule});
+  joints_[static_cast<size_t>(b)].push_back({b, a, rule});
   const auto middle = static_cast<std::ptrdiff_t>(to.size());
   to.insert(to.end(), moved.begin(), moved.end());
   std::inplace_merge(to.begin(), to.begin() + middle, to.end());
@@ -105,6 +103,24 @@ bool Groups::join(int a, int b, std::string_view rule) {
     });
   });
   return true;
+}
+
+std::vector<Groups::Joint> Groups::joints(int from, int to) const {
+  std::unordered_map<int, Joint> reached{{from, {}}};
+  std::vector<int> open{from};
+  for (size_t next = 0; next < open.size() && !reached.contains(to); ++next) {
+    for (const Joint& joint : joints_[static_cast<size_t>(open[next])]) {
+      if (reached.emplace(joint.b, joint).second) {
+        open.push_back(joint.b);
+      }
+    }
+  }
+  std::vector<Joint> path;
+  for (int at = to; at != from; at = path.back().a) {
+    path.push_back(reached.at(at));
+  }
+  std::ranges::reverse(path);
+  return path;
 }
 
 std::vector<std::vector<int>> Groups::all() const {

@@ -20,11 +20,17 @@ class Groups {
   const std::vector<int>& members(int op) const { return members_[static_cast<size_t>(find(op))]; }
 
   /// Join the groups of both, unless a path through a third group would then lead back.
+  /// `rule` outlives this.
   bool join(int a, int b, std::string_view rule);
   /// A path from one group to the other leads through a third one, which their union would lie in a circle with.
   bool would_circle(int a, int b) const;
-  /// The rule that brought an operator into a group of several; empty for one that is alone.
-  std::string_view rule(int op) const { return rules_[static_cast<size_t>(op)]; }
+  /// Two operators that a rule joined.
+  struct Joint {
+    int a = -1, b = -1;
+    std::string_view rule;
+  };
+  /// What joined two operators of one group: from the first over others to the second.
+  std::vector<Joint> joints(int from, int to) const;
 
   /// Each group, operators in order; groups in the order of their first operators.
   std::vector<std::vector<int>> all() const;
@@ -35,8 +41,8 @@ class Groups {
   const SizedGraph& graph_;
   mutable std::vector<int> parent_;
   std::vector<std::vector<int>> members_;
-  std::vector<std::vector<int>> exits_;  // of each group, the operators that others read
-  std::vector<std::string> rules_;
+  std::vector<std::vector<int>> exits_;     // of each group, the operators that others read
+  std::vector<std::vector<Joint>> joints_;  // of each operator; they make a tree of each group
 };
 
 /// The activations that an operator reads.

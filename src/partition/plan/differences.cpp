@@ -36,6 +36,8 @@ std::vector<std::string> differences(const Plan& a, const Plan& b, const WorkGra
   compare(lines, "devices", a.devices, b.devices);
   compare(lines, "micro-batches", a.micro_batches, b.micro_batches);
   compare(lines, "memory limit", a.memory_limit, b.memory_limit);
+  compare(lines, "FLOPs of a part", a.limits.flops, b.limits.flops);
+  compare(lines, "parallelism of a part", a.limits.parallelism, b.limits.parallelism);
   compare(lines, "parts", a.parts.size(), b.parts.size());
   compare(lines, "transfers", a.transfers.size(), b.transfers.size());
   compare(lines, "bytes moved", a.totals.bytes_moved, b.totals.bytes_moved);

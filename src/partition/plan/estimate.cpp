@@ -1,6 +1,7 @@
 #include "partition/plan/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "base/fail.h"
@@ -9,6 +10,26 @@ namespace tenon::partition {
 namespace {
 
 bool is_product(Role role) { return role == Role::product || role == Role::depthwise; }
+
+/// Where `bytes` that are used again and again come from: the fastest memory that holds them and that no unit has for
+/// itself.
+const Memory& memory_for(const Profile& profile, int64_t bytes) {
+  const Memory* best = &profile.memories.front();
+  for (const Memory& memory : profile.memories) {
+    const bool own = std::ranges::any_of(profile.units, [&](const Unit& unit) { return unit.memory == memory.name; });
+    if (!own && memory.bytes >= bytes && memory.bandwidth > best->bandwidth) {
+      best = &memory;
+    }
+  }
+  return *best;
+}
+
+/// Of a memory that does not say, as much as of the one that holds everything.
+double joules_per_byte(const Profile& profile, const Memory& memory) {
+  return memory.joules_per_byte > 0 ? memory.joules_per_byte : profile.memories.front().joules_per_byte;
+}
+
+}  // namespace
 
 int64_t parallelism_of(const SizedGraph& graph, std::span<const int> operators) {
   int64_t widest = 1;
@@ -22,21 +43,6 @@ int64_t parallelism_of(const SizedGraph& graph, std::span<const int> operators) 
   }
   return narrowest_product > 0 ? narrowest_product : widest;
 }
-
-/// Bytes a second at which `bytes` that are used again and again come: of the fastest memory that holds them and that
-/// no unit has for itself.
-double bandwidth_for(const Profile& profile, int64_t bytes) {
-  double best = profile.memories.front().bandwidth;
-  for (const Memory& memory : profile.memories) {
-    const bool own = std::ranges::any_of(profile.units, [&](const Unit& unit) { return unit.memory == memory.name; });
-    if (!own && memory.bytes >= bytes) {
-      best = std::max(best, memory.bandwidth);
-    }
-  }
-  return best;
-}
-
-}  // namespace
 
 int64_t weight_bytes(const SizedGraph& graph) {
   int64_t sum = 0;
@@ -118,6 +124,14 @@ int64_t tiles_for(const SizedGraph& graph, std::span<const int> operators, int64
   return std::max<int64_t>(1, bytes / memory.bytes + (bytes % memory.bytes > 0 ? 1 : 0));
 }
 
+int64_t tiles_of_flops(const SizedGraph& graph, std::span<const int> operators, double limit) {
+  double flops = 0;
+  for (const int index : operators) {
+    flops += graph.op(index).flops;
+  }
+  return limit > 0 && flops > limit ? static_cast<int64_t>(std::ceil(flops / limit)) : 1;
+}
+
 namespace {
 
 /// What moves beyond a part's own bytes where its operators run one after the other, each in tiles of its own.
@@ -170,15 +184,16 @@ Figures figures_of(const SizedGraph& graph, const Part& part, const PartFlow& fl
   }
 
   const int64_t moved = activations + figures.bytes_again + figures.bytes_written;
-  const double memory = static_cast<double>(moved) / bandwidth_for(profile, moved) +
-                        static_cast<double>(figures.weight_bytes) / bandwidth_for(profile, around.weight_bytes);
+  const Memory& near = memory_for(profile, moved);
+  const Memory& weights = memory_for(profile, around.weight_bytes);
+  const double memory =
+      static_cast<double>(moved) / near.bandwidth + static_cast<double>(figures.weight_bytes) / weights.bandwidth;
   figures.seconds = profile.launch + std::max(compute_seconds(graph, part, unit), memory);
   if (around.devices > 1 && linked > 0) {
     figures.seconds += profile.link_latency + static_cast<double>(linked) / profile.link_bandwidth;
   }
-  figures.joules = figures.flops * unit.joules_per_flop +
-                   static_cast<double>(figures.bytes_read + figures.bytes_again + figures.bytes_written) *
-                       profile.memories.front().joules_per_byte;
+  figures.joules = figures.flops * unit.joules_per_flop + static_cast<double>(moved) * joules_per_byte(profile, near) +
+                   static_cast<double>(figures.weight_bytes) * joules_per_byte(profile, weights);
   return figures;
 }
 
@@ -197,9 +212,9 @@ void estimate(Plan& plan, const SizedGraph& graph, const Profile& profile) {
     totals.latency += part.figures.seconds;
     totals.joules += part.figures.joules;
     totals.interval = std::max(totals.interval, part.figures.seconds);
-    for (const PartFlow::In& in : flow[i].in) {
-      totals.transfer_bytes += in.from >= 0 ? in.bytes : 0;
-    }
+  }
+  for (const Transfer& transfer : plan.transfers) {
+    totals.transfer_bytes += transfer.bytes;
   }
   const std::vector<int64_t> live = live_bytes(graph, flow);
   totals.peak_bytes = live.empty() ? 0 : *std::ranges::max_element(live);
@@ -216,7 +231,8 @@ void place(Plan& plan, const SizedGraph& graph, const Profile& profile) {
     double best = 0;
     for (const Unit& unit : profile.units) {
       Part there = part;
-      there.tiles = tiles_for(graph, part.operators, bytes, profile, unit);
+      there.tiles = std::max(tiles_for(graph, part.operators, bytes, profile, unit),
+                             tiles_of_flops(graph, part.operators, plan.limits.flops));
       const double seconds = figures_of(graph, there, flow[i], profile, unit, around).seconds;
       if (part.unit.empty() || seconds < best) {
         best = seconds;

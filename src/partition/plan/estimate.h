@@ -8,6 +8,9 @@ namespace tenon::partition {
 /// Bytes that are alive at once while the operators run one after the other, weights included.
 int64_t working_set(const SizedGraph& graph, std::span<const int> operators, const PartFlow& flow);
 
+/// Results that can be computed independently in a part: of its narrowest product, or of its widest operator.
+int64_t parallelism_of(const SizedGraph& graph, std::span<const int> operators);
+
 /// What a part's figures depend on beside it.
 struct Surroundings {
   int64_t devices = 1;
@@ -23,6 +26,9 @@ Figures figures_of(const SizedGraph& graph, const Part& part, const PartFlow& fl
 /// piece does not.
 int64_t tiles_for(const SizedGraph& graph, std::span<const int> operators, int64_t working_set, const Profile& profile,
                   const Unit& unit);
+
+/// Pieces of at most `limit` arithmetic that the operators have to be done in; 1 where there is no limit.
+int64_t tiles_of_flops(const SizedGraph& graph, std::span<const int> operators, double limit);
 
 /// Choose unit and tiles of every part, then fill in figures, transfers and totals.
 void place(Plan& plan, const SizedGraph& graph, const Profile& profile);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "base/fail.h"
 
@@ -69,22 +70,75 @@ std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> par
   return flow;
 }
 
-std::vector<Transfer> transfers_of(std::span<const PartFlow> flow) {
-  std::map<std::pair<int, int>, Transfer> found;  // by part and tensor
-  for (int p = 0; p < static_cast<int>(flow.size()); ++p) {
-    for (const PartFlow::In& in : flow[static_cast<size_t>(p)].in) {
-      if (in.from >= 0) {
-        Transfer& transfer = found[{in.from, in.tensor}];
-        transfer.tensor = in.tensor;
-        transfer.from = in.from;
-        transfer.to.push_back(p);
-        transfer.bytes = std::max(transfer.bytes, in.bytes);
+PartFlow flow_alone(const SizedGraph& graph, std::span<const int> operators) {
+  PartFlow flow;
+  std::vector<int> sorted(operators.begin(), operators.end());
+  std::ranges::sort(sorted);
+  const auto inside = [&](int op) { return std::ranges::binary_search(sorted, op); };
+  for (const int op : operators) {
+    for (const SizedRead& read : graph.op(op).reads) {
+      const SizedTensor& tensor = graph.tensor(read.tensor);
+      if (!inside(tensor.producer) || (tensor.kept > 0 && read.bytes > 0)) {
+        flow.in.push_back({read.tensor, -1, read.bytes});
+      }
+    }
+    for (const int tensor : graph.op(op).writes) {
+      const SizedTensor& written = graph.tensor(tensor);
+      if (written.output || !std::ranges::all_of(written.readers, inside)) {
+        flow.out.push_back(tensor);
       }
     }
   }
+  std::ranges::sort(flow.in, [](const PartFlow::In& a, const PartFlow::In& b) {
+    return a.tensor != b.tensor ? a.tensor < b.tensor : a.bytes > b.bytes;
+  });
+  const auto rest = std::ranges::unique(flow.in, {}, &PartFlow::In::tensor);
+  flow.in.erase(rest.begin(), rest.end());
+  std::ranges::sort(flow.out);
+  return flow;
+}
+
+std::vector<Transfer> transfers_of(std::span<const PartFlow> flow) {
   std::vector<Transfer> result;
-  for (auto& [key, transfer] : found) {
-    result.push_back(std::move(transfer));
+  for (int p = 0; p < static_cast<int>(flow.size()); ++p) {
+    for (const PartFlow::In& in : flow[static_cast<size_t>(p)].in) {
+      if (in.from >= 0) {
+        result.push_back({.tensor = in.tensor, .from = in.from, .to = p, .bytes = in.bytes});
+      }
+    }
+  }
+  std::ranges::sort(result, {}, [](const Transfer& each) { return std::tuple(each.from, each.tensor, each.to); });
+  return result;
+}
+
+std::vector<std::vector<int>> unread(const SizedGraph& graph, std::span<const Part> parts) {
+  std::vector<int> times(graph.operators.size(), 0);
+  for (const Part& part : parts) {
+    for (const int op : part.operators) {
+      ++times[static_cast<size_t>(op)];
+    }
+  }
+  std::vector<bool> wanted;  // of each tensor: somebody behind here reads it and has not found who computes it
+  for (const SizedTensor& tensor : graph.tensors) {
+    wanted.push_back(tensor.output);
+  }
+  std::vector<std::vector<int>> result(parts.size());
+  for (size_t p = parts.size(); p-- > 0;) {
+    for (auto op = parts[p].operators.rbegin(); op != parts[p].operators.rend(); ++op) {
+      const std::vector<int>& writes = graph.op(*op).writes;
+      if (times[static_cast<size_t>(*op)] > 1 &&
+          std::ranges::none_of(writes, [&](int tensor) { return wanted[static_cast<size_t>(tensor)]; })) {
+        result[p].push_back(*op);
+        continue;
+      }
+      for (const int tensor : writes) {
+        wanted[static_cast<size_t>(tensor)] = false;
+      }
+      for (const SizedRead& read : graph.op(*op).reads) {
+        wanted[static_cast<size_t>(read.tensor)] = true;
+      }
+    }
+    std::ranges::reverse(result[p]);
   }
   return result;
 }

@@ -21,8 +21,15 @@ struct PartFlow {
 /// Error, naming the operator: it reads what no part before has computed.
 std::vector<PartFlow> flow_of(const SizedGraph& graph, std::span<const Part> parts);
 
-/// Tensors that leave their part, by part and tensor.
+/// What enters and leaves some operators, wherever it comes from: `from` is -1 of all.
+PartFlow flow_alone(const SizedGraph& graph, std::span<const int> operators);
+
+/// Tensors that another part reads, one for each that does: by part, tensor and reader.
 std::vector<Transfer> transfers_of(std::span<const PartFlow> flow);
+
+/// Of each part, the operators that another part computes too and whose results here nobody reads before that, in
+/// order.
+std::vector<std::vector<int>> unread(const SizedGraph& graph, std::span<const Part> parts);
 
 /// Bytes of activations that are alive while each part runs: its own inputs and outputs, what later parts will read,
 /// inputs of the graph until their last reader, outputs until the end. State that is updated in place is no activation.

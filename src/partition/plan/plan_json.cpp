@@ -7,6 +7,8 @@
 namespace tenon::partition {
 namespace {
 
+constexpr int64_t kVersion = 2;
+
 std::string names(const std::vector<int>& operators, const WorkGraph& work) {
   std::string text;
   for (const int index : operators) {
@@ -75,18 +77,15 @@ Transfer read_transfer(const JsonValue& value, const std::string& what, const Wo
   if (at == work.tensors.end()) {
     fail("{}:{}: there is no tensor `{}`", what, from.line(), name);
   }
-  Transfer transfer{.tensor = static_cast<int>(at - work.tensors.begin()),
-                    .from = static_cast<int>(from.integer("from", 1)) - 1,
-                    .to = {},
-                    .bytes = from.integer("bytes", 0)};
-  for (const JsonValue& item : from.list("to")) {
-    int64_t part = 0;
-    if (!item.integer(part) || part < 1) {
-      fail("{}:{}: `to` must list numbers of parts, from 1", what, item.line());
-    }
-    transfer.to.push_back(static_cast<int>(part) - 1);
-  }
-  return transfer;
+  return {.tensor = static_cast<int>(at - work.tensors.begin()),
+          .from = static_cast<int>(from.integer("from", 1)) - 1,
+          .to = static_cast<int>(from.integer("to", 1)) - 1,
+          .bytes = from.integer("bytes", 0)};
+}
+
+PartLimits read_limits(const JsonValue& value, const std::string& what) {
+  const JsonFields from(value, what, {"flops", "parallelism"});
+  return {.flops = from.number("flops"), .parallelism = from.integer("parallelism", 0)};
 }
 
 Totals read_totals(const JsonValue& value, const std::string& what) {
@@ -107,11 +106,12 @@ Totals read_totals(const JsonValue& value, const std::string& what) {
 
 std::string to_json(const Plan& plan, const WorkGraph& work) {
   std::string text = fmt::format(
-      "{{\n  \"tenon_plan\": 1,\n  \"model\": {}, \"graph\": {}, \"hash\": {},\n  \"bindings\": {},\n"
-      "  \"fuse\": {}, \"by\": {}, \"profile\": {},\n  \"devices\": {}, \"micro_batches\": {}, \"memory_limit\": {},\n",
-      json_quoted(plan.model), json_quoted(plan.graph), plan.hash, json_quoted(plan.bindings.to_string()),
+      "{{\n  \"tenon_plan\": {},\n  \"model\": {}, \"graph\": {}, \"hash\": {},\n  \"bindings\": {},\n"
+      "  \"fuse\": {}, \"by\": {}, \"profile\": {},\n  \"devices\": {}, \"micro_batches\": {}, \"memory_limit\": {}, "
+      "\"limits\": {{\"flops\": {}, \"parallelism\": {}}},\n",
+      kVersion, json_quoted(plan.model), json_quoted(plan.graph), plan.hash, json_quoted(plan.bindings.to_string()),
       json_quoted(plan.fuse), json_quoted(plan.by), json_quoted(plan.profile), plan.devices, plan.micro_batches,
-      plan.memory_limit);
+      plan.memory_limit, plan.limits.flops, plan.limits.parallelism);
   const Totals& t = plan.totals;
   text += fmt::format(
       "  \"totals\": {{\"flops\": {}, \"bytes_moved\": {}, \"transfer_bytes\": {}, \"weight_bytes\": {}, "
@@ -123,11 +123,9 @@ std::string to_json(const Plan& plan, const WorkGraph& work) {
   text += "  ],\n  \"transfers\": [\n";
   for (size_t i = 0; i < plan.transfers.size(); ++i) {
     const Transfer& each = plan.transfers[i];
-    std::vector<int> to = each.to;
-    std::ranges::for_each(to, [](int& part) { ++part; });
-    text += fmt::format(R"(    {{"tensor": {}, "from": {}, "to": [{}], "bytes": {}}})",
-                        json_quoted(work.tensors[static_cast<size_t>(each.tensor)].name), each.from + 1,
-                        fmt::join(to, ", "), each.bytes);
+    text += fmt::format(R"(    {{"tensor": {}, "from": {}, "to": {}, "bytes": {}}})",
+                        json_quoted(work.tensors[static_cast<size_t>(each.tensor)].name), each.from + 1, each.to + 1,
+                        each.bytes);
     text += i + 1 < plan.transfers.size() ? ",\n" : "\n";
   }
   return text + "  ]\n}\n";
@@ -138,9 +136,10 @@ Plan parse_plan(std::string_view json, std::string_view what_text, const WorkGra
   const JsonValue value = JsonValue::parse(json, what);
   const JsonFields from(value, what,
                         {"tenon_plan", "model", "graph", "hash", "bindings", "fuse", "by", "profile", "devices",
-                         "micro_batches", "memory_limit", "totals", "parts", "transfers"});
-  if (from.integer("tenon_plan", 1) != 1) {
-    fail("{}:{}: this reads plans of version 1", what, from.at("tenon_plan").line());
+                         "micro_batches", "memory_limit", "limits", "totals", "parts", "transfers"});
+  if (const int64_t version = from.integer("tenon_plan", 1); version != kVersion) {
+    fail("{}:{}: the plan is of version {}, and this reads version {}; make it again", what,
+         from.at("tenon_plan").line(), version, kVersion);
   }
   Plan plan{.model = from.text("model"),
             .graph = from.text("graph"),
@@ -152,6 +151,7 @@ Plan parse_plan(std::string_view json, std::string_view what_text, const WorkGra
             .devices = from.integer("devices", 1),
             .micro_batches = from.integer("micro_batches", 1),
             .memory_limit = from.integer("memory_limit", 0),
+            .limits = read_limits(from.at("limits"), what),
             .parts = {},
             .transfers = {},
             .totals = read_totals(from.at("totals"), what)};

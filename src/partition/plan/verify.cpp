@@ -93,6 +93,17 @@ void check_order(const Plan& plan, const SizedGraph& graph, const std::vector<in
   }
 }
 
+/// What is computed again has been read before: otherwise it was computed for nothing.
+void check_read(const Plan& plan, const SizedGraph& graph) {
+  const std::vector<std::vector<int>> dead = unread(graph, plan.parts);
+  for (size_t p = 0; p < dead.size(); ++p) {
+    if (!dead[p].empty()) {
+      fail("part {} computes operator `{}`, and nobody reads that before a later part computes it again", p + 1,
+           graph.op(dead[p].front()).name);
+    }
+  }
+}
+
 void check_capacity(const Plan& plan, const SizedGraph& graph, const Profile& profile) {
   for (size_t p = 0; p < plan.parts.size(); ++p) {
     const Part& part = plan.parts[p];
@@ -101,6 +112,11 @@ void check_capacity(const Plan& plan, const SizedGraph& graph, const Profile& pr
     if (part.figures.working_set > 0 && piece > memory.bytes && !memory.cache) {
       fail("part {}, which begins with operator `{}`, works on {} bytes in {} pieces, and memory `{}` has {}", p + 1,
            graph.op(part.operators[0]).name, part.figures.working_set, part.tiles, memory.name, memory.bytes);
+    }
+    const double flops = part.figures.flops / static_cast<double>(std::max<int64_t>(part.tiles, 1));
+    if (plan.limits.flops > 0 && flops > plan.limits.flops * (1 + 1e-9)) {
+      fail("part {}, which begins with operator `{}`, has {} FLOPs in a piece, and the plan promises {}", p + 1,
+           graph.op(part.operators[0]).name, flops, plan.limits.flops);
     }
   }
   const Memory& main = profile.memories.front();
@@ -221,6 +237,7 @@ void verify(const Plan& plan, const SizedGraph& graph, const Profile& profile) {
     fail("the plan says {} devices and {} micro-batches; each is at least 1", plan.devices, plan.micro_batches);
   }
   check_order(plan, graph, first_parts(plan, graph));
+  check_read(plan, graph);
   check_units(plan, graph, profile);
   check_figures(plan, graph, profile);
   check_capacity(plan, graph, profile);
