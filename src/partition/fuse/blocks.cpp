@@ -65,7 +65,11 @@ double overlap(Labels a, Labels b) {
 /// Blocks of a class share this much of their operators: a shortcut with a convolution of its own is a variant.
 constexpr double kAlike = 0.7;
 constexpr int kLeastBlock = 3;
-constexpr int kMostPassing = 4;
+/// Activations that pass from block to block: one in most networks, as many as there are branches in networks of
+/// several resolutions, and what an encoder gave in a decoder.
+constexpr int kMostPassing = 8;
+/// Blocks of different classes that take turns.
+constexpr size_t kMostTurns = 6;
 
 class BlockFinder {
  public:
@@ -73,10 +77,11 @@ class BlockFinder {
       : graph_(graph), labels_(labels_of(graph)), taken_(graph.operators.size(), -1) {}
 
   std::vector<std::vector<int>> find() {
-    // Caches of keys and values are handed from block to block beside the activation.
-    for (int passing = 1; passing <= kMostPassing && count_ == 0; ++passing) {
+    // What lies between blocks of fewer activations may have blocks of more in it.
+    for (int passing = 1; passing <= kMostPassing; ++passing) {
       classify(passing);
     }
+    match_members();
     std::vector<Stretch> stretches = in_sequence();
     attach_norms(stretches);
     merge_turns(stretches);
@@ -97,19 +102,37 @@ class BlockFinder {
     std::fill(taken_.begin() + begin, taken_.begin() + end, kind);
   }
 
-  /// Steps 1 and 2. A class needs two members.
+  bool alike(const Stretch& a, const Stretch& b) const {
+    return overlap(labels(a.begin, a.end), labels(b.begin, b.end)) >= kAlike;
+  }
+
+  /// Whether a block of a class that was found lies in the stretch, and much else.
+  bool holds_block(const Stretch& stretch) const {
+    return std::ranges::any_of(first_, [&](const Stretch& block) {
+      const Labels inside = labels(stretch.begin, stretch.end);
+      return stretch.size() >= 2 * block.size() && !std::ranges::search(inside, labels(block.begin, block.end)).empty();
+    });
+  }
+
+  /// Steps 1 and 2. A class needs two members; what is like the blocks of a class that was found is one more of them.
   void classify(int passing) {
     cuts_ = separators(graph_, passing);
     std::vector<std::vector<Stretch>> classes;
     for (size_t i = 0; i + 1 < cuts_.size(); ++i) {
       const Stretch stretch{cuts_[i], cuts_[i + 1], -1};
-      if (stretch.size() < kLeastBlock) {
+      if (stretch.size() < kLeastBlock || taken_[static_cast<size_t>(stretch.begin)] >= 0) {
         continue;
       }
-      const auto alike = [&](const std::vector<Stretch>& members) {
-        return overlap(labels(stretch.begin, stretch.end), labels(members[0].begin, members[0].end)) >= kAlike;
-      };
-      const auto at = std::ranges::find_if(classes, alike);
+      if (holds_block(stretch)) {
+        continue;  // it is found where more may pass
+      }
+      const auto known = std::ranges::find_if(first_, [&](const Stretch& block) { return alike(stretch, block); });
+      if (known != first_.end()) {
+        take(stretch.begin, stretch.end, known->kind);
+        continue;
+      }
+      const auto at = std::ranges::find_if(
+          classes, [&](const std::vector<Stretch>& members) { return alike(stretch, members[0]); });
       if (at == classes.end()) {
         classes.push_back({stretch});
       } else {
@@ -119,12 +142,14 @@ class BlockFinder {
     std::erase_if(classes, [](const std::vector<Stretch>& members) { return members.size() < 2; });
     std::ranges::sort(classes, std::greater(), [](const std::vector<Stretch>& members) { return members[0].size(); });
     for (const std::vector<Stretch>& members : classes) {
+      const auto kind = static_cast<int>(first_.size());
+      first_.push_back({members[0].begin, members[0].end, kind});
       for (const Stretch& each : members) {
         if (taken_[static_cast<size_t>(each.begin)] < 0) {
-          take(each.begin, each.end, count_);
+          take(each.begin, each.end, kind);
         }
       }
-      match_template(count_++);  // before smaller classes, whose members may lie inside of what it finds
+      match_template(kind);  // before smaller classes, whose members may lie inside of what it finds
     }
   }
 
@@ -176,6 +201,25 @@ class BlockFinder {
     }
   }
 
+  /// The last of several blocks may pass less on, so that there are places to cut inside of it: it has the sequence of
+  /// operators of another one.
+  void match_members() {
+    std::vector<std::pair<Labels, int>> patterns;
+    for (const Stretch& block : blocks_) {
+      patterns.emplace_back(labels(block.begin, block.end), block.kind);
+    }
+    std::ranges::sort(patterns);
+    patterns.erase(std::ranges::unique(patterns).begin(), patterns.end());
+    std::ranges::stable_sort(patterns, std::greater(), [](const auto& pattern) { return pattern.first.size(); });
+    for (const auto& [pattern, kind] : patterns) {
+      for (int at = 0; at + static_cast<int>(pattern.size()) <= graph_.size(); ++at) {
+        if (matches(at, pattern, 0)) {
+          take(at, at + static_cast<int>(pattern.size()), kind);
+        }
+      }
+    }
+  }
+
   /// Blocks in order, and what is between them.
   std::vector<Stretch> in_sequence() {
     std::ranges::sort(blocks_, {}, &Stretch::begin);
@@ -194,66 +238,88 @@ class BlockFinder {
     return result;
   }
 
-  /// What stands between two blocks belongs to the first; behind the last one, as much as blocks of its class have.
+  bool has_product(const Stretch& stretch) const {
+    for (int i = stretch.begin; i < stretch.end; ++i) {
+      if (graph_.op(i).role == Role::product || graph_.op(i).role == Role::depthwise) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// What stands between two blocks and has no product, such as a norm, belongs to the first. Where more stands behind
+  /// a block, as much of it does as behind others of its class.
   void attach_norms(std::vector<Stretch>& stretches) const {
+    const auto is_between = [&](size_t i) {
+      return i > 0 && i + 1 < stretches.size() && stretches[i].kind < 0 && stretches[i - 1].kind >= 0 &&
+             !has_product(stretches[i]);
+    };
     std::map<int, Labels> behind;
+    for (size_t i = 0; i < stretches.size(); ++i) {
+      if (is_between(i)) {
+        behind.emplace(stretches[i - 1].kind, labels(stretches[i].begin, stretches[i].end));
+      }
+    }
     std::vector<Stretch> result;
     for (size_t i = 0; i < stretches.size(); ++i) {
-      const Stretch& each = stretches[i];
-      const bool between = each.kind < 0 && !result.empty() && result.back().kind >= 0;
-      if (between && i + 1 < stretches.size()) {
-        behind.emplace(result.back().kind, labels(each.begin, each.end));
+      Stretch each = stretches[i];
+      if (is_between(i)) {
         result.back().end = each.end;
         continue;
       }
-      if (between && behind.contains(result.back().kind)) {
-        const Labels& usual = behind.at(result.back().kind);
-        const auto length = static_cast<int>(usual.size());
-        if (length <= each.size() && labels(each.begin, each.begin + length) == usual) {
+      const auto usual = each.kind < 0 && i > 0 ? behind.find(stretches[i - 1].kind) : behind.end();
+      if (usual != behind.end()) {
+        const auto length = static_cast<int>(usual->second.size());
+        if (length <= each.size() && labels(each.begin, each.begin + length) == usual->second) {
           result.back().end += length;
-          if (length < each.size()) {
-            result.push_back({each.begin + length, each.end, -1});
-          }
-          continue;
+          each.begin += length;
         }
       }
-      result.push_back(each);
+      if (each.size() > 0) {
+        result.push_back(each);
+      }
     }
     stretches = std::move(result);
   }
 
-  /// Step 4: the shortest sequence of different classes that all blocks repeat.
-  static void merge_turns(std::vector<Stretch>& stretches) {
-    std::vector<size_t> at;
-    for (size_t i = 0; i < stretches.size(); ++i) {
-      if (stretches[i].kind >= 0) {
-        at.push_back(i);
+  /// Step 4: the shortest sequence of blocks, not all of one class, that comes again directly behind itself. Where the
+  /// run is no multiple of it, the first blocks are the end of one whose beginning is something else, if there is such.
+  void merge_turns(std::vector<Stretch>& stretches) const {
+    const auto has_kind = [&](size_t i, int kind) { return i < stretches.size() && stretches[i].kind == kind; };
+    const auto is_other = [&](size_t i) { return has_kind(i, -1) && has_product(stretches[i]); };
+    std::vector<Stretch> result;
+    for (size_t at = 0; at < stretches.size();) {
+      const auto [turn, run] = turns_at(stretches, at);
+      if (turn == 0) {
+        result.push_back(stretches[at++]);
+        continue;
+      }
+      const size_t rest = at > 0 && is_other(at - 1) && !is_other(at + run) ? run % turn : 0;
+      for (size_t i = 0; i < rest; ++i) {
+        result.push_back(stretches[at++]);
+      }
+      for (size_t i = 0; i < (run - rest) / turn; ++i, at += turn) {
+        result.push_back({stretches[at].begin, stretches[at + turn - 1].end, stretches[at].kind});
       }
     }
-    if (at.size() < 4 || at.back() - at.front() + 1 != at.size()) {
-      return;
-    }
-    const size_t period = [&] {
-      size_t length = 1;
-      while (length < at.size() && stretches[at[length]].kind != stretches[at[0]].kind) {
-        ++length;
-      }
-      return length;
-    }();
-    if (period == 1 || at.size() % period != 0 || at.size() / period < 2) {
-      return;
-    }
-    for (size_t i = period; i < at.size(); ++i) {
-      if (stretches[at[i]].kind != stretches[at[i % period]].kind) {
-        return;
-      }
-    }
-    std::vector<Stretch> result(stretches.begin(), stretches.begin() + static_cast<std::ptrdiff_t>(at[0]));
-    for (size_t i = 0; i < at.size(); i += period) {
-      result.push_back({stretches[at[i]].begin, stretches[at[i + period - 1]].end, 0});
-    }
-    result.insert(result.end(), stretches.begin() + static_cast<std::ptrdiff_t>(at.back()) + 1, stretches.end());
     stretches = std::move(result);
+  }
+
+  /// How many blocks from here on are a turn, and how many repeat it, the last turn not always to its end; 0: none do.
+  static std::pair<size_t, size_t> turns_at(const std::vector<Stretch>& stretches, size_t at) {
+    for (size_t turn = 2; turn <= kMostTurns; ++turn) {
+      size_t run = 0;
+      bool differ = false;
+      while (at + run < stretches.size() && stretches[at + run].kind >= 0 &&
+             (run < turn || stretches[at + run].kind == stretches[at + run - turn].kind)) {
+        differ |= stretches[at + run].kind != stretches[at].kind;
+        ++run;
+      }
+      if (differ && run >= 2 * turn) {
+        return {turn, run};
+      }
+    }
+    return {0, 0};
   }
 
   const SizedGraph& graph_;
@@ -261,7 +327,7 @@ class BlockFinder {
   std::vector<int> taken_;  // the class of the block that has an operator; -1: none
   std::vector<int> cuts_;
   std::vector<Stretch> blocks_;
-  int count_ = 0;
+  std::vector<Stretch> first_;  // a block of each class
 };
 
 }  // namespace
