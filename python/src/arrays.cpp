@@ -35,16 +35,6 @@ std::optional<Dtype> dtype_of(nb::dlpack::dtype type) {
   }
 }
 
-nb::dlpack::dtype dlpack_dtype(Dtype dtype) {
-  using Code = nb::dlpack::dtype_code;
-  const Code code = dtype == boolean           ? Code::Bool
-                    : dtype == bf16            ? Code::Bfloat
-                    : is_float(dtype)          ? Code::Float
-                    : is_signed_integer(dtype) ? Code::Int
-                                               : Code::UInt;
-  return {static_cast<uint8_t>(code), static_cast<uint8_t>(byte_size(dtype) * 8), 1};
-}
-
 /// The exported memory as an array; it is given back when the last one that shares it goes, on whatever thread.
 Array adopt(AnyArray exported, Dtype dtype) {
   std::vector<int64_t> dims;
@@ -112,6 +102,16 @@ nb::object dlpack_of(nb::handle self) {
 }
 
 }  // namespace
+
+nb::dlpack::dtype dlpack_dtype(Dtype dtype) {
+  using Code = nb::dlpack::dtype_code;
+  const Code code = dtype == boolean           ? Code::Bool
+                    : dtype == bf16            ? Code::Bfloat
+                    : is_float(dtype)          ? Code::Float
+                    : is_signed_integer(dtype) ? Code::Int
+                                               : Code::UInt;
+  return {static_cast<uint8_t>(code), static_cast<uint8_t>(byte_size(dtype) * 8), 1};
+}
 
 Array array_from(nb::handle object) {
   if (nb::isinstance<Array>(object)) {

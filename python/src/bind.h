@@ -13,6 +13,10 @@
 #include "tenon/graph.h"
 #include "tenon/tensor.h"
 
+namespace nanobind::dlpack {
+struct dtype;
+}
+
 namespace tenon::python {
 
 namespace nb = nanobind;
@@ -23,6 +27,7 @@ void bind_graphs(nb::module_& m);
 void bind_executables(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_tensors(nb::module_& m);
+void bind_device_memory(nb::module_& m);
 void bind_realizations(nb::module_& m);
 void bind_modules(nb::module_& m);
 void bind_optimizers(nb::module_& m);
@@ -50,5 +55,7 @@ Bindings bindings_from(nb::handle object);
 /// The memory of an object that exports it (NumPy, DLPack, the buffer protocol, an Array), not copied where it is
 /// row-major and aligned; numbers and nested lists of them by way of NumPy.
 Array array_from(nb::handle object);
+/// How DLPack names a dtype.
+nb::dlpack::dtype dlpack_dtype(Dtype dtype);
 
 }  // namespace tenon::python

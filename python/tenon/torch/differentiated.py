@@ -8,6 +8,7 @@ import torch
 
 from .dtypes import Unsupported
 from .handles import is_ours, unwrap, wrap
+from .memory import order_of
 from .table import Row, call_row, rows
 
 NAMES = ("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input", "scaled_dot_product_attention")
@@ -17,8 +18,8 @@ class _Whole(torch.autograd.Function):
     """A row over tensors of PyTorch's. `run` takes lazy tensors in their order and gives a tuple of them."""
 
     @staticmethod
-    def forward(ctx, run, *tensors):
-        wanted = ctx.needs_input_grad[1:]
+    def forward(ctx, run, strides_of, *tensors):
+        wanted = ctx.needs_input_grad[2:]
         lazy = [unwrap(t).detach() for t in tensors]
         lazy = [x.clone().requires_grad_() if w else x for x, w in zip(lazy, wanted)]
         with tenon.enable_grad() if any(wanted) else tenon.no_grad():
@@ -26,7 +27,7 @@ class _Whole(torch.autograd.Function):
         ctx.results, ctx.wanted = results, wanted
         ctx.operands = [x for x, w in zip(lazy, wanted) if w]
         ctx.set_materialize_grads(False)
-        return tuple(wrap(r.detach().clone()) for r in results)
+        return tuple(wrap(r.detach().clone(), strides) for r, strides in zip(results, strides_of(results)))
 
     @staticmethod
     def backward(ctx, *grads):
@@ -37,11 +38,13 @@ class _Whole(torch.autograd.Function):
             parts = tenon.grad(result, ctx.operands, unwrap(grad))
             sums = parts if sums is None else [a + b for a, b in zip(sums, parts)]
         found = iter(sums or [])
-        return (None, *[wrap(next(found)) if w and sums is not None else None for w in ctx.wanted])
+        return (None, None, *[wrap(next(found)) if w and sums is not None else None for w in ctx.wanted])
 
 
 def kernel(overload, row: Row):
     """What PyTorch calls for an operator with this row."""
+    is_attention = overload._overloadpacket.__name__ == "scaled_dot_product_attention"
+    first_strides = (_attention if is_attention else _recurrent)(overload)
 
     def call(*args, **kwargs):
         tensors = []
@@ -56,6 +59,10 @@ def kernel(overload, row: Row):
         named = {k: marked(v) for k, v in kwargs.items()}
         single = []
 
+        def strides_of(results):
+            first = first_strides(results[0].known_shape(), args, kwargs)
+            return [first] + [None] * (len(results) - 1)
+
         def run(lazy):
             def filled(value):
                 if isinstance(value, _Place):
@@ -67,12 +74,52 @@ def kernel(overload, row: Row):
             return result if isinstance(result, tuple) else (result,)
 
         try:
-            results = _Whole.apply(run, *tensors)
+            results = _Whole.apply(run, strides_of, *tensors)
         except Unsupported:
             return overload.decompose(*args, **kwargs)
         return results[0] if single[0] else results
 
     return call
+
+
+# --- Strides of first results, as PyTorch's kernels for the CPU give them
+
+
+def _recurrent(overload):
+    """Layers compute step after step: with the batch first, the result is a transposed view of that."""
+    at = [a.name for a in overload._schema.arguments].index("batch_first")
+
+    def strides(sizes, args, kwargs):
+        is_batch_first = kwargs.get("batch_first", args[at] if len(args) > at else False)
+        if is_batch_first is not True:
+            return None
+        batch, steps, features = sizes
+        return features, batch * features, 1
+
+    return strides
+
+
+def _attention(overload):
+    """The fused kernel gives what lies as the query does; the other one multiplies, which is row-major."""
+    names = [a.name for a in overload._schema.arguments]
+
+    def strides(sizes, args, kwargs):
+        given = dict(zip(names, args)) | kwargs
+        query, key, value, mask = (given.get(name) for name in ("query", "key", "value", "attn_mask"))
+        is_fused = (
+            query.dim() == key.dim() == value.dim() == 4
+            and query.shape[-1] == key.shape[-1] == value.shape[-1]
+            and query.shape[1] == key.shape[1] == value.shape[1]
+            and not given.get("dropout_p")
+            and 0 not in (*query.shape, *key.shape)
+            and all(t.stride(-1) == 1 for t in (query, key, value))
+            and (mask is None or not mask.requires_grad)
+        )
+        if not is_fused or query.is_contiguous() or order_of(query.shape, query.stride()) is None:
+            return None
+        return query.stride()
+
+    return strides
 
 
 class _Place:

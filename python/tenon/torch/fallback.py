@@ -11,7 +11,7 @@ import torch._decomp
 from torch.utils._pytree import tree_map
 
 from . import views
-from .handles import held, is_ours, leaf, seen, to_cpu, wrap_cpu
+from .handles import content_of, is_on_cpu, is_ours, leaf, resize, seen, to_cpu, wrap_cpu
 from .report import record_fallback
 
 _warned: set[str] = set()
@@ -37,8 +37,8 @@ def is_view(overload) -> bool:
 
 def run(overload, args, kwargs, reason: str):
     """The operator by views, by a decomposition, or on the CPU."""
-    if is_view(overload) and is_ours(args[0]) and held(args[0]).cpu is None and str(overload) not in _OTHER_DTYPE:
-        return views.view_by_strides(overload, args[0], args[1:], kwargs)
+    if is_view(overload) and is_ours(args[0]) and str(overload) not in _OTHER_DTYPE:
+        return views.view(overload, args[0], args[1:], kwargs)
     taken_apart = _by_decomposition(overload, args, kwargs)
     if taken_apart is not NotImplemented:
         return taken_apart
@@ -66,7 +66,7 @@ def _writes(overload) -> bool:
 
 
 def _holds_cpu(values) -> bool:
-    return any(is_ours(v) and held(v).cpu is not None for v in values)
+    return any(is_ours(v) and is_on_cpu(v) for v in values)
 
 
 def on_cpu(overload, args, kwargs, reason: str):
@@ -81,8 +81,8 @@ def on_cpu(overload, args, kwargs, reason: str):
     def move(x):
         if is_ours(x):
             if id(x) not in moved:
-                own = None if x._is_zerotensor() else held(x).cpu  # which is written where it is
-                moved[id(x)] = (x, to_cpu(x) if own is None else seen(x, own))
+                is_copy = x._is_zerotensor() or not is_on_cpu(x)  # others are written where they are
+                moved[id(x)] = (x, to_cpu(x) if is_copy else seen(x, content_of(x).cpu_part(x)))
             return moved[id(x)][1]
         if isinstance(x, torch.device) and x.type == "tenon":
             return torch.device("cpu")
@@ -105,13 +105,15 @@ def on_cpu(overload, args, kwargs, reason: str):
     def back(x):
         if not isinstance(x, torch.Tensor):
             return x
-        return written[id(x)] if id(x) in written else wrap_cpu(x)
+        return written[id(x)] if id(x) in written else wrap_cpu(x.clone() if is_view(overload) else x)
 
     return tree_map(back, result)
 
 
 def _write_back(x: torch.Tensor, elements: torch.Tensor) -> None:
     if tuple(x.shape) != tuple(elements.shape):
-        x.data = wrap_cpu(elements)
-    elif held(x).cpu is None:
-        held(x).write(leaf(elements))
+        resize(x, elements.shape)
+        if is_on_cpu(x):
+            content_of(x).cpu_part(x).copy_(elements)
+    if not is_on_cpu(x):
+        content_of(x).write(x, leaf(elements))

@@ -1,5 +1,5 @@
-"""What PyTorch asks a device (`torch.tenon`), and what of PyTorch's is replaced because storages of the device have no
-elements: saving, deep copies, and moving modules."""
+"""What PyTorch asks a device (`torch.tenon`), and what of PyTorch's is replaced because it does not know the device:
+making storages, and moving modules."""
 
 from __future__ import annotations
 
@@ -104,22 +104,53 @@ class Backend:
     def synchronize(device=None):
         """Nothing runs behind the caller's back."""
 
+    @staticmethod
+    def empty_cache():
+        """Memory is given back when the last tensor goes: nothing is kept for later."""
 
-def _reduce(tensor, protocol, before=torch.Tensor._reduce_ex_internal):
-    if tensor.device.type != "tenon":
-        return before(tensor, protocol)
-    rebuild = torch._utils._rebuild_device_tensor_from_cpu_tensor
-    return rebuild, (tensor.detach().cpu(), tensor.dtype, str(tensor.device), tensor.requires_grad)
+    @staticmethod
+    def memory_allocated(device=None):
+        """Bytes of the device's tensors, whether or not their elements are computed yet."""
+        return _tenon.device_memory()[0]
+
+    @staticmethod
+    def max_memory_allocated(device=None):
+        """The most there were since the start, or since `reset_peak_memory_stats()`."""
+        return _tenon.device_memory()[1]
+
+    memory_reserved = memory_allocated
+    max_memory_reserved = max_memory_allocated
+
+    @staticmethod
+    def reset_peak_memory_stats(device=None):
+        _tenon.reset_device_peak()
 
 
-def _deepcopy(tensor, memo, before=torch.Tensor.__deepcopy__):
-    if tensor.device.type != "tenon" or isinstance(tensor, torch.nn.Parameter):
-        return before(tensor, memo)
-    if not tensor.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol")
-    if id(tensor) not in memo:
-        memo[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
-    return memo[id(tensor)]
+# Functions of `torch.accelerator` that need an allocator or streams made in C++.
+_OF_THE_ACCELERATOR = (
+    "synchronize", "empty_cache", "memory_allocated", "max_memory_allocated", "memory_reserved",
+    "max_memory_reserved", "reset_peak_memory_stats",
+)  # fmt: skip
+
+
+def _pin_memory(x, device=None):
+    """Memory of the device is the host's: a copy is as near as can be. (`DataLoader(pin_memory=True)` asks for it
+    wherever there is an accelerator.)"""
+    return x.clone()
+
+
+def _new_storage(kind, *args, before=torch.UntypedStorage.__new__, **kwargs):
+    """`torch.UntypedStorage(bytes, device="tenon")`, as `torch.load` and `copy.deepcopy` make storages: PyTorch has no
+    allocator for a device made in Python, and calls it all the same."""
+    if kwargs.get("device") is None or torch.device(kwargs["device"]).type != "tenon":
+        return before(kind, *args, **kwargs)
+    from .handles import Content, new_storage
+
+    refuse_other_devices(kwargs["device"])
+    content = Content()
+    given = args[0] if args else 0
+    content.raw = torch.zeros(given, dtype=torch.uint8) if isinstance(given, int) else torch.tensor(given, dtype=torch.uint8)
+    return new_storage(content.raw.numel(), content)
 
 
 def _moves_to_or_from_us(module, function) -> bool:
@@ -147,8 +178,10 @@ def _apply(module, function, recurse=True, before=torch.nn.Module._apply):
     return before(module, function, recurse)
 
 
-def install() -> None:
+def install(library: torch.library.Library) -> None:
     """Put them in the place of PyTorch's."""
-    torch.Tensor._reduce_ex_internal = lambda self, protocol: _reduce(self, protocol)
     torch.nn.Module._apply = lambda self, fn, recurse=True: _apply(self, fn, recurse)
-    torch.Tensor.__deepcopy__ = lambda self, memo: _deepcopy(self, memo)
+    torch.UntypedStorage.__new__ = staticmethod(_new_storage)
+    library.impl("_pin_memory", _pin_memory, "CPU")
+    for name in _OF_THE_ACCELERATOR:
+        setattr(torch.accelerator, name, getattr(Backend, name))

@@ -18,7 +18,7 @@ from tenon import ops
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .dtypes import Unsupported, is_supported, is_value, tenon_dtype, torch_dtype
+from .dtypes import Unsupported, Weak, is_supported, is_value, tenon_dtype, torch_dtype
 from .symbols import SYMBOLIC, Symbols, look
 from .table import call_row, find_functional, random_by
 
@@ -63,7 +63,7 @@ class Lowered:
 
     graph: Any = None
     arguments: list[int] = field(default_factory=list)  # of the FX graph, in the order of the graph's inputs
-    sizes: list[tuple[str, tuple]] = field(default_factory=list)  # names that no input has, and where they are found
+    sizes: list[tuple] = field(default_factory=list)  # where sizes are found that no argument has: inputs without elements
     random: bool = False  # the last input is a fresh key
     outputs: list[tuple[str, Any]] = field(default_factory=list)
     mutations: list[tuple[int, int]] = field(default_factory=list)  # argument, result that is written to it
@@ -182,7 +182,9 @@ class _Lowering:
         try:
             if isinstance(value, torch.SymInt):
                 return self.symbols.extent(value)
-            return Missing("a symbolic number that is no size")
+            if isinstance(value, torch.SymFloat):
+                return Weak(self.symbols.number(value), float)
+            return Missing("a symbolic bool")
         except Unsupported as error:
             return Missing(str(error))
 
@@ -254,7 +256,9 @@ class _Lowering:
             r.mutations.append((argument, len(outputs)))
             outputs.append((f"out_{len(outputs)}", value))
         for symbol in self.symbols.unbound():
-            r.sizes.append((str(self.symbols.name(symbol)), self.symbols.places[symbol]))
+            size = self.symbols.name(symbol)
+            self.inputs.append(tenon.input(f"size_{size}", tenon.Shape(tenon.u8, [size, 0])))
+            r.sizes.append(self.symbols.places[symbol])
         if self.key is not None:
             self.inputs.append(self.key)
             r.random = True
@@ -331,11 +335,11 @@ class Program:
     def _run(self, arguments) -> list:
         low = self.lowered
         feed = [_plain(arguments[i]) for i in low.arguments]
-        sizes = {name: look(arguments, place) for name, place in low.sizes} or None
+        feed += [np.empty((look(arguments, place), 0), np.uint8) for place in low.sizes]
         if low.random:
             # From PyTorch's generator, so that torch.manual_seed decides these numbers too.
             feed.append(np.array(int(torch.randint(2**62, ())), np.uint64))
-        results = self.executable.run(feed, threads=torch.get_num_threads(), sizes=sizes)
+        results = self.executable.run(feed, threads=torch.get_num_threads())
         return self._own([torch.from_dlpack(a) for a in results], feed)
 
     def _own(self, results: list, feed: list) -> list:

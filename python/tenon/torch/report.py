@@ -6,6 +6,8 @@ import collections
 import threading
 from dataclasses import dataclass, field
 
+import tenon
+
 
 @dataclass
 class Door:
@@ -19,9 +21,10 @@ class Door:
 class Report:
     """A snapshot; prints as a table."""
 
-    def __init__(self, doors: dict[str, Door], realizations: list):
+    def __init__(self, doors: dict[str, Door], realizations: list, text: str):
         self.doors = doors
         self.realizations = realizations
+        self._text = text
 
     def __str__(self) -> str:
         lines = [f"{'door':<10}{'compiles':>10}{'kernels':>10}{'fallbacks':>11}"]
@@ -34,8 +37,7 @@ class Report:
                 for (operator, reason), count in door.fallbacks.most_common():
                     lines.append(f"  {count:>5}  {operator:<{width}}  {reason}")
         if self.realizations:
-            lines += ["", "realisations"]
-            lines += [f"  {realization}" for realization in self.realizations]
+            lines += ["", "device: programs that ran", self._text.rstrip("\n")]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -57,15 +59,16 @@ def record_fallback(door: str, operator: str, reason: str) -> None:
 
 
 def report() -> Report:
-    """All since the start, or since `reset_report()`."""
-    import tenon
-
+    """All since the start, or since `reset_report()`. The device's programs are those of all lazy tensors."""
     with _lock:
         copies = {name: Door(d.compiles, d.kernels, collections.Counter(d.fallbacks)) for name, d in _doors.items()}
-    return Report(copies, list(tenon.realizations()))
+    counts = tenon.realization_counts()
+    copies["device"].compiles, copies["device"].kernels = counts["compiles"], counts["kernels"]
+    return Report(copies, list(tenon.realizations()), tenon.realizations_text())
 
 
 def reset_report() -> None:
     with _lock:
         for name in _doors:
             _doors[name] = Door()
+    tenon.clear_realizations()

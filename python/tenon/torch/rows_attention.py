@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import math
 
+import tenon
 from tenon import ops
 
 from .dtypes import Unsupported, dtype_of, is_bool
 from .rows_product import linear
 from .table import row
-from .values import cast, dims, expand_to, fixed, same_sizes, truth, wide
+from .values import cast, dims, expand_to, same_sizes, truth, wide
 
 
-def _scale(q, scale) -> float:
-    return scale if scale is not None else 1 / math.sqrt(fixed(dims(q)[-1], "the depth of a head"))
+def _scale(q, scale):
+    """A number, or a value where the depth of a head is symbolic."""
+    depth = dims(q)[-1]
+    if scale is not None or isinstance(depth, int):
+        return float(scale if scale is not None else 1 / math.sqrt(depth))
+    return ops.cast(ops.rsqrt(ops.extent_value(depth, tenon.f64)), q.dtype)
+
+
+def _repeated(k, q):
+    """Keys or values for each head of q: groups of heads share one."""
+    heads, own = q.sizes[-3], k.sizes[-3]
+    if q.ndim < 3 or dims(q)[-3] == dims(k)[-3]:
+        return k
+    at = k.ndim - 2
+    wide_sizes = [*k.sizes[: at - 1], own, heads // own, *k.sizes[at:]]
+    return ops.reshape(ops.broadcast_to(ops.expand_dims(k, [at]), wide_sizes), [*k.sizes[: at - 1], heads, *k.sizes[at:]])
+
+
+def _summed(gradient, k):
+    """The opposite: what the heads of a group want of the one that they share."""
+    if gradient.ndim < 3 or dims(gradient)[-3] == dims(k)[-3]:
+        return gradient
+    at, own = k.ndim - 2, k.sizes[-3]
+    apart = [*k.sizes[: at - 1], own, gradient.sizes[-3] // own, *k.sizes[at:]]
+    return ops.reduce_sum(ops.reshape(gradient, apart), [at])
 
 
 def _causal(q, k):
@@ -33,7 +57,7 @@ def _same_lead(q, k, v):
 
 def _attention(q, k, v, mask, causal, scale):
     q, k, v = _same_lead(q, k, v)
-    options = {"scale": float(_scale(q, scale))}
+    options = {} if scale is None else {"scale": float(scale)}
     if causal and q.sizes[-2] == k.sizes[-2]:
         options["causal"] = True
     elif causal:
@@ -45,8 +69,9 @@ def _attention(q, k, v, mask, causal, scale):
 
 def _scores(q, k, mask, causal, scale):
     """scale * q k^T with what is not seen at -inf."""
+    k = _repeated(k, q)
     turned = ops.transpose(k, [*range(k.ndim - 2), k.ndim - 1, k.ndim - 2])
-    scores = ops.mul(ops.matmul(q, turned), float(_scale(q, scale)))
+    scores = ops.mul(ops.matmul(q, turned), _scale(q, scale))
     if causal:
         mask = _causal(q, k)
     if mask is None:
@@ -81,16 +106,18 @@ def flash_attention_backward(
     grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None
 ):
     """Probabilities made again from the saved logarithms."""
-    q, k, v, y, g = (wide(x) for x in (query, key, value, out, grad_out))
+    q, y, g = (wide(x) for x in (query, out, grad_out))
+    k, v = (_repeated(wide(x), q) for x in (key, value))
     scores = _scores(q, k, attn_mask, is_causal, scale)
     p = ops.exp(ops.sub(scores, ops.expand_dims(wide(logsumexp), [scores.ndim - 1])))
     swap = [*range(q.ndim - 2), q.ndim - 1, q.ndim - 2]
     by_v = ops.matmul(ops.transpose(p, swap), g)
     by_p = ops.matmul(g, ops.transpose(v, swap))
     share = ops.reduce_sum(ops.mul(g, y), [y.ndim - 1], True)
-    by_scores = ops.mul(ops.mul(p, ops.sub(by_p, share)), float(_scale(query, scale)))
+    by_scores = ops.mul(ops.mul(p, ops.sub(by_p, share)), _scale(q, scale))
     by_q = ops.matmul(by_scores, k)
     by_k = ops.matmul(ops.transpose(by_scores, swap), q)
+    by_k, by_v = _summed(by_k, key), _summed(by_v, value)
     return tuple(cast(x, dtype_of(like)) for x, like in ((by_q, query), (by_k, key), (by_v, value)))
 
 

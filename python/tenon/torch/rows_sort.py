@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tenon
 import torch
 from tenon import ops
 
@@ -134,7 +135,8 @@ def histc(x, bins=100, min=0, max=0):
         raise Unsupported("a histogram between limits that data decide")
     flat = reshape(x, [count_of(x.sizes)])
     width = (max - min) / bins
-    place = cast(ops.floor(ops.div(ops.sub(flat, float(min)), float(width))), torch.int64)
+    exact = flat if dtype_of(x).is_floating_point else ops.cast(flat, tenon.f64)  # integers would divide as such
+    place = cast(ops.floor(ops.div(ops.sub(exact, float(min)), float(width))), torch.int64)
     inside = ops.logical_and(ops.ge(flat, float(min)), ops.le(flat, float(max)))
     place = ops.clamp(place, 0, bins - 1)
     counts = ops.select(inside, full_like(flat, 1), full_like(flat, 0))

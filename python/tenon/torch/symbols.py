@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import sympy
 import tenon
 import torch
@@ -28,6 +30,8 @@ def evaluate(expr: sympy.Expr, of: dict[sympy.Expr, object]):
         raise Unsupported(f"no argument says how large {expr} is")
     if isinstance(expr, sympy.Integer):
         return int(expr)
+    if isinstance(expr, _ROUNDED):
+        return _rounded(expr, of)
     parts = [evaluate(e, of) for e in expr.args]
     if isinstance(expr, sympy.Add):
         return sum(parts[1:], start=parts[0])
@@ -60,6 +64,78 @@ def _function(expr, parts):
     if isinstance(expr, shapes.Identity):
         return parts[0]
     raise Unsupported(f"the size {expr} is no extent")
+
+
+# --- Sizes by way of floats: `int(h / 2)`, `math.ceil(h * 0.5)`
+
+_ROUNDED = (shapes.FloorToInt, shapes.TruncToInt, shapes.CeilToInt)
+_QUOTIENTS = (shapes.IntTrueDiv, shapes.FloatTrueDiv)
+_LARGEST_UNDER = 2**16  # of a float that is the factor of a size
+
+
+def _rounded(expr, of):
+    """Sizes are not negative, so that to truncate is to take the floor."""
+    over, under = _ratio(expr.args[0], of)
+    return tenon.ceildiv(over, under) if isinstance(expr, shapes.CeilToInt) else over // under
+
+
+def _ratio(expr, of) -> tuple:
+    """A float as a quotient of integers or extents; `Unsupported` where it is none."""
+    if isinstance(expr, _QUOTIENTS):
+        (a, b), (c, d) = _ratio(expr.args[0], of), _ratio(expr.args[1], of)
+        return a * d, b * c
+    if isinstance(expr, shapes.ToFloat):
+        return _ratio(expr.args[0], of)
+    if isinstance(expr, sympy.Mul):
+        over, under = 1, 1
+        for factor in expr.args:
+            a, b = _ratio(factor, of)
+            over, under = over * a, under * b
+        return over, under
+    if isinstance(expr, sympy.Float):
+        over, under = float(expr).as_integer_ratio()
+        if under > _LARGEST_UNDER:
+            raise Unsupported(f"the factor {expr} of a size is no fraction of few digits")
+        return over, under
+    if isinstance(expr, sympy.Rational):
+        return int(expr.p), int(expr.q)
+    return evaluate(expr, of), 1
+
+
+def number(expr: sympy.Expr, of, ops):
+    """A float over what symbols stand for, by `ops`: `float`, `add`, `mul`, `div` and `pow` of its numbers."""
+    if isinstance(expr, (sympy.Float, sympy.Rational)):
+        return ops.float(float(expr))
+    if isinstance(expr, _QUOTIENTS):
+        return ops.div(*[number(e, of, ops) for e in expr.args])
+    if isinstance(expr, shapes.ToFloat):
+        return number(expr.args[0], of, ops)
+    if isinstance(expr, (sympy.Add, sympy.Mul)) and not expr.is_integer:
+        join = ops.add if isinstance(expr, sympy.Add) else ops.mul
+        return _fold(join, [number(e, of, ops) for e in expr.args])
+    if isinstance(expr, (sympy.Pow, shapes.FloatPow)) and not expr.is_integer:
+        return ops.pow(*[number(e, of, ops) for e in expr.args])
+    if type(expr).__name__ == "OpaqueUnaryFn_sqrt":
+        return ops.pow(number(expr.args[0], of, ops), ops.float(0.5))
+    return ops.float(evaluate(expr, of))
+
+
+class _Values:
+    """Numbers that are known when a program runs."""
+
+    add, mul, div, pow = tenon.ops.add, tenon.ops.mul, tenon.ops.div, tenon.ops.pow
+
+    @staticmethod
+    def float(value):
+        if isinstance(value, tenon.Extent):
+            return tenon.ops.extent_value(value, tenon.f64)
+        return tenon.ops.scalar(tenon.f64, float(value))
+
+
+class _Numbers:
+    """Numbers of Python's."""
+
+    add, mul, div, pow, float = operator.add, operator.mul, operator.truediv, operator.pow, float
 
 
 def _fold(function, parts):
@@ -121,6 +197,12 @@ class Symbols:
         self.used |= expr.free_symbols
         return evaluate(expr, self._extents)
 
+    def number(self, value):
+        """A rank-0 value, f64, of a float that sizes decide."""
+        expr = expression(value)
+        self.used |= expr.free_symbols
+        return number(expr, self._extents, _Values)
+
     def sizes(self, shape) -> list:
         return [self.extent(n) for n in shape]
 
@@ -143,10 +225,13 @@ class Symbols:
                 raise Unsupported(f"no argument says how large {symbol} is")
             places[symbol] = self.places[symbol]
 
-        def read(arguments):
-            return evaluate(expr, {s: look(arguments, place) for s, place in places.items()})
+        is_float = isinstance(value, torch.SymFloat)
 
-        return read
+        def read_from(sizes):
+            return number(expr, sizes, _Numbers) if is_float else evaluate(expr, sizes)
+
+        read_from(dict.fromkeys(places, 64))  # raises now what it cannot say
+        return lambda arguments: read_from({s: look(arguments, place) for s, place in places.items()})
 
 
 def look(arguments, place) -> int:

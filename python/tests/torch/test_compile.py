@@ -244,3 +244,44 @@ def test_modules_on_the_device_record_what_they_would():
         net.zero_grad()
         net(x).square().sum().backward()
         torch.testing.assert_close(grads, [p.grad.cpu() for p in net.parameters()])
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (lambda x, y: F.interpolate(x, size=y.shape[2:]), lambda h, w: (torch.randn(1, 2, h, 5), torch.randn(1, 3, 7, w))),
+        (
+            lambda x, y: F.interpolate(x, size=y.shape[2:], mode="bilinear", align_corners=False),
+            lambda h, w: (torch.randn(1, 2, h, 5), torch.randn(1, 3, 7, w)),
+        ),
+        (
+            lambda x: F.interpolate(x, size=(int(x.shape[2] / 2), int(x.shape[3] * 1.5))),
+            lambda h, w: (torch.randn(1, 2, h, w),),
+        ),
+        (lambda x: x[: int(x.shape[0] / 2)] * (x.shape[1] / 4), lambda h, w: (torch.randn(h, w),)),
+        (lambda x: (x / x.shape[1] ** 0.5, x.shape[0] / 2), lambda h, w: (torch.randn(h, w),)),
+    ],
+)
+def test_sizes_of_others_and_by_true_division(function, arguments):
+    compiled = torch.compile(function, backend="tenon", dynamic=True)
+    for h, w in ((4, 8), (6, 11), (9, 5)):
+        given = arguments(h, w)
+        torch.testing.assert_close(compiled(*given), function(*given), rtol=1e-4, atol=1e-5)
+    assert not door().fallbacks
+
+
+def test_heads_in_groups_train():
+    class Grouped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.kv = nn.Linear(32, 32), nn.Linear(32, 16)
+
+        def forward(self, x):
+            n, length, _ = x.shape
+            q = self.q(x).view(n, length, 8, 4).transpose(1, 2)
+            k, v = (t.view(n, length, 2, 4).transpose(1, 2) for t in self.kv(x).chunk(2, -1))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+            return y.transpose(1, 2).reshape(n, length, 32)
+
+    train(Grouped, lambda n, s: (torch.randn(n, s, 32),), [(2, 5), (3, 7)])
+    assert not door().fallbacks

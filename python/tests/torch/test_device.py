@@ -351,3 +351,167 @@ def test_a_program_in_a_folder_named_torch_is_the_users():
     tenon.clear_realizations()
     (torch.ones(3, device="tenon") + 1).cpu()
     assert "test_device.py:" in tenon.realizations_text()
+
+
+# --- Strides, storages, and who sees what is written
+
+
+def _column_major(x):
+    """The same elements, in memory that runs along the first axis first."""
+    return x.permute(*reversed(range(x.dim()))).contiguous().permute(*reversed(range(x.dim())))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda x: x.t() * 2,
+        lambda x: x.t().clone(),
+        lambda x: x.t().to(torch.float64),
+        lambda x: torch.empty_like(x.t()).fill_(1),
+        lambda x: x.t().sort(0)[0],
+        lambda x: x.t() + x[0, 0],
+        lambda x: torch.relu(x.t()[::2]),
+        lambda x: x.t().contiguous() + 1,
+        lambda x: x.reshape(1, 2, 3, 1).to(memory_format=torch.channels_last) * 2,
+        lambda x: x.reshape(2, 3, 1, 1).transpose(1, 2) + 1,
+    ],
+)
+def test_results_have_pytorchs_strides_and_reshape_copies_where_it_does(result):
+    a = torch.arange(6.0).reshape(2, 3)
+    on_cpu, on_tenon = result(a), result(a.to(DEVICE))
+    assert on_tenon.stride() == on_cpu.stride()
+    for t in (on_cpu, on_tenon):
+        t.reshape(-1).zero_()
+        t.flatten(1).add_(1)
+        t.contiguous().mul_(5)
+    close(on_tenon, on_cpu)
+
+
+def test_writing_to_a_flattened_copy_leaves_the_heads_alone():
+    q = torch.ones(5, 2, 3, 5, device=DEVICE)
+    h = q.transpose(1, 2) + 1
+    h.flatten(1).mul_(0)
+    assert h.sum().item() == 300
+
+
+def test_recurrent_layers_and_attention_have_pytorchs_strides():
+    lstm = nn.LSTM(3, 4, batch_first=True)
+    x = torch.randn(2, 5, 3)
+    expected = lstm(x)[0]
+    assert lstm.to(DEVICE)(x.to(DEVICE))[0].stride() == expected.stride()
+    q = torch.randn(2, 5, 4, 8).transpose(1, 2)
+    attention = nn.functional.scaled_dot_product_attention
+    assert attention(*[q.to(DEVICE)] * 3).stride() == attention(q, q, q).stride()
+
+
+@pytest.mark.parametrize("location", [None, "cpu", DEVICE])
+def test_what_shares_memory_shares_it_after_saving(location):
+    for device in ("cpu", DEVICE):
+        x = torch.arange(6.0).reshape(2, 3).to(device)
+        file = io.BytesIO()
+        torch.save({"all": x, "row": x[1], "turned": x.t()}, file)
+        file.seek(0)
+        loaded = torch.load(file, map_location=location)
+        assert loaded["all"].device.type == (location or device)
+        loaded["row"].zero_()
+        assert loaded["turned"].tolist() == [[0, 0], [1, 0], [2, 0]] and loaded["turned"].stride() == (1, 3)
+        assert x.sum().item() == 15
+
+
+def test_checkpoints_of_every_dtype_go_to_the_device():
+    tensors = {str(d): torch.ones(3, 2).to(d) for d in (torch.bfloat16, torch.int8, torch.bool, torch.uint8, torch.complex64)}
+    file = io.BytesIO()
+    torch.save(tensors, file)
+    file.seek(0)
+    for name, x in torch.load(file, map_location=DEVICE).items():
+        assert x.device.type == DEVICE and torch.equal(x.cpu(), tensors[name]), name
+        assert torch.equal(copy.deepcopy(x).cpu(), tensors[name]), name
+
+
+def test_deep_copies_share_what_was_shared():
+    x = torch.arange(6.0).reshape(2, 3).to(DEVICE)
+    twin = copy.deepcopy({"all": x, "row": x[1]})
+    twin["row"].zero_()
+    assert twin["all"].tolist() == [[0, 1, 2], [0, 0, 0]] and x.sum().item() == 15
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements")
+def test_out_of_other_sizes_resizes_the_storage_that_others_see():
+    seen = []
+    for device in ("cpu", DEVICE):
+        whole = torch.zeros(6).to(device)
+        out = whole[:4]
+        torch.add(torch.arange(8.0).reshape(2, 4).to(device), 1, out=out)
+        out[0, 0] = 9
+        small = torch.zeros(2, 2).to(device)
+        alias = small.view(-1)
+        torch.mul(torch.ones(3, device=device), 2, out=small)
+        seen.append([whole.tolist(), out.tolist(), out.stride(), small.tolist(), alias.tolist()])
+    assert seen[0] == seen[1]
+
+
+def test_elements_of_expanded_views_are_written():
+    seen = []
+    for device in ("cpu", DEVICE):
+        x = torch.zeros(3).to(device)
+        x.expand(2, 3)[0, 1] = 5
+        x.expand(2, 3)[1, 2:] += 1
+        y = torch.zeros(2, 1).to(device)
+        y.expand(2, 3).fill_(4)
+        seen.append([x.tolist(), y.tolist()])
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            x.expand(2, 3).add_(1)
+    assert seen[0] == seen[1]
+
+
+def test_sizes_that_data_decide_are_sizes():
+    x = torch.tensor([[1.0, 0, 2], [0, 3, 0]])
+    for device in ("cpu", DEVICE):
+        found = x.to(device).nonzero()
+        assert found.stride() == (1, 3)
+        zeros = torch.zeros_like(found)
+        zeros[:, 1] = found[:, 1]
+        found[:, 0] = 7
+        assert zeros.tolist() == [[0, 0], [0, 2], [0, 1]] and found.tolist() == [[7, 0], [7, 2], [7, 1]]
+
+
+def test_storages_are_told_apart_by_where_they_begin():
+    x, y = torch.ones(2, 3, device=DEVICE), torch.ones(2, 3, device=DEVICE)
+    assert x[1].data_ptr() == x.data_ptr() + 12 and x[1].untyped_storage().data_ptr() == x.data_ptr()
+    assert y.data_ptr() not in range(x.data_ptr(), x.data_ptr() + x.untyped_storage().nbytes())
+
+
+def test_what_pytorch_asks_an_accelerator():
+    before = torch.accelerator.memory_allocated()
+    x = torch.ones(1000, device=DEVICE)
+    assert torch.accelerator.memory_allocated() == torch.tenon.memory_allocated() == before + 4000
+    assert torch.accelerator.max_memory_allocated() >= before + 4000
+    del x
+    assert torch.accelerator.memory_allocated() == before
+    torch.accelerator.synchronize()
+    torch.accelerator.empty_cache()
+
+
+def test_loaders_pin_memory_of_the_cpu():
+    data = torch.utils.data.TensorDataset(torch.arange(4.0))
+    loaded = [x for (x,) in torch.utils.data.DataLoader(data, batch_size=2, pin_memory=True)]
+    assert torch.cat(loaded).tolist() == [0, 1, 2, 3]
+
+
+def test_the_report_counts_and_names_what_the_device_ran():
+    tenon.torch.reset_report()
+    (torch.ones(3, device=DEVICE) * 3).tolist()
+    report = tenon.torch.report()
+    assert report.doors["device"].kernels >= 1 and report.doors["device"].compiles >= 1
+    assert "test_device.py:" in str(report) and "object at" not in str(report)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.float32])
+def test_histograms_of_integers(dtype):
+    x = torch.tensor([0, 1, 2, 3, 3, 4, 7, 9, -1, 10]).to(dtype)
+    for bins, low, high in ((4, 0, 9), (3, 1, 8), (10, 0, 10)):
+        try:
+            expected = torch.histc(x, bins, low, high)
+        except RuntimeError:
+            return  # PyTorch has none of this dtype on the CPU
+        assert torch.histc(x.to(DEVICE), bins, low, high).tolist() == expected.tolist()

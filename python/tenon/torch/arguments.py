@@ -1,0 +1,47 @@
+"""Arguments of operators on the device as rows take them."""
+
+from __future__ import annotations
+
+import tenon
+import torch
+
+from .dtypes import is_supported
+from .handles import is_on_cpu, leaf, unwrap
+from .memory import row_major
+
+
+class OnCpu(Exception):
+    """An argument has a dtype that Tenon does not have."""
+
+
+def lazy(x, odd: list):
+    """An argument as rows take it. Tensors that are not contiguous are added to `odd`."""
+    if isinstance(x, torch.Tensor):
+        try:
+            content = x.untyped_storage().tenon
+        except (AttributeError, NotImplementedError):
+            return _from_elsewhere(x)
+        tensor = content.plain
+        if tensor is None:
+            if is_on_cpu(x):
+                raise OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
+            tensor = content.at(x)
+            if not x.is_contiguous() or (1 in x.shape and x.stride() != row_major(x.shape)):
+                odd.append(x)
+        return -tensor if x.is_neg() else tensor
+    if isinstance(x, (list, tuple)):
+        return [lazy(v, odd) for v in x]
+    return x
+
+
+def _from_elsewhere(x: torch.Tensor) -> tenon.Tensor:
+    """Of tensors on the CPU, numbers and positions go along with those of the device."""
+    if x.device.type == "tenon":
+        return unwrap(x)  # says what is wrong
+    if not is_supported(x.dtype):
+        raise OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
+    if x.dim() == 0 or not x.is_floating_point():
+        return leaf(x)
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, tenon:0 and {x.device}"
+    )

@@ -1,0 +1,148 @@
+"""The strides of results, by PyTorch's own rules: what its operators give for tensors without elements.
+
+An operator over contiguous operands gives contiguous results, but for those that are told a memory format or strides.
+So this is asked where an operand is not contiguous; answers are kept.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .memory import row_major
+
+_answers: dict = {}
+_MOST_ANSWERS = 16384
+
+# Results of these are contiguous whatever the operands are: PyTorch's kernels for the CPU allocate them so.
+_ROW_MAJOR = {
+    "mm", "bmm", "addmm", "baddbmm", "addbmm", "addmv", "mv", "addr", "dot", "vdot", "sum", "mean", "amax", "amin",
+    "prod", "var", "std", "var_mean", "std_mean", "any", "all", "argmax", "argmin", "logsumexp", "embedding",
+    "embedding_dense_backward", "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data",
+    "native_layer_norm", "native_layer_norm_backward", "log_sigmoid_forward", "mse_loss_backward",
+    "smooth_l1_loss_backward", "huber_loss_backward", "nll_loss_forward", "nll_loss_backward",
+}  # fmt: skip
+_ROW_MAJOR_OVERLOADS = {"aten.pow.Scalar", "aten.normal.Tensor_Tensor"}
+# These give other strides for contiguous operands, too.
+_NEVER_ROW_MAJOR = {"new_empty_strided", "empty_permuted", "rot90"}
+
+# Pointwise operators lay their results out by one rule (TensorIterator's), which these ask for one to three operands;
+# the functions without elements of some others, written in Python, differ from it.
+_aten = torch.ops.aten
+_POINTWISE = {1: _aten.neg.default, 2: _aten.add.Tensor, 3: _aten.addcmul.default}
+_POINTWISE_TOO = {"native_dropout_backward"}
+_LIKE_BATCH_NORM = {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional"}
+
+_NUMBERS = {f"{before}{kind}{after}" for kind in ("number", "float", "Scalar")
+            for before, after in (("", ""), ("Optional[", "]"))}  # fmt: skip
+_CONTIGUOUS = (None, torch.contiguous_format, torch.preserve_format)
+
+
+def is_row_major(overload) -> bool:
+    return overload._overloadpacket.__name__ in _ROW_MAJOR or str(overload) in _ROW_MAJOR_OVERLOADS
+
+
+def is_never_row_major(overload) -> bool:
+    return overload._overloadpacket.__name__ in _NEVER_ROW_MAJOR
+
+
+def is_told(kwargs) -> bool:
+    """Whether arguments name a memory format that is not row-major."""
+    return bool(kwargs) and kwargs.get("memory_format") not in _CONTIGUOUS
+
+
+def numbers_of(schema) -> frozenset[str]:
+    """Arguments whose value changes no strides: factors, bounds, probabilities."""
+    return frozenset(a.name for a in schema.arguments if str(a.type) in _NUMBERS)
+
+
+def of_results(overload, args, kwargs, numbers):
+    """For each result its strides, None where it is contiguous, in the form of the results; None where all are."""
+    names = overload._schema.arguments
+    key = (
+        overload,
+        *[None if names[i].name in numbers else _key(a) for i, a in enumerate(args)],
+        *[(k, None if k in numbers else _key(v)) for k, v in kwargs.items()],
+    )
+    try:
+        return _answers[key]
+    except KeyError:
+        pass
+    if len(_answers) >= _MOST_ANSWERS:
+        _answers.clear()
+    answer = _answers[key] = _ask(overload, args, kwargs)
+    return answer
+
+
+def _key(value):
+    if isinstance(value, torch.Tensor):
+        return value.dtype, value.shape, value.stride()
+    if isinstance(value, (list, tuple)):
+        return tuple([_key(v) for v in value])
+    return value
+
+
+def _ask(overload, args, kwargs):
+    takes_format = any(a.name == "memory_format" for a in overload._schema.arguments)
+    named = {k: _without_elements(v) for k, v in kwargs.items() if k != "generator"}
+    if any(a.name == "device" for a in overload._schema.arguments):
+        named["device"] = torch.device("meta")
+    without = [_without_elements(a) for a in args]
+    name = overload._overloadpacket.__name__
+    try:
+        if (torch.Tag.pointwise in overload.tags and not takes_format) or name in _POINTWISE_TOO:
+            tensors = [_without_elements(a, torch.float32) for a in (*without, *named.values()) if torch.is_tensor(a)]
+            if len(tensors) in _POINTWISE:
+                return _strides(_POINTWISE[len(tensors)](*tensors))
+        if name == "roll" and len(without) == 3 and len(without[2]) == 1 and without[0].numel():
+            x, shift, axis = without[0], without[1][0], without[2][0]
+            at = (x.shape[axis] - shift) % x.shape[axis]
+            return _joined([x.narrow(axis, at, x.shape[axis] - at), x.narrow(axis, 0, at)], x.shape)
+        if name in _LIKE_BATCH_NORM:
+            return _first(_joined(without[:1], without[0].shape))
+        result = overload(*without, **named)
+        if name == "cat":
+            return _joined(without[0], result.shape)
+    except (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError):
+        return None  # data decide sizes; or the arguments are wrong, which the row says
+    return _strides(result)
+
+
+def _first(strides):
+    return None if strides is None else [strides, None, None, None, None]
+
+
+def _joined(tensors, sizes):
+    """The strides of a result that is laid out as all of these are: channels last, or row-major."""
+    formats = {_format(x.shape, x.stride()) for x in tensors if x.shape != (0,)}
+    if len(formats) != 1 or torch.contiguous_format in formats:
+        return None
+    return _strides(torch.empty(sizes, device="meta", memory_format=formats.pop()))
+
+
+def _format(sizes, strides):
+    """The memory format that strides suggest to PyTorch's kernels; where several would fit, row-major."""
+    formats = {4: ((1, 3, 2, 0), torch.channels_last), 5: ((1, 4, 3, 2, 0), torch.channels_last_3d)}
+    order, found = formats.get(len(sizes), ((), torch.contiguous_format))
+    least = 0
+    for axis in order:
+        if sizes[axis] == 0 or strides[1] == 0 or strides[axis] < least or (axis == 0 and least == strides[1]):
+            return torch.contiguous_format
+        least = strides[axis] * max(sizes[axis], 1)
+    return found
+
+
+def _without_elements(value, dtype=None):
+    if isinstance(value, torch.Tensor):
+        return torch.empty_strided(value.shape, value.stride(), dtype=dtype or value.dtype, device="meta")
+    if isinstance(value, (list, tuple)):
+        return [_without_elements(v) for v in value]
+    return value
+
+
+def _strides(result):
+    if isinstance(result, torch.Tensor):
+        return None if result.stride() == row_major(result.shape) else result.stride()
+    if isinstance(result, (list, tuple)):
+        each = [_strides(r) for r in result]
+        return each if any(e is not None for e in each) else None
+    return None
