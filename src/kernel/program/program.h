@@ -1,5 +1,5 @@
 // A program: the kernels of a compiled graph, the buffers between them and the steps that run them. schedule/ makes it,
-// runtime/ runs it at any binding. Plain data.
+// runtime/ runs it at any binding. Plain data, but for the functions that lay constants out (ConstantLayout).
 #pragma once
 
 #include <functional>
