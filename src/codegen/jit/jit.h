@@ -1,6 +1,7 @@
 // Native code in this process: emitted as LLVM modules, compiled on a few threads, kept in memory and on disk.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "codegen/jit/external_symbol.h"
 #include "codegen/jit/object_cache.h"
 #include "codegen/target/target.h"
+#include "tenon/machine.h"
 
 namespace llvm {
 class LLVMContext;
@@ -35,7 +37,9 @@ struct JitOptions {
   /// Names the emitter, its version and its build: other emitters' objects are never taken from disk. Empty: nothing is
   /// kept on disk.
   std::string emitter;
-  int threads = 2;  ///< that compile; under the thread sanitizer they take turns
+  /// That compile: all cores of the process, up to where a program has too few kernels for more. Under the thread
+  /// sanitizer they take turns.
+  int threads = static_cast<int>(std::clamp<int64_t>(this_machine().cores, 1, 8));
   bool sanitize_address = kAddressSanitizer;
 };
 
