@@ -12,6 +12,17 @@
 namespace tenon::schedule {
 namespace {
 
+std::vector<const Node*> nodes_of(const GroupedStep& step) {
+  std::vector<const Node*> nodes;
+  if (step.alone) {
+    nodes.push_back(step.alone);
+  }
+  for (const Group& group : step.groups) {
+    nodes.insert(nodes.end(), group.nodes.begin(), group.nodes.end());
+  }
+  return nodes;
+}
+
 /// Why steps that no input decides are computed in every run.
 class InputFree {
  public:
@@ -65,13 +76,11 @@ class Assembler {
   void add(GroupedStep& grouped) {
     Step step;
     step.boundary = grouped.boundary;
-    std::vector<const Node*> nodes;
+    const std::vector<const Node*> nodes = nodes_of(grouped);
     if (grouped.alone) {
-      nodes.push_back(grouped.alone);
       add_alone(step, *grouped.alone);
     } else {
       for (Group& group : grouped.groups) {
-        nodes.insert(nodes.end(), group.nodes.begin(), group.nodes.end());
         for (const Node* node : group.nodes) {
           step.flops = step.flops + 2 * macs(*node);
         }
@@ -233,17 +242,6 @@ class Assembler {
   std::unordered_map<Value, int> buffer_of_;
   std::map<std::pair<const Node*, PanelLayout>, int> packed_;
 };
-
-std::vector<const Node*> nodes_of(const GroupedStep& step) {
-  std::vector<const Node*> nodes;
-  if (step.alone) {
-    nodes.push_back(step.alone);
-  }
-  for (const Group& group : step.groups) {
-    nodes.insert(nodes.end(), group.nodes.begin(), group.nodes.end());
-  }
-  return nodes;
-}
 
 }  // namespace
 
