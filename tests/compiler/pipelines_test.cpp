@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "compiler/lowered.h"
 #include "support/arrays.h"
+#include "support/machines.h"
 #include "support/random_graph.h"
 #include "support/random_network.h"
 #include "support/small_graph.h"
