@@ -94,8 +94,8 @@ std::vector<Case> row_cases() {
   return {
       {"softmax", graph_of({x}, softmax(x)), x_alone},
       {"layer_norm", graph_of({x, scale, bias}, layer_norm(x, scale, bias)), x_scale_bias},
-      {"variance", graph_of({x}, variance(x, {-1})), x_alone},
-      {"cross_entropy", graph_of({x, labels}, cross_entropy(x, labels)), x_labels},
+      {"variance", graph_of({x}, variance(x, {-1}, false, 0)), x_alone},
+      {"cross_entropy", graph_of({x, labels}, cross_entropy(x, labels, {.ignore_index = {}})), x_labels},
   };
 }
 

@@ -186,7 +186,7 @@ void measure_recording(bench::Report& report) {
                        [&] {
                          Tensor y = x.clone();
                          for (int i = 0; i < 10; ++i) {
-                           y.narrow(1, 0, Extent(32)) *= 2;
+                           y.slice_axis(1, 0, 32) *= 2;
                          }
                        }),
              "us", std::nullopt, bench::Better::lower, "a view, a product and a write each");

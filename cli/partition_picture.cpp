@@ -215,7 +215,7 @@ std::string plan_dot(const PartitionModel& model, const Plan& plan) {
       const auto op = static_cast<size_t>(index);
       text += fmt::format("    {} [label=\"{}\"];\n", id(p, op), quoted(model.work.operators[op].name));
       for (const partition::Read& read : model.work.operators[op].reads) {
-        const partition::Tensor& tensor = model.work.tensors[static_cast<size_t>(read.tensor)];
+        const partition::WorkTensor& tensor = model.work.tensors[static_cast<size_t>(read.tensor)];
         if (tensor.producer >= 0) {
           const auto producer = static_cast<size_t>(tensor.producer);
           const bool leaves = part_of[producer] != p;

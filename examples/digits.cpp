@@ -73,10 +73,10 @@ struct Net : nn::Module {
   }
 };
 
-double accuracy(const Net& net, const Batch& batch) {
+double accuracy(Net& net, const Batch& batch) {
   const NoGrad no_grad;
   net.eval();
-  const double result = eq(net(batch.images).argmax(1), batch.labels).to(f32).mean().item();
+  const double result = (net(batch.images).argmax(1) == batch.labels).to(f32).mean().item();
   net.train();
   return result;
 }
@@ -86,7 +86,7 @@ double accuracy(const Net& net, const Batch& batch) {
 int main() {
   manual_seed(1);
   std::mt19937 rng(2);
-  const Net net;
+  Net net;
   optim::Adam optimizer(net.parameters());
   constexpr int64_t steps = 300;
   const optim::Schedule rate = optim::cosine(1e-2, steps);

@@ -51,9 +51,9 @@ void writes() {
   // [writes]
   Tensor a = tensor({0, 1, 2, 3, 4, 5});
   Tensor m = a.reshape({2, 3});
-  Tensor before = m * 10;              // keeps what m is now
-  m.t()[1] += 100;                     // the second column, through a transpose
-  a.narrow(0, 0, Extent(1)).fill_(7);  // a[0:1] = 7
+  Tensor before = m * 10;  // keeps what m is now
+  m.t()[1] += 100;         // the second column, through a transpose
+  a[0].fill_(7);           // through a view of one element
   m.masked_fill_(m.gt(50), 50);
   std::cout << a << "\n" << before << "\n";  // f32[6] {7, 50, 2, 3, 50, 5}   f32[2, 3] {0, 10, 20, 30, 40, 50}
   // [/writes]
@@ -79,7 +79,7 @@ void gradients() {
   // [gradients]
   Tensor w = tensor({1, 2, 3}).requires_grad_();
   Tensor y = w * w;
-  y.narrow(0, 0, Extent(1)) *= 10;  // a write is differentiated through
+  y[0] *= 10;  // a write is differentiated through
   y.sum().backward();
   std::cout << w.grad() << "\n";  // f32[3] {20, 4, 6}
 

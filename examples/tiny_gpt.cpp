@@ -45,7 +45,7 @@ struct Gpt : nn::Module {
 
   /// tokens[batch, seq] to logits[batch, seq, letters].
   Tensor operator()(const Tensor& tokens) const {
-    const Tensor x = words(tokens) + positions.weight.narrow(0, 0, tokens.size(1));
+    const Tensor x = words(tokens) + positions.weight.slice_axis(0, 0, tokens.size(1));
     return out(norm(second(first(x))));
   }
 };
@@ -94,7 +94,7 @@ std::string continued(const Gpt& gpt, const Text& text, std::string so_far, int 
       tokens.push_back(static_cast<int64_t>(text.letters.find(letter)));
     }
     const Tensor logits = gpt(tensor(Array::from<int64_t>({1, std::ssize(tokens)}, tokens), {"batch", "seq"}));
-    const Tensor last = logits.narrow(1, logits.size(1) - 1);
+    const Tensor last = logits.slice_axis(1, logits.size(1) - 1);
     so_far += text.letters[static_cast<size_t>(last.argmax(-1).item())];
   }
   return so_far;
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
     const auto length = static_cast<int64_t>(16 + rng() % (kLongest - 16 + 1));
     const Batch batch = pieces(text, length, rng);
     optimizer.set_learning_rate(rate(step));
-    const Tensor loss = cross_entropy(gpt(batch.tokens), batch.next);
+    const Tensor loss = cross_entropy(gpt(batch.tokens), batch.next, {}, "mean", /*axis=*/-1);
     loss.backward();
     optim::clip_grad_norm(gpt.parameters(), 1.0);
     optimizer.step();

@@ -51,6 +51,7 @@ PUBLIC_HEADERS = {
     "trace.h": "runtime",
     "compile.h": "compiler",
     "autograd.h": "tensor",
+    "module.h": "tensor",
     "modules.h": "tensor",
     "optim.h": "tensor",
     "realizations.h": "tensor",
@@ -58,11 +59,13 @@ PUBLIC_HEADERS = {
     "tensor.h": "tensor",
     "tensor_methods.inc": "tensor",
     "tensor_ops.h": "tensor",
+    "traced.h": "tensor",
     "models.h": "models",
     "partition.h": "partition",
     "onnx.h": "onnx",
     "onnx_export.h": "onnx",
     "load.h": "load",
+    "save.h": "load",
 }
 # Headers of other projects whose folder is called as one of ours.
 FOREIGN = {"onnx/onnx_pb.h"}

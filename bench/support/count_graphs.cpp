@@ -94,7 +94,7 @@ Graph batch_norm_train(bool with_statistics) {
 Graph cross_entropy_graph() {
   const Value logits = input("logits", shape(f32, "batch", "class"));
   const Value labels = input("labels", shape(i64, "batch"));
-  return graph_of({logits, labels}, {cross_entropy(logits, labels)});
+  return graph_of({logits, labels}, {cross_entropy(logits, labels, {.ignore_index = {}})});
 }
 
 Graph embedding_sum_norm() {
@@ -117,7 +117,7 @@ Graph concat_elementwise() {
   return graph_of({a, b, c}, {relu(concat({a * 2.0, b + 1.0, -c}, 1)) * 3.0});
 }
 
-Graph optimizer_step(const Optimizer& optimizer) {
+Graph optimizer_step(const UpdateRule& optimizer) {
   const std::vector<Shape> shapes = {shape(f32, 64, 32), shape(f32, 64), shape(f32, 10, 64), shape(f32, 10)};
   const Value count = input("count", shape(i64));
   std::vector<Value> inputs{count};
@@ -161,11 +161,12 @@ std::vector<CountGraph> count_graphs() {
       {"shared_sum", graph_of({x}, {all + 2.0, all + 4.0})},
       {"views_only", views_only()},
       {"mean", over_rows([](const Value& v) { return std::vector{reduce_mean(v, {-1})}; })},
-      {"var", over_rows([](const Value& v) { return std::vector{variance(v, {-1})}; })},
-      {"std", over_rows([](const Value& v) { return std::vector{standard_deviation(v, {-1})}; })},
-      {"var_mean", over_rows([](const Value& v) { return std::vector{variance(v, {-1}), reduce_mean(v, {-1})}; })},
-      {"argmax", over_rows([](const Value& v) { return std::vector{argmax(v)}; })},
-      {"max_argmax", over_rows([](const Value& v) { return std::vector{reduce_max(v, {-1}), argmax(v)}; })},
+      {"var", over_rows([](const Value& v) { return std::vector{variance(v, {-1}, false, 0)}; })},
+      {"std", over_rows([](const Value& v) { return std::vector{standard_deviation(v, {-1}, false, 0)}; })},
+      {"var_mean",
+       over_rows([](const Value& v) { return std::vector{variance(v, {-1}, false, 0), reduce_mean(v, {-1})}; })},
+      {"argmax", over_rows([](const Value& v) { return std::vector{argmax(v, -1)}; })},
+      {"max_argmax", over_rows([](const Value& v) { return std::vector{reduce_max(v, {-1}), argmax(v, -1)}; })},
       {"softmax", over_rows([](const Value& v) { return std::vector{softmax(v)}; })},
       {"log_softmax", over_rows([](const Value& v) { return std::vector{log_softmax(v)}; })},
       {"logsumexp", over_rows([](const Value& v) { return std::vector{logsumexp(v, {-1})}; })},

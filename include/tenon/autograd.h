@@ -41,7 +41,8 @@ class EnableGrad {
 };
 bool grad_enabled();
 
-/// f(inputs), of which nothing but inputs and results is kept for gradients: what lies between is computed again.
+/// f(inputs), of which nothing but inputs and results is kept for gradients: what lies between is computed again. `f`
+/// may look at what it computes, and write to tensors that it knows; under NoGrad it is called as it is.
 std::vector<Tensor> checkpoint(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
                                const std::vector<Tensor>& inputs);
 

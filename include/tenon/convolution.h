@@ -44,8 +44,9 @@ struct PoolOptions {
   std::string padding = "explicit";  // as in ConvOptions
   /// Also windows that reach beyond the end, unless they begin beyond it.
   bool ceil_mode = false;
-  /// average_pool divides by the number of elements under the window, padding included; what ceil_mode adds is not.
-  bool count_include_pad = false;
+  /// average_pool divides by the number of elements under the window, padding included as in PyTorch; what ceil_mode
+  /// adds is not. ONNX counts no padding unless told.
+  bool count_include_pad = true;
 };
 /// Padding is never the largest: it counts as the lowest value of the dtype.
 Value max_pool(const Value& x, const std::vector<int64_t>& size, const PoolOptions& options = {});

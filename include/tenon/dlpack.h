@@ -23,7 +23,7 @@ struct DataType {
   uint16_t lanes = 1;
 };
 
-struct Tensor {
+struct TensorData {
   void* data = nullptr;
   Device device;
   int32_t ndim = 0;
@@ -34,7 +34,7 @@ struct Tensor {
 };
 
 struct ManagedTensor {
-  Tensor tensor;
+  TensorData tensor;
   void* context = nullptr;
   void (*deleter)(ManagedTensor* self) = nullptr;
 };

@@ -23,7 +23,10 @@ struct RunOptions {
   int threads = 0;         ///< at most this many; 0: as many as the machine has. Never changes results
   Bindings bindings = {};  ///< sizes of names that no input shape determines; a name that the graph lacks is an Error
   const CancelToken* cancel = nullptr;  ///< ends the run with Cancelled when another thread says so
-  Trace* trace = nullptr;               ///< gets what the run did
+  /// `cancel` is looked at before this step of steps() begins, and not later: from there on the run goes to its end.
+  /// -1: always. For callers whose inputs are updated in place and must not be left half updated.
+  int cancel_before_step = -1;
+  Trace* trace = nullptr;  ///< gets what the run did
   /// Give what an earlier run gave, if it had this option, the same sizes and inputs of the same contents (compared by
   /// a hash of 128 bits). Pays where inputs come again and take less long to read than to run. Not of run_into().
   bool reuse_results = false;
@@ -47,8 +50,6 @@ class Runnable;
 /// what looks ahead of runs (output_shapes, specialize, memory) takes one, to answer for that size.
 class Executable {
  public:
-  explicit Executable(std::shared_ptr<runtime::Runnable> program);
-
   /// Results in the order of outputs(). Names are bound from the inputs' sizes and every constraint is checked first.
   /// Errors: number, dtype, rank or sizes of inputs; an unbound name; a constraint; a position out of range; sizes
   /// beyond the machine's memory.
@@ -105,6 +106,8 @@ class Executable {
   std::string explain() const;
 
  private:
+  friend class runtime::Runnable;
+  explicit Executable(std::shared_ptr<runtime::Runnable> program);
   runtime::Runnable& program() const;
 
   std::shared_ptr<runtime::Runnable> program_;

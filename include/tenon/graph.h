@@ -35,6 +35,8 @@ class Value {
   Dtype dtype() const { return shape().dtype(); }
   int rank() const { return shape().rank(); }
   const Extent& extent(int axis) const { return shape().extent(axis); }
+  /// What an input is called; empty for what is computed.
+  std::string_view name() const;
 
   friend bool operator==(const Value&, const Value&) = default;
 
@@ -70,6 +72,9 @@ class Graph {
   const std::string& name() const;
   const std::vector<Value>& inputs() const;
   const std::vector<Output>& outputs() const;
+  /// The input, or what the output of that name gives; an Error that lists the names there are.
+  const Value& input(std::string_view name) const;
+  const Value& output(std::string_view name) const;
   const std::vector<Constraint>& relations() const;
 
   /// Every node that the outputs need and every input, operands before users.
@@ -90,7 +95,7 @@ class Graph {
 };
 
 /// Several graphs that belong together (a prefill and a decode step, say). Names are unique.
-struct Module {
+struct GraphSet {
   std::vector<Graph> graphs;
 
   /// The graph of that name; an Error that lists the names there are.
@@ -108,19 +113,6 @@ class Place {
 
  private:
   std::string previous_;
-};
-
-/// While it lives, operators built on this thread treat two different axis names that meet as equal, with a check when
-/// bound, instead of as an error. For models from files, whose exporters invent names.
-class UnifyNames {
- public:
-  UnifyNames();
-  ~UnifyNames();
-  UnifyNames(const UnifyNames&) = delete;
-  UnifyNames& operator=(const UnifyNames&) = delete;
-
- private:
-  bool previous_;
 };
 
 }  // namespace tenon

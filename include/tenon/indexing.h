@@ -88,7 +88,7 @@ std::vector<Value> unstack(const Value& x, int axis = 0);
 /// x repeated as a whole, repeats[i] times along axis i.
 Value tile(const Value& x, const std::vector<Extent>& repeats);
 /// Each element `times` times along an axis.
-Value repeat(const Value& x, const Extent& times, int axis);
+Value repeat_interleave(const Value& x, const Extent& times, int axis);
 /// Element i along the axis moves to (i + shift) mod size.
 Value roll(const Value& x, const Extent& shift, int axis);
 

@@ -16,10 +16,11 @@ enum class Reduction : uint8_t {
 
 struct LabelOptions {
   Reduction reduction = Reduction::mean;
-  /// The axis of the classes: -1 for [batch, seq, vocabulary], 1 for [batch, class, height, width].
-  int axis = -1;
-  /// Labels of this value count 0 in the loss and are not counted in the mean.
-  std::optional<int64_t> ignore_index = {};
+  /// The axis of the classes. When not given it is PyTorch's: 1, as in [batch, class, height, width], or 0 of [class]
+  /// alone. -1 is for [batch, seq, vocabulary].
+  std::optional<int> axis = {};
+  /// Labels of this value count 0 in the loss and are not counted in the mean; none do where there is no value.
+  std::optional<int64_t> ignore_index = -100;
   /// [class]: factors of the losses. The mean divides by their sum.
   Value weight = {};
   /// The part of a label that is spread evenly over all classes; for cross_entropy alone.

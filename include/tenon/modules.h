@@ -1,11 +1,4 @@
-// Modules: layers with parameters and buffers that have names, as PyTorch's torch.nn has them. Parameters are laid out
-// and called as there, so that weights in files fit.
-//
-//   struct Net : nn::Module {
-//     nn::Linear hidden = child("hidden", nn::Linear(784, 128));
-//     nn::Linear out = child("out", nn::Linear(128, 10));
-//     Tensor operator()(const Tensor& x) const { return out(relu(hidden(x))); }
-//   };
+// Layers, as PyTorch's torch.nn has them. Parameters are laid out and called as there, so that weights in files fit.
 #pragma once
 
 #include <cstdint>
@@ -15,69 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/safetensors.h"
+#include "tenon/module.h"  // IWYU pragma: export
 #include "tenon/tensor.h"
 
 namespace tenon::nn {
-
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
-
-/// Parameters, buffers and modules inside of it, by name. A handle: copies share all of them.
-class Module {
- public:
-  Module();
-  virtual ~Module() = default;
-  Module(const Module&) = default;
-  Module(Module&&) = default;
-  Module& operator=(const Module&) = default;
-  Module& operator=(Module&&) = default;
-
-  /// Those inside included, as `hidden.weight`; one that several modules share is there once.
-  NamedTensors named_parameters() const;
-  NamedTensors named_buffers() const;
-  std::vector<Tensor> parameters() const;
-  int64_t parameter_count() const;
-
-  /// Training is what modules begin with: dropout drops, batch norms use the batch's moments and keep running ones.
-  void train(bool training = true) const;
-  void eval() const { train(false); }
-  bool is_training() const;
-  /// Give parameters up, or take them up again: whether gradients are wanted by them.
-  void requires_grad(bool wanted) const;
-
-  /// All parameters and buffers as arrays, computed by one program; and the way back, which checks every name and size
-  /// before it writes any. With `strict`, both sides must have the same names.
-  SafeTensors state(std::source_location where = std::source_location::current()) const;
-  void load_state(const SafeTensors& state, bool strict = true) const;
-  void save(const std::filesystem::path& file, std::source_location where = std::source_location::current()) const;
-  void load(const std::filesystem::path& file, bool strict = true) const;
-
- protected:
-  /// `tensor` becomes a parameter: gradients are wanted by it.
-  Tensor parameter(std::string name, Tensor tensor);
-  /// State that is not trained.
-  Tensor buffer(std::string name, Tensor tensor);
-  /// A module inside this one.
-  template <class M>
-  M child(std::string name, M module) {
-    add_child(std::move(name), module);
-    return module;
-  }
-  void add_child(std::string name, const Module& module);
-
- private:
-  /// All names, of parameters and buffers, those that share a tensor too.
-  NamedTensors everything() const;
-
-  struct State;
-  std::shared_ptr<State> state_;
-};
-
-/// A module from one tensor to one tensor.
-class Layer : public Module {
- public:
-  virtual Tensor operator()(const Tensor& x) const = 0;
-};
 
 /// x w^T + b for x[..., in]; `weight` is [out, in], `bias` [out].
 class Linear : public Layer {
@@ -227,23 +161,120 @@ class MultiheadAttention : public Module {
   int64_t width_, heads_;
 };
 
+/// What LSTM and GRU share: weights of each layer and direction, over [batch, seq, in], PyTorch's with batch_first.
+class Recurrent : public Module {
+ protected:
+  Recurrent(const char* name, int64_t gates, int64_t in, int64_t hidden, int64_t layers, bool bidirectional);
+
+  struct Direction {
+    Tensor w, r, bias_w, bias_r;
+  };
+  /// Each layer on the outputs of the one before: `run` gives the outputs [seq, batch, hidden] of a direction and its
+  /// last states, which become [layers * directions, batch, hidden].
+  using Run =
+      std::function<std::vector<Tensor>(const Direction& weights, const Tensor& x, size_t number, bool reverse)>;
+  std::vector<Tensor> through_layers(const Tensor& x, const Run& run) const;
+  /// The rows of these gates, in this order.
+  Tensor reordered(const Tensor& gates, const std::vector<int64_t>& order) const;
+
+ private:
+  int64_t hidden_;
+  int directions_;
+  std::vector<Direction> parts_;
+};
+
 struct LstmResult {
   Tensor outputs;  // [batch, seq, directions * hidden]
   Tensor h, c;     // [layers * directions, batch, hidden]
 };
-/// Over [batch, seq, in], PyTorch's with batch_first.
-class LSTM : public Module {
+class LSTM : public Recurrent {
  public:
   LSTM(int64_t in, int64_t hidden, int64_t layers = 1, bool bidirectional = false);
   LstmResult operator()(const Tensor& x, const Tensor& h = {}, const Tensor& c = {}) const;
+};
+
+struct GruResult {
+  Tensor outputs;  // [batch, seq, directions * hidden]
+  Tensor h;        // [layers * directions, batch, hidden]
+};
+class GRU : public Recurrent {
+ public:
+  GRU(int64_t in, int64_t hidden, int64_t layers = 1, bool bidirectional = false);
+  GruResult operator()(const Tensor& x, const Tensor& h = {}) const;
+};
+
+struct PoolSettings {
+  std::vector<int64_t> stride = {};  // where there is none: the window's size
+  std::vector<int64_t> padding = {};
+  std::vector<int64_t> dilation = {};  // of MaxPool alone
+  bool ceil_mode = false;
+  bool count_include_pad = true;  // of AvgPool alone
+};
+/// A window slides along the positions of [batch, channel, position...]. One entry of a list stands for all axes.
+class Pool : public Layer {
+ protected:
+  Pool(const char* name, int axes, std::vector<int64_t> size, PoolSettings settings);
+
+  std::vector<int64_t> size_;
+  PoolSettings settings_;
+};
+/// The largest under the window.
+class MaxPool : public Pool {
+ public:
+  Tensor operator()(const Tensor& x) const override;
+
+ protected:
+  using Pool::Pool;
+};
+/// The mean under the window.
+class AvgPool : public Pool {
+ public:
+  Tensor operator()(const Tensor& x) const override;
+
+ protected:
+  AvgPool(const char* name, int axes, std::vector<int64_t> size, PoolSettings settings);
+};
+struct MaxPool1d : MaxPool {
+  explicit MaxPool1d(std::vector<int64_t> size, PoolSettings settings = {})
+      : MaxPool("MaxPool1d", 1, std::move(size), std::move(settings)) {}
+};
+struct MaxPool2d : MaxPool {
+  explicit MaxPool2d(std::vector<int64_t> size, PoolSettings settings = {})
+      : MaxPool("MaxPool2d", 2, std::move(size), std::move(settings)) {}
+};
+struct MaxPool3d : MaxPool {
+  explicit MaxPool3d(std::vector<int64_t> size, PoolSettings settings = {})
+      : MaxPool("MaxPool3d", 3, std::move(size), std::move(settings)) {}
+};
+struct AvgPool1d : AvgPool {
+  explicit AvgPool1d(std::vector<int64_t> size, PoolSettings settings = {})
+      : AvgPool("AvgPool1d", 1, std::move(size), std::move(settings)) {}
+};
+struct AvgPool2d : AvgPool {
+  explicit AvgPool2d(std::vector<int64_t> size, PoolSettings settings = {})
+      : AvgPool("AvgPool2d", 2, std::move(size), std::move(settings)) {}
+};
+struct AvgPool3d : AvgPool {
+  explicit AvgPool3d(std::vector<int64_t> size, PoolSettings settings = {})
+      : AvgPool("AvgPool3d", 3, std::move(size), std::move(settings)) {}
+};
+/// Means of `size` equal parts of each position axis, whose sizes must be multiples.
+class AdaptiveAvgPool : public Layer {
+ public:
+  explicit AdaptiveAvgPool(std::vector<int64_t> size) : size_(std::move(size)) {}
+  Tensor operator()(const Tensor& x) const override;
 
  private:
-  struct Direction {
-    Tensor w, r, bias_w, bias_r;
-  };
-  int64_t hidden_;
-  int directions_;
-  std::vector<Direction> parts_;
+  std::vector<int64_t> size_;
+};
+/// All axes from `first` on as one.
+class Flatten : public Layer {
+ public:
+  explicit Flatten(int first = 1) : first_(first) {}
+  Tensor operator()(const Tensor& x) const override { return x.flatten(first_); }
+
+ private:
+  int first_;
 };
 
 /// A function as a layer.
@@ -282,15 +313,15 @@ class Sequential : public Layer {
 
 /// Ways to begin. They write into the tensor and compute it at once, from default_generator() where none is given.
 namespace init {
-void uniform_(const Tensor& x, double low, double high, Generator* generator = nullptr);
-void normal_(const Tensor& x, double mean = 0, double deviation = 1, Generator* generator = nullptr);
-void constant_(const Tensor& x, double value);
+void uniform_(Tensor x, double low, double high, Generator* generator = nullptr);
+void normal_(Tensor x, double mean = 0, double deviation = 1, Generator* generator = nullptr);
+void constant_(Tensor x, double value);
 /// After Glorot and Bengio, by fan-in and fan-out: weights are [out, in, window...].
-void xavier_uniform_(const Tensor& x, double gain = 1, Generator* generator = nullptr);
-void xavier_normal_(const Tensor& x, double gain = 1, Generator* generator = nullptr);
+void xavier_uniform_(Tensor x, double gain = 1, Generator* generator = nullptr);
+void xavier_normal_(Tensor x, double gain = 1, Generator* generator = nullptr);
 /// After He et al., by fan-in; `a` is the slope below 0 of the leaky relu behind it.
-void kaiming_uniform_(const Tensor& x, double a = 0, Generator* generator = nullptr);
-void kaiming_normal_(const Tensor& x, double a = 0, Generator* generator = nullptr);
+void kaiming_uniform_(Tensor x, double a = 0, Generator* generator = nullptr);
+void kaiming_normal_(Tensor x, double a = 0, Generator* generator = nullptr);
 }  // namespace init
 
 }  // namespace tenon::nn

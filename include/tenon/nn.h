@@ -29,10 +29,10 @@ Value reduce_l2(const Value& x, const Axes& axes = {}, bool keep = false);
 Value reduce_sum_square(const Value& x, const Axes& axes = {}, bool keep = false);
 /// log(sum(x)).
 Value reduce_log_sum(const Value& x, const Axes& axes = {}, bool keep = false);
-/// Mean square distance from the mean, by two passes; the sum is divided by count - correction (0 biased, 1 unbiased).
-/// NaN where count <= correction.
-Value variance(const Value& x, const Axes& axes = {}, bool keep = false, int64_t correction = 0);
-Value standard_deviation(const Value& x, const Axes& axes = {}, bool keep = false, int64_t correction = 0);
+/// Square distances from the mean, by two passes; their sum is divided by count - correction: 1, as in PyTorch, for the
+/// unbiased one, 0 for the mean. NaN where count <= correction.
+Value variance(const Value& x, const Axes& axes = {}, bool keep = false, int64_t correction = 1);
+Value standard_deviation(const Value& x, const Axes& axes = {}, bool keep = false, int64_t correction = 1);
 
 // --- Normalisation
 

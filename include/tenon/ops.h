@@ -36,6 +36,10 @@ inline Value operator-(const Operand& a, const Operand& b) { return sub(a, b); }
 inline Value operator*(const Operand& a, const Operand& b) { return mul(a, b); }
 inline Value operator/(const Operand& a, const Operand& b) { return div(a, b); }
 inline Value operator-(const Value& a) { return neg(a); }
+inline Value operator<(const Operand& a, const Operand& b) { return lt(a, b); }
+inline Value operator<=(const Operand& a, const Operand& b) { return le(a, b); }
+inline Value operator>(const Operand& a, const Operand& b) { return gt(a, b); }
+inline Value operator>=(const Operand& a, const Operand& b) { return ge(a, b); }
 
 // --- Reductions; no axes means all of them. `keep` leaves axes of size 1.
 
@@ -48,9 +52,10 @@ Value reduce_any(const Value& x, const Axes& axes = {}, bool keep = false);
 Value reduce_all(const Value& x, const Axes& axes = {}, bool keep = false);
 /// The sum divided by the number of elements; NaN for none.
 Value reduce_mean(const Value& x, const Axes& axes = {}, bool keep = false);
-/// i64 positions along one axis; the first of equals, NaN counting as the extreme. The axis must not be empty.
-Value argmax(const Value& x, int axis = -1, bool keep = false);
-Value argmin(const Value& x, int axis = -1, bool keep = false);
+/// i64 positions along one axis, or, without one, among all elements in row-major order; the first of equals, NaN
+/// counting as the extreme. The axis must not be empty.
+Value argmax(const Value& x, std::optional<int> axis = {}, bool keep = false);
+Value argmin(const Value& x, std::optional<int> axis = {}, bool keep = false);
 
 // --- Products
 

@@ -21,12 +21,17 @@ namespace tenon::optim {
 ///   loss.item();        // one program computes loss, gradients and new weights
 class Optimizer {
  public:
-  Optimizer(std::vector<Tensor> parameters, tenon::Optimizer rule, double learning_rate);
+  Optimizer(std::vector<Tensor> parameters, UpdateRule rule, double learning_rate);
 
-  /// Every parameter that has a gradient moves. What an earlier step has left pending is computed first.
+  /// Every parameter that has a gradient moves. What an earlier step has left pending is computed first; where that
+  /// fails, its Error is thrown and undo_step() is the way on.
   void step(std::source_location where = std::source_location::current());
   /// No parameter has a gradient any more.
-  void zero_grad() const;
+  void zero_grad();
+  /// Takes back, of the last step, what has not been computed: after a look at the loss has said that the step cannot
+  /// be (a label out of range). Parameters, states and counts are what they were before it. False where there is
+  /// nothing.
+  bool undo_step();
 
   double learning_rate() const { return rate_; }
   /// A new rate needs no new program.
@@ -42,8 +47,9 @@ class Optimizer {
 
  private:
   std::vector<Tensor> parameters_;
-  tenon::Optimizer rule_;
+  UpdateRule rule_;
   std::vector<std::vector<Tensor>> states_;
+  std::vector<bool> moved_;      // which parameters the last step moved
   std::vector<int64_t> counts_;  // steps that each parameter has made: those in which it had a gradient
   Tensor rate_tensor_;
   double rate_ = 0;

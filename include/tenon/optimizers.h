@@ -23,7 +23,7 @@ struct OptimizerResult {
   std::vector<Value> states;
 };
 
-struct Optimizer {
+struct UpdateRule {
   std::string name;
   std::vector<std::string> states;  // what each is called, in the order of OptimizerStep::states
   std::function<OptimizerResult(const OptimizerStep&)> update;
@@ -38,7 +38,7 @@ struct SgdOptions {
 };
 /// g = gradient + weight_decay * p;  m = momentum * m + (1 - dampening) * g, and g itself in the first step;
 /// p = p - learning_rate * (m, or g + momentum * m for Nesterov). Without momentum there is no state.
-Optimizer sgd(const SgdOptions& options = {});
+UpdateRule sgd(const SgdOptions& options = {});
 
 struct AdamOptions {
   double learning_rate = 1e-3;
@@ -49,7 +49,7 @@ struct AdamOptions {
 };
 /// g = gradient + weight_decay * p;  m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g * g;
 /// p = p - learning_rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t counting from 1.
-Optimizer adam(const AdamOptions& options = {});
+UpdateRule adam(const AdamOptions& options = {});
 struct AdamWOptions {
   double learning_rate = 1e-3;
   double beta1 = 0.9;
@@ -58,7 +58,7 @@ struct AdamWOptions {
   double weight_decay = 1e-2;
 };
 /// Adam with the decay beside it: p = p * (1 - learning_rate * weight_decay) first, and g is the gradient alone.
-Optimizer adamw(const AdamWOptions& options = {});
+UpdateRule adamw(const AdamWOptions& options = {});
 
 struct TrainingOptions {
   std::vector<std::string> parameters;  // names of the inputs to be trained
@@ -70,6 +70,6 @@ struct TrainingOptions {
 ///   before: in data..., w  out loss
 ///   after:  in data..., w, w.momentum..., step: i64[]  out loss, new_w (takes over w), new_w.momentum..., next_step
 /// Further outputs of the graph stay; those that take over inputs (running statistics) still do.
-Graph training_step(const Graph& loss, const Optimizer& optimizer, const TrainingOptions& options);
+Graph training_step(const Graph& loss, const UpdateRule& optimizer, const TrainingOptions& options);
 
 }  // namespace tenon

@@ -28,7 +28,7 @@ enum class Role : uint8_t {
 std::string_view name(Role role);
 
 /// An array between operators, or one that the graph takes or gives.
-struct Tensor {
+struct WorkTensor {
   std::string name;
   Shape shape;
   Extent bytes;
@@ -67,7 +67,7 @@ struct Operator {
 struct WorkGraph {
   Graph graph;  ///< with the composites that have products opened; holds all nodes
   std::vector<Operator> operators;
-  std::vector<Tensor> tensors;
+  std::vector<WorkTensor> tensors;
   std::vector<std::vector<const Node*>> nodes;  ///< that each operator computes
   std::vector<Value> values;                    ///< that each tensor is
 

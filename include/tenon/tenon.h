@@ -1,5 +1,5 @@
-// All of the public API. The headers are the same in every build. What onnx.h, onnx_export.h and load.h declare links
-// in builds with TENON_ONNX alone (the default).
+// All of the public API. The headers are the same in every build. What onnx.h, onnx_export.h, load.h and save.h declare
+// links in builds with TENON_ONNX alone (the default).
 #pragma once
 
 #include "tenon/array.h"
@@ -28,6 +28,7 @@
 #include "tenon/losses.h"
 #include "tenon/machine.h"
 #include "tenon/models.h"
+#include "tenon/module.h"
 #include "tenon/modules.h"
 #include "tenon/nn.h"
 #include "tenon/onnx.h"
@@ -42,6 +43,7 @@
 #include "tenon/recurrent.h"
 #include "tenon/run_report.h"
 #include "tenon/safetensors.h"
+#include "tenon/save.h"
 #include "tenon/selection.h"
 #include "tenon/shape.h"
 #include "tenon/strided_array.h"
@@ -50,3 +52,4 @@
 #include "tenon/tensor_view.h"
 #include "tenon/text.h"
 #include "tenon/trace.h"
+#include "tenon/traced.h"

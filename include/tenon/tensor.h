@@ -37,7 +37,7 @@ struct Access;
 }  // namespace tensors
 
 class Generator;
-
+class Tensor;
 class TensorOperand;
 
 /// A cheap handle: copies are the same tensor, clone() is not. Beside what is declared here it has a method for every
@@ -77,18 +77,18 @@ class Tensor {
   /// Sizes in numbers. What is built from them holds at these sizes alone and is another program at others. A size that
   /// data decide (nonzero) is computed for this.
   std::vector<int64_t> dims(Where where = Where::current()) const;
-  int64_t dim(int axis, Where where = Where::current()) const;
+  int64_t dims(int axis, Where where = Where::current()) const;
   int64_t count(Where where = Where::current()) const;
 
-  // --- Looking: what is asked for here is computed, together with every pending write that shares work with it.
+  // --- Looking: what is asked for here is computed, together with every pending write that shares work with it. A look
+  // that ends with an Error, or is cancelled, changes nothing: what was recorded is there for the next one. A write
+  // that cannot be computed (a position out of range) says so at every look at what depends on it, and stops no others.
 
   Array to_array(Where where = Where::current()) const;
   /// The element of a tensor that has just one.
   double item(Where where = Where::current()) const;
-  /// Whether its one element is not 0; `if (x)` is the same, but knows no place. Whether there is a tensor at all is
-  /// defined().
+  /// Whether its one element is not 0. Whether there is a tensor at all is defined().
   bool is_true(Where where = Where::current()) const;
-  explicit operator bool() const { return is_true(std::source_location()); }
   std::string to_string(int64_t limit = 64, Where where = Where::current()) const;
 
   // --- Views under usual names
@@ -101,8 +101,9 @@ class Tensor {
   /// Element `i` of an axis, which disappears; a negative one counts from the end.
   Tensor select_at(int64_t i, int axis = 0) const;
   Tensor operator[](int64_t i) const { return select_at(i); }
-  /// x[begin:end] along an axis.
-  Tensor narrow(int axis, const Extent& begin, std::optional<Extent> end = {}) const;
+  /// `length` elements of an axis, from `start` on, which counts from the end where it is negative. x[begin:end:step]
+  /// is slice_axis(axis, begin, end, step).
+  Tensor narrow(int axis, const Extent& start, const Extent& length) const;
   Tensor unsqueeze(int axis) const { return expand_dims({axis}); }
   /// All axes from `first` on as one.
   Tensor flatten(int first = 0) const;
@@ -112,17 +113,16 @@ class Tensor {
   Tensor sum(const std::vector<int64_t>& axes = {}, bool keep = false) const { return reduce_sum(axes, keep); }
   Tensor mean(const std::vector<int64_t>& axes = {}, bool keep = false) const { return reduce_mean(axes, keep); }
   Tensor to(Dtype dtype) const;
+  Tensor sort(int64_t axis = -1, bool descending = false) const;
   /// A tensor of its own with these elements.
   Tensor clone() const;
 
   // --- Writing, lazily, through whatever views this tensor is. Values broadcast to its shape; another dtype, or a
-  // shape
-  //     that does not fit, is an Error. So is a view whose elements lie on each other (broadcast).
+  // shape that does not fit, is an Error. So is a view whose elements lie on each other (broadcast).
 
   Tensor& copy_(const TensorOperand& value);
   Tensor& fill_(double value);
   Tensor& zero_() { return fill_(0); }
-  Tensor& clamp_(double low, double high);
   /// `value` where the mask, which broadcasts, is true.
   Tensor& masked_fill_(const Tensor& mask, double value);
   /// `value` at positions along an axis, whose place the axes of `index` take: `x.put_(i, v)` is x[i] = v. `op` may be
@@ -143,7 +143,7 @@ class Tensor {
   void backward(const Tensor& seed = {}, bool retain = false, bool create = false) const;
   /// What backward() added up; not defined before it has.
   Tensor grad() const;
-  void set_grad(const Tensor& grad) const;
+  void set_grad(const Tensor& grad);
   /// The same elements, through which no gradient flows.
   Tensor detach() const;
 
@@ -180,6 +180,10 @@ Tensor tensor(std::initializer_list<double> values, Dtype dtype = Dtype::f32,
 /// Compute these, and every pending write that shares work with them, as one program.
 void realize(const std::vector<Tensor>& tensors, std::source_location where = std::source_location::current());
 
+/// Take back what was written to these since their elements were last computed: the way on from a write that cannot be
+/// computed. Error for a tensor with writes whose elements were never known.
+void discard_writes(const std::vector<Tensor>& tensors);
+
 /// A tensor as the argument of `<<`, which remembers the place.
 struct PrintedTensor {
   PrintedTensor(const Tensor& printed, std::source_location at = std::source_location::current())
@@ -212,51 +216,16 @@ class Generator {
 Generator& default_generator();
 void manual_seed(uint64_t seed);
 
-// How the functions of tenon/tensor_ops.h reach the tables that they are made from.
-namespace tensors {
+// Builders whose arguments the table of tenon/tensor_ops.h has in another order.
 
-/// An argument of a builder; one that was left out is empty.
-class Argument {
- public:
-  using Content =
-      std::variant<std::monostate, Tensor, std::vector<Tensor>, TensorOperand, int64_t, double, bool, std::string_view,
-                   Dtype, Extent, Shape, std::vector<int64_t>, std::vector<Extent>, std::vector<Axis>>;
-
-  template <class T>
-  Argument(const T& value) : content_(std::in_place_type<T>, value) {}
-  Argument(const Tensor& tensor) {
-    if (tensor.defined()) {
-      content_ = tensor;
-    }
-  }
-  template <class T>
-  Argument(const std::optional<T>& value) {
-    if (value) {
-      content_.emplace<T>(*value);
-    }
-  }
-  /// Text may be left out, too.
-  Argument(std::string_view text) {
-    if (!text.empty()) {
-      content_ = text;
-    }
-  }
-
-  const Content& content() const { return content_; }
-
- private:
-  Content content_;
-};
-
-/// The row of the scalar table over tensors and numbers; at least one tensor.
-Tensor map(std::string_view row, std::initializer_list<TensorOperand> operands);
-/// The results of the builder of that name.
-std::vector<Tensor> build(std::string_view builder, const std::vector<Argument>& arguments);
-/// out[:] = value, whose shape and dtype must be out's.
-void write_out(Tensor out, const Tensor& value);
-void write_out(const std::vector<Tensor>& out, const std::vector<Tensor>& values);
-
-}  // namespace tensors
+/// As einsum() of values.
+Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands);
+void einsum_out(Tensor out, std::string_view equation, const std::vector<Tensor>& operands);
+/// The elements ordered along an axis, as sort() of values; argsort() gives their positions.
+Tensor sort(const Tensor& x, int64_t axis = -1, bool descending = false);
+void sort_out(Tensor out, const Tensor& x, int64_t axis = -1, bool descending = false);
+/// All of the tensors, ordered along `axis` as the first one is.
+std::vector<Tensor> sort_together(const std::vector<Tensor>& tensors, int64_t axis = -1, bool descending = false);
 
 }  // namespace tenon
 

@@ -36,9 +36,9 @@ namespace tenon {
 // written `concat(a, b, axis=0)` or `concat([a, b], axis=0)`; `none` is an attribute that is left out.
 //
 // `graph softmax.1 as softmax(...)` is a graph called `softmax` that the text calls `softmax.1`, beside another of that
-// name. `names unify` at the start lets two different axis names that meet be equal, as UnifyNames does; the printer
-// writes it when a node needs it. Graphs stand before their callers. The graphs of a module are those that no other
-// graph of the text calls, and those marked `entry graph`.
+// name. `names unify` at the start lets two different axis names that meet be equal, with a check when bound; the
+// printer writes it when a node needs it. Graphs stand before their callers. The graphs of a text are those that no
+// other graph of it calls, and those marked `entry graph`.
 
 struct PrintOptions {
   /// Longer constants are printed as `f32[1000] {...}`, which no parser can read back. One element is always printed.
@@ -49,8 +49,8 @@ struct PrintOptions {
 
 /// The graph after all that it calls, each once.
 std::string to_text(const Graph& graph, const PrintOptions& options = {});
-/// All graphs, and what they call, each once. Callees come before their callers, otherwise the order is the module's.
-std::string to_text(const Module& module, const PrintOptions& options = {});
+/// All graphs, and what they call, each once. Callees come before their callers, otherwise the order is the set's.
+std::string to_text(const GraphSet& set, const PrintOptions& options = {});
 
 /// Errors begin with line and column, show the line with a mark under the place, and suggest what a mistyped name may
 /// have meant:
@@ -58,7 +58,7 @@ std::string to_text(const Module& module, const PrintOptions& options = {});
 ///       z = expp(x)
 ///           ^
 /// Never crashes, whatever the text.
-Module parse_module(std::string_view text);
+GraphSet parse_graphs(std::string_view text);
 /// The last graph of the text.
 Graph parse_graph(std::string_view text);
 

@@ -12,6 +12,7 @@
 #include "interrupt.h"
 #include "tenon/operand.h"
 #include "tenon/ops.h"
+#include "tensor/record/argument.h"
 #include "tensor/record/match_sizes.h"
 #include "tensor/record/symbols.h"
 

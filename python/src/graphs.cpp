@@ -53,6 +53,8 @@ void bind_graphs(nb::module_& m) {
       "sizes", [](const Value& self) { return sizes_of(self.shape()); },
       nb::sig("def sizes(self) -> tuple[int | Extent, ...]"));
   value.def_prop_ro("type", &Value::shape, "Dtype and axes, with their names.");
+  value.def_prop_ro(
+      "name", [](const Value& self) { return std::string(self.name()); }, "What an input is called; else empty.");
   value.def("to", [](const Value& self, nb::handle dtype) { return cast(self, dtype_from(dtype)); }, nb::arg("dtype"));
   value.def("__repr__", [](const Value& self) { return "Value(" + self.shape().to_string() + ")"; });
   value.def("__hash__", [](const Value& self) { return static_cast<Py_ssize_t>(std::hash<Value>()(self) >> 2); });
@@ -87,6 +89,12 @@ void bind_graphs(nb::module_& m) {
         return list;
       },
       nb::sig("def outputs(self) -> list[tuple[str, Value]]"));
+  graph.def(
+      "input", [](const Graph& self, const std::string& name) { return self.input(name); }, nb::arg("name"),
+      "The input of that name.");
+  graph.def(
+      "output", [](const Graph& self, const std::string& name) { return self.output(name); }, nb::arg("name"),
+      "What the output of that name gives.");
   graph.def_prop_ro("operation_count", [](const Graph& self) { return self.nodes().size() - self.inputs().size(); });
   graph.def(
       "to_text", [](const Graph& self, int64_t most) { return to_text(self, {.max_constant_elements = most}); },
@@ -105,7 +113,17 @@ void bind_graphs(nb::module_& m) {
       },
       nb::arg("inputs"), nb::arg("sizes") = nb::none(), "Run it slowly, by the definition of each operation.");
   graph.def(
-      "export_onnx", [](const Graph& self, const std::string& path) { export_onnx(self, path); }, nb::arg("path"));
+      "export_onnx",
+      [](const Graph& self, const std::string& path, const nb::dict& weights, bool external_data) {
+        OnnxExportOptions options{.external_data = external_data};
+        for (const auto& [name, array] : weights) {
+          options.weights.push_back({.name = nb::cast<std::string>(name), .value = array_from(array)});
+        }
+        export_onnx(self, path, options);
+      },
+      nb::arg("path"), nb::arg("weights") = nb::dict(), nb::arg("external_data") = false,
+      nb::sig("def export_onnx(self, path: str, weights: dict[str, object] = {}, external_data: bool = False) -> None"),
+      "As an ONNX file. `weights` are values of inputs, by name: they become initializers.");
   m.def(
       "parse_graph", [](const std::string& text) { return parse_graph(text); }, nb::arg("text"),
       "The last graph of a text.");

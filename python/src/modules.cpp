@@ -8,6 +8,7 @@
 
 #include "bind.h"
 #include "tenon/safetensors.h"
+#include "tenon/traced.h"
 
 namespace tenon::python {
 namespace {
@@ -96,33 +97,33 @@ void bind_module(nb::module_& m) {
   module.def(
       "train",
       [](nb::object self, bool training) {
-        nb::cast<const nn::Module&>(self).train(training);
+        nb::cast<nn::Module&>(self).train(training);
         return self;
       },
       nb::arg("training") = true);
   module.def("eval", [](nb::object self) {
-    nb::cast<const nn::Module&>(self).eval();
+    nb::cast<nn::Module&>(self).eval();
     return self;
   });
   module.def_prop_ro("training", &nn::Module::is_training);
   module.def(
       "requires_grad_",
       [](nb::object self, bool wanted) {
-        nb::cast<const nn::Module&>(self).requires_grad(wanted);
+        nb::cast<nn::Module&>(self).requires_grad(wanted);
         return self;
       },
       nb::arg("wanted") = true);
   module.def("state_dict", [](const nn::Module& self) { return arrays_of(self.state()); }, "All of it as arrays.");
   module.def(
       "load_state_dict",
-      [](const nn::Module& self, const nb::dict& state, bool strict) { self.load_state(tensors_from(state), strict); },
+      [](nn::Module& self, const nb::dict& state, bool strict) { self.load_state(tensors_from(state), strict); },
       nb::arg("state"), nb::arg("strict") = true);
   module.def(
       "save", [](const nn::Module& self, const std::string& path) { self.save(path); }, nb::arg("path"),
       "To a file of the safetensors format.");
   module.def(
-      "load", [](const nn::Module& self, const std::string& path, bool strict) { self.load(path, strict); },
-      nb::arg("path"), nb::arg("strict") = true);
+      "load", [](nn::Module& self, const std::string& path, bool strict) { self.load(path, strict); }, nb::arg("path"),
+      nb::arg("strict") = true);
   module.def(
       "register_parameter",
       [](nn::Module& self, const std::string& name, const Tensor& tensor) {
@@ -141,6 +142,52 @@ void bind_module(nb::module_& m) {
         static_cast<OpenModule&>(self).add_child(name, child);
       },
       nb::arg("name"), nb::arg("module"));
+}
+
+template <class C>
+void bind_max_pool(nb::module_& m, const char* name) {
+  layer<C>(m, name, "The largest under a window that slides along the positions.")
+      .def(
+          "__init__",
+          [](C* self, nb::handle size, nb::handle stride, nb::handle padding, nb::handle dilation, bool ceil_mode) {
+            new (self) C(list_from(size), {.stride = list_from(stride),
+                                           .padding = list_from(padding),
+                                           .dilation = list_from(dilation),
+                                           .ceil_mode = ceil_mode});
+          },
+          nb::arg("kernel_size"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, nb::arg("dilation") = 1,
+          nb::arg("ceil_mode") = false);
+}
+
+template <class C>
+void bind_average_pool(nb::module_& m, const char* name) {
+  layer<C>(m, name, "The mean under a window that slides along the positions.")
+      .def(
+          "__init__",
+          [](C* self, nb::handle size, nb::handle stride, nb::handle padding, bool ceil_mode, bool count_include_pad) {
+            new (self) C(list_from(size), {.stride = list_from(stride),
+                                           .padding = list_from(padding),
+                                           .ceil_mode = ceil_mode,
+                                           .count_include_pad = count_include_pad});
+          },
+          nb::arg("kernel_size"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, nb::arg("ceil_mode") = false,
+          nb::arg("count_include_pad") = true);
+}
+
+void bind_pools(nb::module_& m) {
+  bind_max_pool<nn::MaxPool1d>(m, "MaxPool1d");
+  bind_max_pool<nn::MaxPool2d>(m, "MaxPool2d");
+  bind_max_pool<nn::MaxPool3d>(m, "MaxPool3d");
+  bind_average_pool<nn::AvgPool1d>(m, "AvgPool1d");
+  bind_average_pool<nn::AvgPool2d>(m, "AvgPool2d");
+  bind_average_pool<nn::AvgPool3d>(m, "AvgPool3d");
+  layer<nn::AdaptiveAvgPool>(m, "AdaptiveAvgPool", "Means of equal parts of each position axis.")
+      .def(
+          "__init__",
+          [](nn::AdaptiveAvgPool* self, nb::handle size) { new (self) nn::AdaptiveAvgPool(list_from(size)); },
+          nb::arg("output_size"));
+  layer<nn::Flatten>(m, "Flatten", "All axes from `start_dim` on as one.")
+      .def(nb::init<int>(), nb::arg("start_dim") = 1);
 }
 
 void bind_norms(nb::module_& m) {
@@ -180,6 +227,16 @@ void bind_recurrent(nb::module_& m) {
         return nb::make_tuple(result.outputs, nb::make_tuple(result.h, result.c));
       },
       nb::arg("x"), nb::arg("h") = nb::none(), nb::arg("c") = nb::none());
+  nb::class_<nn::GRU, nn::Module> gru(m, "GRU", nb::dynamic_attr(), "Over [batch, seq, in].");
+  gru.def(nb::init<int64_t, int64_t, int64_t, bool>(), nb::arg("input_size"), nb::arg("hidden_size"),
+          nb::arg("num_layers") = 1, nb::arg("bidirectional") = false);
+  gru.def(
+      "__call__",
+      [](const nn::GRU& self, const Tensor& x, std::optional<Tensor> h) {
+        const nn::GruResult result = self(x, h.value_or(Tensor()));
+        return nb::make_tuple(result.outputs, result.h);
+      },
+      nb::arg("x"), nb::arg("h") = nb::none());
   nb::class_<nn::MultiheadAttention, nn::Module> attention(m, "MultiheadAttention", nb::dynamic_attr(),
                                                            "Self- or cross-attention over [batch, seq, width].");
   attention.def(nb::init<int64_t, int64_t>(), nb::arg("embed_dim"), nb::arg("num_heads"));
@@ -191,6 +248,29 @@ void bind_recurrent(nb::module_& m) {
       },
       nb::arg("query"), nb::arg("key") = nb::none(), nb::arg("value") = nb::none(), nb::arg("is_causal") = false,
       nb::arg("mask") = nb::none());
+}
+
+nb::tuple traced_module(const nn::Module& module, const nb::callable& f, const nb::dict& examples,
+                        const std::vector<std::string>& outputs) {
+  nn::NamedTensors named_examples;
+  for (const auto& [name, tensor] : examples) {
+    named_examples.emplace_back(nb::cast<std::string>(name), nb::cast<Tensor>(tensor));
+  }
+  const auto call = [&](const std::vector<Tensor>& inputs) {
+    nb::list arguments;
+    for (const Tensor& each : inputs) {
+      arguments.append(each);
+    }
+    const nb::object result = f(*arguments);
+    return nb::isinstance<Tensor>(result) ? std::vector{nb::cast<Tensor>(result)}
+                                          : nb::cast<std::vector<Tensor>>(result);
+  };
+  const TracedModel traced = trace(module, call, named_examples, {.outputs = outputs});
+  nb::dict weights;
+  for (const auto& [name, array] : traced.weights) {
+    weights[nb::cast(name)] = array;
+  }
+  return nb::make_tuple(traced.graph, weights);
 }
 
 }  // namespace
@@ -224,6 +304,7 @@ void bind_modules(nb::module_& parent) {
   transposed.def_prop_ro("weight", member(&nn::ConvTranspose::weight));
   transposed.def_prop_ro("bias", member(&nn::ConvTranspose::bias));
   bind_norms(m);
+  bind_pools(m);
   auto embedding = layer<nn::Embedding>(m, "Embedding", "Rows of `weight` at integer positions.");
   embedding.def(nb::init<int64_t, int64_t>(), nb::arg("num_embeddings"), nb::arg("embedding_dim"));
   embedding.def_prop_ro("weight", member(&nn::Embedding::weight));
@@ -249,6 +330,8 @@ void bind_modules(nb::module_& parent) {
       "kaiming_normal_", [](const Tensor& x, double a) { nn::init::kaiming_normal_(x, a); }, nb::arg("tensor"),
       nb::arg("a") = 0.0);
 
+  parent.def("trace_module", &traced_module, nb::arg("module"), nb::arg("function"), nb::arg("examples"),
+             nb::arg("outputs"), "The graph of a module, data first, then weights, and the weights by name.");
   parent.def(
       "load_safetensors", [](const std::string& path) { return arrays_of(load_safetensors(path)); }, nb::arg("path"),
       "Arrays by name; they lie in the file and are read when they are touched.");

@@ -79,10 +79,9 @@ std::string PyOperation::signature(std::string_view called, bool method) const {
 }
 
 PyOperation operation_of(const ScalarFn& row) {
-  static constexpr std::string_view kNames[] = {"x", "y", "z"};
   PyOperation operation{.name = std::string(row.name), .doc = std::string(row.doc), .parameters = {}, .row = &row};
-  for (int i = 0; i < row.arity; ++i) {
-    operation.parameters.push_back({kNames[i], ArgumentType::operand});
+  for (size_t i = 0; i < static_cast<size_t>(row.arity); ++i) {
+    operation.parameters.push_back({row.operands[i], ArgumentType::operand});
   }
   if (row.result == ResultRule::given) {
     operation.parameters.push_back({"dtype", ArgumentType::dtype});

@@ -22,6 +22,8 @@ void bind_optimizers(nb::module_& parent) {
       },
       "Every parameter that has a gradient moves; recorded, like everything else.");
   optimizer.def("zero_grad", &optim::Optimizer::zero_grad, "No parameter has a gradient any more.");
+  optimizer.def("undo_step", &optim::Optimizer::undo_step,
+                "Take back what has not been computed of the last step; whether there was something.");
   optimizer.def_prop_rw("lr", &optim::Optimizer::learning_rate, &optim::Optimizer::set_learning_rate,
                         "The learning rate; a new one needs no new program.");
   optimizer.def_prop_ro("steps", &optim::Optimizer::steps).def_prop_ro("parameters", &optim::Optimizer::parameters);

@@ -117,6 +117,8 @@ void bind_making(nb::module_& m) {
   m.def(
       "realize", [](const std::vector<Tensor>& list) { computed([&] { realize(list, std::source_location()); }); },
       nb::arg("tensors"), "Compute these, and every pending write that shares work with them, as one program.");
+  m.def("discard_writes", &discard_writes, nb::arg("tensors"),
+        "Take back what was written to these since their elements were last computed.");
 }
 
 void bind_gradients(nb::module_& m, nb::class_<Tensor>& tensor) {
@@ -138,7 +140,7 @@ void bind_gradients(nb::module_& m, nb::class_<Tensor>& tensor) {
         const Tensor grad = self.grad();
         return grad.defined() ? std::optional(grad) : std::nullopt;
       },
-      [](const Tensor& self, std::optional<Tensor> grad) { self.set_grad(grad.value_or(Tensor())); },
+      [](Tensor& self, std::optional<Tensor> grad) { self.set_grad(grad.value_or(Tensor())); },
       nb::for_setter(nb::arg("grad").none()));
   tensor.def("detach", &Tensor::detach, "The same elements, through which no gradient flows.");
   m.def(

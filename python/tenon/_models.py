@@ -95,3 +95,19 @@ def explain(what):
     if isinstance(what, _tenon.Graph):
         what = _tenon.compile_graph(what)
     return Explanation(what)
+
+
+def trace(module, examples, outputs=()):
+    """What `module(*examples)` computes, as a graph whose inputs are the examples', then the weights by their names; and
+    the weights, a dict of arrays.
+
+    `examples` is a dict of tensors by name. Named axes stay symbolic: `{"x": tenon.tensor(x, axes=["batch", 4])}`. The
+    module is as in `eval()` meanwhile. `outputs` are names; without them `output`, or `output0`, `output1`, ...
+    """
+    return _tenon.trace_module(module, module, dict(examples), list(outputs))
+
+
+def save_onnx(module, path, examples, outputs=(), *, external_data=False):
+    """What `trace` gives, as an ONNX file: the weights are initializers under their names."""
+    graph, weights = trace(module, examples, outputs)
+    graph.export_onnx(os.fspath(path), weights, external_data)

@@ -19,7 +19,12 @@
 from tenon import _tenon
 from tenon._tenon import Tensor, ops
 from tenon._tenon.nn import (
+    GRU,
     LSTM,
+    AdaptiveAvgPool,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
     BatchNorm,
     Conv1d,
     Conv2d,
@@ -27,9 +32,13 @@ from tenon._tenon.nn import (
     ConvTranspose,
     Dropout,
     Embedding,
+    Flatten,
     GroupNorm,
     LayerNorm,
     Linear,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
     ModuleBase,
     MultiheadAttention,
     RMSNorm,
@@ -127,10 +136,3 @@ Tanh = _activation("Tanh", ops.tanh)
 Sigmoid = _activation("Sigmoid", ops.sigmoid)
 Softplus = _activation("Softplus", ops.softplus)
 Mish = _activation("Mish", ops.mish)
-
-
-class Flatten(Module):
-    """All axes from the second on as one."""
-
-    def forward(self, x):
-        return x.flatten(1)

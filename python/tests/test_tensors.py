@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tenon
+from tenon import nn, optim
 
 
 def test_elementwise_and_reductions_as_numpy():
@@ -300,3 +301,62 @@ def test_positions_that_move_are_no_new_programs():
         tenon.realize([x])
     assert tenon.realization_counts()["compiles"] <= 4
     np.testing.assert_array_equal(x.numpy(), np.arange(50) < 30)
+
+
+def test_a_trained_network_goes_along_as_onnx(tmp_path):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 2, 3, padding=1)
+            self.norm = nn.BatchNorm2d(2)
+            self.pool = nn.MaxPool2d(2)
+            self.out = nn.Linear(8, 3)
+
+        def forward(self, x):
+            return self.out(self.pool(self.norm(self.conv(x)).relu()).flatten(1))
+
+    net = Net()
+    examples = {"image": tenon.tensor(np.zeros((1, 1, 4, 4), np.float32), ["batch", 1, 4, 4])}
+    tenon.save_onnx(net, tmp_path / "net.onnx", examples, ["logits"])
+    assert net.training
+    net.eval()
+    model = tenon.load(tmp_path / "net.onnx")
+    assert model.outputs == ["logits"]
+    for batch in (1, 3):
+        a = np.random.default_rng(batch).standard_normal((batch, 1, 4, 4)).astype(np.float32)
+        np.testing.assert_allclose(model(a), net(tenon.tensor(a)).numpy(), rtol=1e-4, atol=1e-5)
+    graph, weights = tenon.trace(net, examples)
+    assert [value.name for value in graph.inputs][:3] == ["image", "conv.weight", "conv.bias"]
+    assert str(graph.input("out.bias").type) == "f32[3]" and weights["out.bias"].shape == (3,)
+
+
+def test_writes_that_cannot_be_computed_say_so_and_are_taken_back():
+    table = nn.Embedding(3, 2)
+    step = optim.SGD(table.parameters(), lr=0.1)
+    before = table.weight.numpy().copy()
+    loss = table(tenon.tensor(np.array([7]))).sum()
+    loss.backward()
+    step.step()
+    for look in (loss.item, table.weight.numpy):
+        with pytest.raises(tenon.Error, match="7"):
+            look()
+    assert step.undo_step() and step.steps == 0
+    np.testing.assert_array_equal(table.weight.numpy(), before)
+
+
+def test_gru_as_its_recurrence():
+    gru = nn.GRU(3, 2)
+    w, r, bias_w, bias_r = (p.numpy() for p in gru.parameters())
+    x = np.random.default_rng(0).standard_normal((2, 4, 3)).astype(np.float32)
+    h = np.zeros((2, 2), np.float32)
+
+    def sigmoid(a):
+        return 1 / (1 + np.exp(-a))
+
+    for t in range(4):
+        of_x, of_h = np.split(x[:, t] @ w.T + bias_w, 3, 1), np.split(h @ r.T + bias_r, 3, 1)
+        reset, update = sigmoid(of_x[0] + of_h[0]), sigmoid(of_x[1] + of_h[1])
+        h = (1 - update) * np.tanh(of_x[2] + reset * of_h[2]) + update * h
+    outputs, last = gru(tenon.tensor(x))
+    np.testing.assert_allclose(last.numpy()[0], h, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(outputs.numpy()[:, 3], h, rtol=1e-4, atol=1e-5)

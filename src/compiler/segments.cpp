@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "ir/data_axes.h"
+#include "ir/unify_names.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
 

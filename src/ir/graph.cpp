@@ -253,7 +253,29 @@ bool operator==(const Graph& a, const Graph& b) {
          std::ranges::equal(a.outputs(), b.outputs(), same_output);
 }
 
-const Graph& Module::at(std::string_view name) const {
+const Value& Graph::input(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const Value& value : inputs()) {
+    if (value.name() == name) {
+      return value;
+    }
+    names.push_back(value.name());
+  }
+  fail("graph `{}` has no input `{}`; there is: {}", this->name(), name, fmt::join(names, ", "));
+}
+
+const Value& Graph::output(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const Output& output : outputs()) {
+    if (output.name == name) {
+      return output.value;
+    }
+    names.push_back(output.name);
+  }
+  fail("graph `{}` has no output `{}`; there is: {}", this->name(), name, fmt::join(names, ", "));
+}
+
+const Graph& GraphSet::at(std::string_view name) const {
   std::vector<std::string> names;
   for (const Graph& graph : graphs) {
     if (graph.name() == name) {

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "ir/unify_names.h"
 
 namespace tenon {
 namespace {
@@ -131,6 +132,11 @@ Value::~Value() {
   if (node_ != nullptr && node_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     destroy(node_);
   }
+}
+
+std::string_view Value::name() const {
+  const auto* input = node_ == nullptr ? nullptr : node_->as<Input>();
+  return input == nullptr ? std::string_view() : std::string_view(input->name);
 }
 
 const Shape& Value::shape() const {

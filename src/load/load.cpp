@@ -61,11 +61,21 @@ std::string list_names(const std::vector<OnnxPort>& ports) {
   return text.empty() ? "none" : text;
 }
 
+/// "`a`, `c` are", "nothing is".
+std::string list_given(const std::map<std::string, Array>& inputs) {
+  std::string text;
+  for (const auto& [name, _] : inputs) {
+    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", name);
+  }
+  return inputs.empty() ? "nothing is" : text + (inputs.size() == 1 ? " is" : " are");
+}
+
 /// Every input once, and no other.
 void check_names(const std::vector<OnnxPort>& ports, const std::map<std::string, Array>& inputs) {
   for (const OnnxPort& port : ports) {
     if (!inputs.contains(port.name)) {
-      fail("input `{}` is not given; the model takes {}", port.name, list_names(ports));
+      fail("input `{}` is not given; the model takes {}, and {} given", port.name, list_names(ports),
+           list_given(inputs));
     }
   }
   for (const auto& [name, _] : inputs) {

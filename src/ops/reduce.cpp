@@ -1,5 +1,6 @@
 // Reduce: combining elements along axes.
 #include <algorithm>
+#include <optional>
 
 #include "base/fail.h"
 #include "ops/axes.h"
@@ -23,6 +24,18 @@ Value reduce(ReduceOp op, const Value& x, const Axes& axes, bool keep) {
     const Value reduced = make(Reduce{.op = op, .axes = sorted}, {x});
     return keep ? expand_dims(reduced, sorted) : reduced;
   });
+}
+
+Value position(ReduceOp op, const Value& x, std::optional<int> axis, bool keep) {
+  if (axis) {
+    return reduce(op, x, {*axis}, keep);
+  }
+  Extent count = 1;
+  for (const Axis& each : x.shape().axes()) {
+    count *= each.extent();
+  }
+  const Value found = reduce(op, reshape(x, {Axis(count)}), {0}, false);
+  return keep ? reshape(found, std::vector<Axis>(static_cast<size_t>(x.rank()), Axis(1))) : found;
 }
 
 }  // namespace
@@ -54,8 +67,8 @@ Value reduce_max(const Value& x, const Axes& axes, bool keep) { return reduce(Re
 Value reduce_min(const Value& x, const Axes& axes, bool keep) { return reduce(ReduceOp::min, x, axes, keep); }
 Value reduce_any(const Value& x, const Axes& axes, bool keep) { return reduce(ReduceOp::any, x, axes, keep); }
 Value reduce_all(const Value& x, const Axes& axes, bool keep) { return reduce(ReduceOp::all, x, axes, keep); }
-Value argmax(const Value& x, int axis, bool keep) { return reduce(ReduceOp::argmax, x, {axis}, keep); }
-Value argmin(const Value& x, int axis, bool keep) { return reduce(ReduceOp::argmin, x, {axis}, keep); }
+Value argmax(const Value& x, std::optional<int> axis, bool keep) { return position(ReduceOp::argmax, x, axis, keep); }
+Value argmin(const Value& x, std::optional<int> axis, bool keep) { return position(ReduceOp::argmin, x, axis, keep); }
 
 Value reduce_mean(const Value& x, const Axes& axes, bool keep) {
   return in_context("reduce_mean", {x}, [&] {

@@ -45,7 +45,7 @@ Dtype dtype_of(const dlpack::DataType& type) {
 constexpr int32_t kMostAxes = 64;
 
 /// Sizes and strides, without memory.
-StridedArray layout_of(const dlpack::Tensor& t, Dtype dtype) {
+StridedArray layout_of(const dlpack::TensorData& t, Dtype dtype) {
   if (t.ndim < 0 || t.ndim > kMostAxes) {
     fail("a tensor of {} axes; there are 0 to {}", t.ndim, kMostAxes);
   }
@@ -114,7 +114,7 @@ StridedArray from_dlpack(dlpack::ManagedTensor* tensor) {
   if (tensor == nullptr) {
     fail("there is no tensor: a null pointer was given");
   }
-  const dlpack::Tensor& t = tensor->tensor;
+  const dlpack::TensorData& t = tensor->tensor;
   if (t.device.type != kCpu) {
     fail("a tensor on device {} of type {} is not in the CPU's memory", t.device.id, t.device.type);
   }
@@ -151,7 +151,7 @@ StridedArray from_dlpack(dlpack::ManagedTensor* tensor) {
 dlpack::ManagedTensor* to_dlpack(const StridedArray& array) {
   auto shared = std::make_unique<Shared>();
   shared->array = array;
-  dlpack::Tensor& t = shared->managed.tensor;
+  dlpack::TensorData& t = shared->managed.tensor;
   const int64_t offset = array.offset * static_cast<int64_t>(byte_size(array.dtype()));
   t.data = const_cast<std::byte*>(shared->array.base.data()) + offset;
   t.ndim = static_cast<int32_t>(array.dims.size());

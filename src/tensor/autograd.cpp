@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/fail.h"
+#include "ir/unify_names.h"
 #include "ops/builders/close_over.h"
 #include "passes/autodiff/autodiff.h"
 #include "tenon/autodiff.h"
@@ -109,7 +110,7 @@ Tensor& Tensor::requires_grad_(bool wanted) {
 bool Tensor::requires_grad() const { return is_tracked(*this); }
 
 Tensor Tensor::grad() const { return Access::handle(*this).cell->gradient; }
-void Tensor::set_grad(const Tensor& grad) const {
+void Tensor::set_grad(const Tensor& grad) {
   if (grad.defined() && (grad.dtype() != dtype() || grad.dims() != dims())) {
     fail("set_grad: the gradient is {}, the tensor is {}", grad.shape().to_string(), shape().to_string());
   }
@@ -162,15 +163,21 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const G
 
 std::vector<Tensor> checkpoint(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
                                const std::vector<Tensor>& inputs) {
+  if (!grad_mode()) {
+    return f(inputs);  // nothing is kept for gradients anyway
+  }
+  // Each stands for the input, so that a look inside of `f`, or a write from there to a tensor outside, finds elements.
   std::vector<Value> parameters;
   std::vector<Tensor> stand_ins;
   for (const Tensor& in : inputs) {
-    parameters.push_back(input("x" + std::to_string(parameters.size()), in.shape()));
-    stand_ins.push_back(new_tensor(parameters.back(), is_float(in.dtype()), 0));
+    parameters.push_back(make_stand_in(Access::handle(in).value()));
+    stand_ins.push_back(new_tensor(parameters.back(), is_tracked(in), 0));
   }
   std::vector<Value> outputs;
+  std::vector<bool> tracked;
   for (const Tensor& out : f(stand_ins)) {
     outputs.push_back(Access::handle(out).value());
+    tracked.push_back(is_tracked(out));
   }
   const ClosedBodies closed = close_over({{"checkpoint", parameters, outputs}});
   std::vector<Value> operands;
@@ -181,7 +188,7 @@ std::vector<Tensor> checkpoint(const std::function<std::vector<Tensor>(const std
   const UnifyNames lenient;
   std::vector<Tensor> results;
   for (const Value& value : call(closed.graphs[0], operands)) {
-    results.push_back(new_tensor(value, grad_mode() && is_float(value.dtype()), 1));
+    results.push_back(new_tensor(value, tracked[results.size()], 1));
   }
   return results;
 }

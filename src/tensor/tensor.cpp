@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/fail.h"
@@ -72,7 +73,7 @@ std::vector<int64_t> Tensor::dims(Where where) const {
   return sizes;
 }
 
-int64_t Tensor::dim(int axis, Where where) const {
+int64_t Tensor::dims(int axis, Where where) const {
   return dims(where)[static_cast<size_t>(shape().normalize_axis(axis))];
 }
 
@@ -111,6 +112,8 @@ void realize(const std::vector<Tensor>& tensors, std::source_location where) {
   realize_tensors(tensors, "realize()", where);
 }
 
+void discard_writes(const std::vector<Tensor>& tensors) { std::ranges::for_each(tensors, discard_pending); }
+
 Graph recorded_graph(const std::vector<Tensor>& tensors) { return planned_graph(tensors); }
 
 // --- Views and computing under usual names
@@ -128,8 +131,19 @@ Tensor Tensor::t() const {
   return transpose(axes);
 }
 
-Tensor Tensor::narrow(int axis, const Extent& begin, std::optional<Extent> end) const {
-  return slice_axis(axis, begin, std::move(end));
+Tensor Tensor::narrow(int axis, const Extent& start, const Extent& length) const {
+  const int normal = shape().normalize_axis(axis);
+  const Extent all = size(normal);
+  const auto first = start.constant();
+  const Extent begin = first && *first < 0 ? all + start : start;
+  const auto begins = size_of(begin);
+  const auto count = size_of(length);
+  const auto ends = size_of(all);
+  if ((count && *count < 0) || (begins && (*begins < 0 || (count && ends && *begins + *count > *ends)))) {
+    fail("narrow(): {} elements from {} on, of axis {} of {}", length.to_string(), start.to_string(), normal,
+         shape().to_string());
+  }
+  return slice_axis(normal, begin, begin + length);
 }
 
 Tensor Tensor::select_at(int64_t i, int axis) const {
@@ -138,8 +152,8 @@ Tensor Tensor::select_at(int64_t i, int axis) const {
   if (elements && (i < -*elements || i >= *elements)) {
     fail("position {} of axis {}, which has {} elements, of {}", i, normal, *elements, shape().to_string());
   }
-  const int64_t begin = i < 0 && elements ? i + *elements : i;
-  return slice_axis(normal, begin, Extent(begin + 1)).squeeze({normal});
+  const Extent begin = i < 0 ? size(normal) + i : Extent(i);  // by the axis, not its size: it holds at every size
+  return slice_axis(normal, begin, begin + 1).squeeze({normal});
 }
 
 Tensor Tensor::flatten(int first) const {
@@ -202,8 +216,6 @@ Tensor& Tensor::fill_(double value) {
   write(*this, recorded({*this}, [&](Sizes) { return tenon::full(Access::handle(*this).value().shape(), value); }));
   return *this;
 }
-
-Tensor& Tensor::clamp_(double low, double high) { return copy_(max(low).min(high)); }
 
 Tensor& Tensor::masked_fill_(const Tensor& mask, double value) { return copy_(mask.select(value, *this)); }
 

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "ir/node.h"
+#include "ir/unify_names.h"
 #include "tenon/text.h"
 #include "text/graph_parser.h"
 
@@ -63,12 +64,12 @@ std::vector<ParsedGraph> parse_graphs(Cursor cursor, GraphTable& graphs, std::op
 
 }  // namespace text
 
-Module parse_module(std::string_view text) {
+GraphSet parse_graphs(std::string_view text) {
   const text::TokenList tokens = text::lex(text);
   text::GraphTable graphs;
   const DataAxisScope data_axes;
   std::optional<UnifyNames> unify;
-  Module module;
+  GraphSet module;
   for (text::ParsedGraph& parsed : text::parse_graphs(text::Cursor(tokens), graphs, unify)) {
     if (!parsed.entry && graphs.is_called(parsed.label)) {
       continue;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/unify_names.h"
 #include "tenon/graph.h"
 #include "text/cursor.h"
 #include "text/graph_table.h"

@@ -159,9 +159,9 @@ bool is_called(const Graph& graph, const std::vector<Graph>& graphs) {
 
 }  // namespace
 
-std::string to_text(const Graph& graph, const PrintOptions& options) { return to_text(Module{{graph}}, options); }
+std::string to_text(const Graph& graph, const PrintOptions& options) { return to_text(GraphSet{{graph}}, options); }
 
-std::string to_text(const Module& module, const PrintOptions& options) {
+std::string to_text(const GraphSet& module, const PrintOptions& options) {
   GraphLabels labels;
   std::vector<Graph> graphs;
   for (const Graph& root : module.graphs) {

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "ir/node.h"
+#include "ir/unify_names.h"
 #include "passes/autodiff/autodiff.h"
 #include "tenon/losses.h"
 #include "tenon/ops.h"
@@ -13,9 +14,9 @@ namespace {
 
 constexpr LossKind kLosses[] = {
     {"cross_entropy", "integer labels against logits", true,
-     [](const Value& y, const Value& t, int axis) { return cross_entropy(y, t, {.axis = axis}); }},
+     [](const Value& y, const Value& t, int axis) { return cross_entropy(y, t, {.axis = axis, .ignore_index = {}}); }},
     {"nll", "integer labels against logarithms of probabilities", true,
-     [](const Value& y, const Value& t, int axis) { return nll_loss(y, t, {.axis = axis}); }},
+     [](const Value& y, const Value& t, int axis) { return nll_loss(y, t, {.axis = axis, .ignore_index = {}}); }},
     {"mse", "mean of squared differences", false, [](const Value& y, const Value& t, int) { return mse_loss(y, t); }},
     {"l1", "mean of absolute differences", false, [](const Value& y, const Value& t, int) { return l1_loss(y, t); }},
     {"huber", "squared where small, absolute where large", false,

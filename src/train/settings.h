@@ -17,7 +17,7 @@ struct OptimizerKind {
   std::string_view name;
   std::string_view doc;
   double rate = 0;  // a usual one
-  Optimizer (*make)(double rate) = nullptr;
+  UpdateRule (*make)(double rate) = nullptr;
 };
 std::span<const OptimizerKind> optimizer_table();
 /// An Error that lists what there is.

@@ -39,14 +39,14 @@ const std::vector<Rows>& all_rows() {
       {"softmax", [](const Value& x) { return softmax(x); }},
       {"log_softmax", [](const Value& x) { return log_softmax(x); }, 1e-5},
       {"logsumexp", [](const Value& x) { return logsumexp(x, {-1}); }},
-      {"variance", [](const Value& x) { return variance(x, {-1}); }},
-      {"standard_deviation_of_tanh", [](const Value& x) { return standard_deviation(tanh(x), {-1}); }, 1e-5},
+      {"variance", [](const Value& x) { return variance(x, {-1}, false, 0); }},
+      {"standard_deviation_of_tanh", [](const Value& x) { return standard_deviation(tanh(x), {-1}, false, 0); }, 1e-5},
       {"layer_norm", [](const Value& x) { return layer_norm(x); }, 1e-5, 2e-6},
       {"softmax_down", [](const Value& x) { return softmax(x, 0); }},
-      {"variance_of_all", [](const Value& x) { return variance(x, {}); }},
+      {"variance_of_all", [](const Value& x) { return variance(x, {}, false, 0); }},
       {"softmax_of_all", [](const Value& x) { return exp(x - reduce_max(x)) / reduce_sum(exp(x - reduce_max(x))); }},
       {"mean_of_logsumexp", [](const Value& x) { return reduce_mean(logsumexp(x, {-1})); }},
-      {"softmax_then_variance", [](const Value& x) { return variance(softmax(x), {-1}); }, 1e-3},
+      {"softmax_then_variance", [](const Value& x) { return variance(softmax(x), {-1}, false, 0); }, 1e-3},
       {"less_the_mean_of_logsumexp", [](const Value& x) { return x - reduce_mean(logsumexp(x, {-1})); }, 1e-5, 1e-5},
       {"softmax_less_the_largest", [](const Value& x) { return softmax(x - reduce_max(x)); }, 1e-5},
       {"columns_of_a_concat",
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(All, LongRows, testing::ValuesIn(all_rows()),
                          [](const auto& each) { return each.param.name; });
 
 TEST(LongRowsAccuracy, VarianceFarFromZeroAndDriftingStaysWithinAFewUlp) {
-  const Graph graph = graph_of({"variance", [](const Value& x) { return variance(x, {-1}); }});
+  const Graph graph = graph_of({"variance", [](const Value& x) { return variance(x, {-1}, false, 0); }});
   const Executable streams = compile(graph, {.disk_cache = false});
   constexpr int64_t kColumns = 3'000'001;
   for (const double offset : {0.0, 100.0, 10'000.0}) {

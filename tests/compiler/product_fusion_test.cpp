@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         SmallGraph{"column_sum", "a: f32[m, k], b: f32[k, n]", "y = reduce_sum(square(matmul(a, b)), [0])"},
         SmallGraph{"row_max_and_all", "a: f32[b, m, k], c: f32[b, k, n]", "y = matmul(a, c); y2 = reduce_max(y, [2])"},
         SmallGraph{"total", "a: f32[m, k], b: f32[k, n]", "y = reduce_sum(matmul(a, b))"},
-        SmallGraph{"argmax", "a: f32[m+1, k], b: f32[k, n+1]", "y = argmax(matmul(a, b))"},
+        SmallGraph{"argmax", "a: f32[m+1, k], b: f32[k, n+1]", "y = argmax(matmul(a, b), 1)"},
         SmallGraph{"layer_norm_after", "x: f32[m, k], b: f32[k, 24], s: f32[24], z: f32[24], r: f32[m, 24]",
                    "y = layer_norm(add(matmul(x, b), r), s, z)"},
         SmallGraph{"gathered", "a: f32[m+1, k], b: f32[k, n], i: i64[5]",

@@ -7,6 +7,7 @@
 
 #include "compiler/lowered.h"
 #include "ir/data_axes.h"
+#include "ir/unify_names.h"
 #include "support/arrays.h"
 #include "support/error_text.h"
 #include "tenon/compile.h"

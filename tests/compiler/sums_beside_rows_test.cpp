@@ -86,13 +86,15 @@ INSTANTIATE_TEST_SUITE_P(
                    "r = tanh(add(broadcast(reduce_min(q, axes=[0]), to=[n, m], axes=[1]), t)); "
                    "y = max(reduce_max(r), reduce_max(b))"},
         SmallGraph{"mean", "a: f32[n, m], c: f32[m]", "y = add(reduce_mean(c), reduce_mean(a)); y1 = softmax(a)"},
-        SmallGraph{"variance", "a: f32[n, m], c: f32[m]",
-                   "y = add(variance(c, axes=[0]), variance(a, axes=[0, 1])); y1 = softmax(a)"},
+        SmallGraph{
+            "variance", "a: f32[n, m], c: f32[m]",
+            "y = add(variance(c, axes=[0], correction=0), variance(a, axes=[0, 1], correction=0)); y1 = softmax(a)"},
         SmallGraph{"variance_alone", "a: f32[n, m], c: f32[m]",
-                   "y = add(variance(c, axes=[0]), variance(a, axes=[0, 1]))"},
-        SmallGraph{"variance_beside_columns", "a: f32[n, m], b: f32[n], c: f32[m]",
-                   "y = add(add(reduce_sum(square(b)), reduce_sum(square(c))), variance(a, axes=[0, 1])); "
-                   "y1 = softmax(a, axis=0)"},
+                   "y = add(variance(c, axes=[0], correction=0), variance(a, axes=[0, 1], correction=0))"},
+        SmallGraph{
+            "variance_beside_columns", "a: f32[n, m], b: f32[n], c: f32[m]",
+            "y = add(add(reduce_sum(square(b)), reduce_sum(square(c))), variance(a, axes=[0, 1], correction=0)); "
+            "y1 = softmax(a, axis=0)"},
         SmallGraph{"three", "a: f32[n, m], b: f32[n], c: f32[m]",
                    "y = add(add(reduce_sum(square(c)), reduce_max(b)), reduce_sum(square(a))); y1 = softmax(a)"},
         SmallGraph{"position", "a: f32[n, m], c: f32[m]",

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/unify_names.h"
 #include "ops/gradient/gradient.h"
 #include "ops/make.h"
 #include "support/arrays.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/unify_names.h"
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 

@@ -285,7 +285,7 @@ TEST(Indexing, SplitStackTileRepeatRoll) {
                           {"column", columns[1]},
                           {"stacked", stack({columns[1], columns[0]}, -1)},
                           {"tiled", tile(x, {2, n})},
-                          {"repeated", repeat(x, 2, 0)},
+                          {"repeated", repeat_interleave(x, 2, 0)},
                           {"rolled", roll(x, 1, 0)},
                           {"back", roll(x, -1, 1)}});
   EXPECT_EQ(graph.outputs()[4].value.shape().to_string(), "i32[2*n, 2*n]");

@@ -41,7 +41,8 @@ TEST(CrossEntropy, EveryOptionAgainstTheDefinition) {
     const Value weight = in("weight", "f32[class]");
     std::vector<Output> outputs;
     for (const Reduction reduction : {Reduction::none, Reduction::mean, Reduction::sum}) {
-      LabelOptions options{.reduction = reduction, .ignore_index = c.ignore, .label_smoothing = c.smoothing};
+      LabelOptions options{
+          .reduction = reduction, .axis = -1, .ignore_index = c.ignore, .label_smoothing = c.smoothing};
       if (c.weighted) {
         options.weight = weight;
       }
@@ -86,8 +87,8 @@ TEST(CrossEntropy, ClassAxisInTheMiddle) {
   const Value x = in("x", "f32[batch, 4, width]");
   const Value labels = in("labels", "u8[batch, width]");
   const Value moved = transpose(x, {0, 2, 1});
-  const Graph graph({x, labels}, {{"middle", cross_entropy(x, labels, {.reduction = Reduction::none, .axis = 1})},
-                                  {"last", cross_entropy(moved, labels, {.reduction = Reduction::none})}});
+  const Graph graph({x, labels}, {{"middle", cross_entropy(x, labels, {.reduction = Reduction::none})},
+                                  {"last", cross_entropy(moved, labels, {.reduction = Reduction::none, .axis = -1})}});
   const auto out = interpret(graph, {random_array(f32, {2, 4, 5}, rng), random_array(u8, {2, 5}, rng, 0, 4)});
   EXPECT_TRUE(close(out[0], out[1], 1e-6));
   EXPECT_GT(out[0].at(0), 0);

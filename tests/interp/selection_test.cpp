@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/node.h"
+#include "ir/unify_names.h"
 #include "support/arrays.h"
 #include "tenon/control.h"
 #include "tenon/indexing.h"

@@ -44,7 +44,7 @@ TEST(Graph, RefusesWhatIsNotAFunction) {
   EXPECT_EQ(error_text([&] { Graph({x}, {{"z", Value()}}); }), "graph `main`: output `z` is an empty Value");
   EXPECT_EQ(error_text([&] { Graph({x}, {{"z", cast(x, f64), 0}}); }),
             "graph `main`: output `z` is f64[4] and cannot take over the memory of input `x`, which is f32[4]");
-  EXPECT_NE(error_text([&] { Module{{two_layers("a")}}.at("b"); }).find("there is: a"), std::string::npos);
+  EXPECT_NE(error_text([&] { GraphSet{{two_layers("a")}}.at("b"); }).find("there is: a"), std::string::npos);
 }
 
 TEST(Graph, AnEmptyOneIsAnError) {

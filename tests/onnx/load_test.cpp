@@ -51,7 +51,8 @@ TEST_F(LoadTest, RunsByNamesAtEverySize) {
 TEST_F(LoadTest, NamesAreChecked) {
   const LoadedModel model = load_model(difference());
   const Array x(f32, {2});
-  EXPECT_EQ(error_text([&] { model.run({{"a", x}}); }), "input `b` is not given; the model takes `a`, `b`");
+  EXPECT_EQ(error_text([&] { model.run({{"a", x}}); }),
+            "input `b` is not given; the model takes `a`, `b`, and `a` is given");
   EXPECT_EQ(error_text([&] { model.run({{"a", x}, {"b", x}, {"c", x}}); }),
             "the model has no input `c`; it takes `a`, `b`");
 }

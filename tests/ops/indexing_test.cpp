@@ -30,7 +30,7 @@ TEST(InferIndexing, ShapesOnSymbolicExtents) {
   EXPECT_EQ(shape_of(split(x, 1, {Extent::name("a"), Extent::name("b")})[1]), "f32[batch, b, 12]");
   EXPECT_EQ(shape_of(stack({x, x}, 1)), "f32[batch, 2, seq, 12]");
   EXPECT_EQ(shape_of(tile(x, {1, 2, 1})), "f32[batch, 2*seq, 12]");
-  EXPECT_EQ(shape_of(repeat(x, Extent::name("r"), 0)), "f32[batch*r, seq, 12]");
+  EXPECT_EQ(shape_of(repeat_interleave(x, Extent::name("r"), 0)), "f32[batch*r, seq, 12]");
   EXPECT_EQ(shape_of(roll(x, 5, 1)), "f32[batch, seq, 12]");
   EXPECT_EQ(shape_of(diagonal(in("m", "f32[b, n, n]"), 1, 2)), "f32[b, n]");
   EXPECT_EQ(shape_of(tril(x)), "f32[batch, seq, 12]");

@@ -1,5 +1,6 @@
 // Shapes on symbolic extents, and errors that name the axis.
 #include "ir/node.h"
+#include "ir/unify_names.h"
 #include "support/arrays.h"
 #include "tenon/ops.h"
 

@@ -97,7 +97,7 @@ std::vector<GradientCase> cases() {
       {"triangles rolls and tiles",
        {shape(f64, "n", 4)},
        [](const Inputs& x) {
-         return Inputs{tril(x[0] * x[0]), roll(x[0], 1, 0), tile(x[0], {2, 1}), repeat(x[0], 3, 1)};
+         return Inputs{tril(x[0] * x[0]), roll(x[0], 1, 0), tile(x[0], {2, 1}), repeat_interleave(x[0], 3, 1)};
        },
        some},
       {"dropout",

@@ -1,6 +1,7 @@
 // What the pass does to inputs, which a text test with shared inputs cannot show.
 #include "passes/rewriting/canonicalize.h"
 
+#include "ir/unify_names.h"
 #include "shape/constraint_set.h"
 #include "support/arrays.h"
 #include "support/equivalence.h"

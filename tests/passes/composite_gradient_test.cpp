@@ -55,7 +55,7 @@ std::vector<Case> cases() {
       {"softmax", Graph({x}, {{"y", softmax(x)}, {"l", log_softmax(x, 0)}}), n},
       {"logsumexp", Graph({x}, {{"y", logsumexp(x, {1})}}), n},
       {"norms", Graph({x}, {{"a", reduce_l1(x, {1})}, {"b", reduce_l2(x, {1})}, {"c", reduce_sum_square(x)}}), n},
-      {"variance", Graph({x}, {{"a", variance(x, {1}, false, 1)}, {"b", standard_deviation(x, {1})}}), n},
+      {"variance", Graph({x}, {{"a", variance(x, {1}, false, 1)}, {"b", standard_deviation(x, {1}, false, 0)}}), n},
       {"layer_norm", Graph({x, s, b}, {{"y", layer_norm(x, s, b)}}), n},
       {"rms_norm", Graph({x, s}, {{"y", rms_norm(x, s)}}), n},
       {"group_norm", Graph({c, s, b}, {{"y", group_norm(c, s, b, 2)}}), n},

@@ -22,7 +22,7 @@ using Rule = std::function<void(Number& x, double g, int t)>;  // t counts from 
 
 struct Case {
   std::string name;
-  Optimizer optimizer;
+  UpdateRule optimizer;
   Rule rule;
 
   friend void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }

@@ -72,7 +72,7 @@ TEST(DlPack, MistakesLeaveTheTensorToTheCaller) {
 TEST(DlPack, NothingWhereSomethingShouldBe) {
   EXPECT_EQ(error_text([&] { from_dlpack(nullptr); }), "there is no tensor: a null pointer was given");
   Foreign foreign({2, 2}, {});
-  dlpack::Tensor& tensor = foreign.managed.tensor;
+  dlpack::TensorData& tensor = foreign.managed.tensor;
   const auto error = [&] { return error_text([&] { from_dlpack(&foreign.managed); }); };
   tensor.shape = nullptr;
   EXPECT_EQ(error(), "a tensor of 2 axes without sizes: its shape is a null pointer");
@@ -92,7 +92,7 @@ TEST(DlPack, NothingWhereSomethingShouldBe) {
 
 TEST(DlPack, NumbersThatCannotBe) {
   Foreign foreign({2, 2}, {});
-  dlpack::Tensor& tensor = foreign.managed.tensor;
+  dlpack::TensorData& tensor = foreign.managed.tensor;
   const auto error = [&] { return error_text([&] { from_dlpack(&foreign.managed); }); };
   tensor.ndim = -1;
   EXPECT_EQ(error(), "a tensor of -1 axes; there are 0 to 64");

@@ -59,6 +59,23 @@ TEST(Interruption, AnErrorInAnyStepReachesTheCallerAndHarmsNothing) {
   EXPECT_EQ(counters.memory_bytes - counters.idle_bytes, 0) << "failed runs gave their memory back";
 }
 
+TEST(Interruption, FromAGivenStepOnARunGoesToItsEnd) {
+  for (const int last : {0, 3, kSteps}) {
+    for (int step = 0; step < kSteps; ++step) {
+      CancelToken token;
+      const Executable executable = branches().executable({}, {.before_step = [&](size_t at) {
+                                                            if (static_cast<int>(at) == step) {
+                                                              token.cancel();
+                                                            }
+                                                          }});
+      const Array x = Array::full(f32, {4}, 1);
+      const RunOptions options{.threads = 1, .cancel = &token, .cancel_before_step = last};
+      const std::string text = error_text([&] { executable.run({x}, options); });
+      EXPECT_EQ(text, step + 1 < last ? "the run was cancelled" : "no error") << step << " of " << last;
+    }
+  }
+}
+
 TEST(Interruption, WhatIsNoErrorOfOursIsPassedOnToo) {
   const Executable executable = branches().executable({}, {.before_step = [](size_t step) {
                                                         if (step == 3) {

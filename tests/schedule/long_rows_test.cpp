@@ -53,7 +53,7 @@ TEST_P(LongRowForms, ReadsItsInputSoOften) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, LongRowForms,
-    testing::Values(Case{{"variance", "x: f32[row, col]", "y = variance(x, axes=[1])"}, 1},
+    testing::Values(Case{{"variance", "x: f32[row, col]", "y = variance(x, axes=[1], correction=0)"}, 1},
                     Case{{"logsumexp", "x: f32[row, col]", "y = logsumexp(x, axes=[1])"}, 1},
                     Case{{"softmax", "x: f32[row, col]", "y = softmax(x)"}, 2},
                     Case{{"layer_norm", "x: f32[row, col]", "y = layer_norm(x)"}, 2},
@@ -63,11 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{{"sum", "x: f32[row, col]", "y = reduce_sum(x, axes=[1])"}, 0},
                     Case{{"less_the_sum", "x: f32[row, col]", "y = sub(x, reduce_sum(x, axes=[1], keep=true))"}, 0},
                     // In phases already.
-                    Case{{"variance_of_all", "x: f32[row, col]", "y = variance(x, axes=[0, 1])"}, 0}),
+                    Case{{"variance_of_all", "x: f32[row, col]", "y = variance(x, axes=[0, 1], correction=0)"}, 0}),
     [](const auto& each) { return each.param.graph.name; });
 
 TEST(RowsOfAll, AVarianceOfAllReadsItsInputOnce) {
-  const Program program = program_of({"variance_of_all", "x: f32[row, col]", "y = variance(x, axes=[0, 1])"});
+  const Program program =
+      program_of({"variance_of_all", "x: f32[row, col]", "y = variance(x, axes=[0, 1], correction=0)"});
   const loops::Kernel& kernel = program.kernels.at(0);
   EXPECT_EQ(std::ranges::count_if(kernel.phases, [&](const loops::Phase& phase) { return loads_input(kernel, phase); }),
             1);

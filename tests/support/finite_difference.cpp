@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ir/node.h"
+#include "ir/unify_names.h"
 #include "support/arrays.h"
 #include "tenon/autodiff.h"
 #include "tenon/interpreter.h"

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/fail.h"
+#include "ir/unify_names.h"
 #include "text/graph_parser.h"
 #include "text/module_parser.h"
 #include "text/token.h"

@@ -94,7 +94,7 @@ GraphMaker::Result GraphMaker::row_composite() {
     case 0: return rounded(softmax(x.value, axes.back()), 1, x.error);
     case 1: return rounded(log_softmax(x.value, axes.back()), 2 * x.bound + 10, 2 * x.error);
     case 2: return rounded(logsumexp(x.value, axes, chance(50)), x.bound + 10, x.error);
-    case 3: return rounded(variance(x.value, axes, chance(50)), x.bound * x.bound, 4 * x.bound * x.error);
+    case 3: return rounded(variance(x.value, axes, chance(50), 0), x.bound * x.bound, 4 * x.bound * x.error);
     case 4:
       return rounded(layer_norm(x.value, {}, {}, axes, kLayerNormEpsilon), 2 * spread * x.bound,
                      4 * spread * (x.error + rounding_step(x.value.dtype()) * x.bound));

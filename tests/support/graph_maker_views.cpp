@@ -202,7 +202,7 @@ GraphMaker::Result GraphMaker::arrange() {
       repeats[static_cast<size_t>(axis)] = 2;
       return like(tile(x.value, repeats), x);
     }
-    case 1: return like(repeat(x.value, pick(1, 3), axis), x);
+    case 1: return like(repeat_interleave(x.value, pick(1, 3), axis), x);
     case 2: return like(roll(x.value, pick(-2, 2), axis), x);
     case 3: return like(stack({x.value, flip(x.value, {axis})}, axis), x);
     case 4: return x.value.rank() < 2 ? Result() : like(diagonal(x.value, 0, 1, pick(-1, 1)), x);

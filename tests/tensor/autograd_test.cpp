@@ -34,8 +34,8 @@ TEST(Autograd, GradientsAddUp) {
 TEST(Autograd, GoesThroughViewsAndWrites) {
   Tensor x = tensor({1, 2, 3, 4}).requires_grad_();
   Tensor y = x * 2;
-  y.reshape({2, 2})[1] *= x.narrow(0, 0, Extent(2));  // y = [2, 4, 6*1, 8*2]
-  y.narrow(0, 0, Extent(1)).fill_(100);               // the first no longer depends on x
+  y.reshape({2, 2})[1] *= x.slice_axis(0, 0, 2);  // y = [2, 4, 6*1, 8*2]
+  y.slice_axis(0, 0, 1).fill_(100);               // the first no longer depends on x
   y.sum().backward();
   EXPECT_EQ(y.sum().item(), 100 + 4 + 6 + 16);
   EXPECT_EQ(elements(x.grad()), (Floats{6, 2 + 8, 2, 4}));
@@ -108,7 +108,7 @@ TEST(Autograd, ACheckpointGivesTheSameGradients) {
   const Tensor x = Tensor::randn({5, 6}).requires_grad_();
   const auto block = [&](const std::vector<Tensor>& in) -> std::vector<Tensor> { return {second(gelu(first(in[0])))}; };
   const auto gradients_of = [&](const Tensor& y) {
-    for (const Tensor& p : {x, first.weight, second.weight}) {
+    for (Tensor p : {x, first.weight, second.weight}) {
       p.set_grad({});
     }
     (y * y).sum().backward();
@@ -149,6 +149,44 @@ TEST(Autograd, ACheckpointComputesAgainWhatLiesBetween) {
   EXPECT_GT(again, kept) << "products are computed again";
 }
 
+TEST(Autograd, ACheckpointWithoutGradientsIsTheFunction) {
+  Tensor x = tensor({1, 2}).requires_grad_();
+  const auto twice = [](const std::vector<Tensor>& in) -> std::vector<Tensor> { return {in[0] * 2}; };
+  const NoGrad none;
+  const Tensor y = checkpoint(twice, {x})[0];
+  EXPECT_EQ(y.to_array().at(1), 4);
+  EXPECT_FALSE(y.requires_grad());
+}
+
+TEST(Autograd, ACheckpointMayLookAtWhatItComputes) {
+  Tensor x = tensor({1, 2}).requires_grad_();
+  const auto scaled = [](const std::vector<Tensor>& in) -> std::vector<Tensor> {
+    const Tensor h = in[0] * 3;
+    return {h.sum().item() > 5 ? h * h : h};
+  };
+  const Tensor y = checkpoint(scaled, {x})[0];
+  y.sum().backward();
+  EXPECT_EQ(y.to_array().at(1), 36);
+  EXPECT_EQ(elements(x.grad()), (Floats{18, 36}));
+}
+
+TEST(Autograd, ACheckpointMayWriteToTensorsOutside) {
+  Tensor x = tensor(Array::from<float>({2, 2}, {1, 2, 3, 6})).requires_grad_();
+  const nn::BatchNorm norm(2, 0.5);
+  const auto block = [&](const std::vector<Tensor>& in) -> std::vector<Tensor> { return {norm(in[0])}; };
+  const Tensor y = checkpoint(block, {x})[0];
+  EXPECT_EQ(norm.running_mean.to_array().at(1), 2);
+  (y * y * y).sum().backward();
+  const Floats checkpointed = elements(x.grad());
+  x.set_grad({});
+  const Tensor plain = block({x})[0];
+  (plain * plain * plain).sum().backward();
+  const Floats kept = elements(x.grad());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_NEAR(checkpointed[i], kept[i], 1e-5);
+  }
+}
+
 TEST(Autograd, SaysWhatIsMissing) {
   EXPECT_TRUE(mentions(error_text([] { tensor({1}).backward(); }), {"backward()", "requires_grad_()"}));
   Tensor x = tensor({1, 2}).requires_grad_();
@@ -168,7 +206,7 @@ TEST(Autograd, SaysWhatIsMissing) {
 /// The cases of a PyTorch back end whose in-place operations kept kernels from fusing.
 TEST(Autograd, ResidualAddAndReluAreOneKernelWithTheConvolution) {
   const nn::Conv2d conv(4, 4, {3}, {.padding = {1}, .bias = false});
-  const nn::BatchNorm norm(4);
+  nn::BatchNorm norm(4);
   norm.eval();
   const Tensor x = tensor(Array(Dtype::f32, {2, 4, 8, 8}));
   clear_realizations();

@@ -22,7 +22,7 @@ std::string result_shape(const Pending& pending) { return pending.at(pending.roo
 /// x[1:n-1, :] of x: f32[n, 8], all in numbers, laid end to end.
 Tensor middle(int64_t n) {
   const Tensor x = tensor(counted({n, 8}), {n, 8});
-  return (x.narrow(0, 1, Extent(n - 1)) * 2).reshape({(n - 2) * 8});
+  return (x.slice_axis(0, 1, n - 1) * 2).reshape({(n - 2) * 8});
 }
 
 TEST(Generalize, NumbersThatFollowFromOthersStaySo) {
@@ -40,7 +40,7 @@ TEST(Generalize, NumbersThatFollowFromOthersStaySo) {
 TEST(Generalize, OtherOperationsAreNoCase) {
   const auto now = recorded(middle(9));
   const Tensor x = tensor(counted({9, 8}), {9, 8});
-  const auto other = recorded((x.narrow(0, 1, Extent(8)) + 2).reshape({56}));
+  const auto other = recorded((x.slice_axis(0, 1, 8) + 2).reshape({56}));
   EXPECT_FALSE(align(*now, *other).has_value());
   EXPECT_FALSE(generalized(*now, std::vector{other}).has_value());
   EXPECT_FALSE(sizes_as(*now, *other).has_value());

@@ -70,7 +70,7 @@ TEST(Modules, BeginWithinTheirBounds) {
 }
 
 TEST(Modules, BatchNormKeepsStatisticsInTraining) {
-  const nn::BatchNorm norm(2);
+  nn::BatchNorm norm(2);
   const Array data = random({8, 2, 3}, 5);
   const Tensor y = norm(tensor(data));
   EXPECT_NEAR(y.mean().item(), 0, 1e-5);
@@ -110,7 +110,7 @@ TEST(Modules, LayersComputeWhatTheBuildersDo) {
 }
 
 TEST(Modules, DropoutIsForTraining) {
-  const nn::Dropout drop(0.5);
+  nn::Dropout drop(0.5);
   const Tensor ones = Tensor::ones({1000});
   const double kept = drop(ones).gt(0).to(Dtype::f32).sum().item();
   EXPECT_NEAR(kept, 500, 100);
@@ -125,7 +125,7 @@ TEST(Modules, AttentionIsSoftmaxOfScores) {
   const Tensor x = tensor(random({3, 5, 8}, 9));
   const Tensor whole = matmul(x, attend.in_proj_weight.t()) + attend.in_proj_bias;
   const auto part = [&](int64_t i) {
-    return whole.narrow(2, i * 8, Extent(i * 8 + 8)).reshape({3, 5, 2, 4}).transpose({0, 2, 1, 3});
+    return whole.slice_axis(2, i * 8, i * 8 + 8).reshape({3, 5, 2, 4}).transpose({0, 2, 1, 3});
   };
   const Tensor scores = matmul(part(0), part(1).t()) * 0.5;
   const Tensor seen = matmul(softmax(scores), part(2)).transpose({0, 2, 1, 3}).reshape({3, 5, 8});
@@ -141,7 +141,7 @@ TEST(Modules, LstmIsItsRecurrence) {
   Tensor c = Tensor::zeros({2, 2});
   for (int64_t t = 0; t < 4; ++t) {
     const Tensor gates = matmul(x.select_at(t, 1), p[0].t()) + p[2] + matmul(h, p[1].t()) + p[3];
-    const auto gate = [&](int64_t i) { return gates.narrow(1, i * 2, Extent(i * 2 + 2)); };
+    const auto gate = [&](int64_t i) { return gates.slice_axis(1, i * 2, i * 2 + 2); };
     c = sigmoid(gate(1)) * c + sigmoid(gate(0)) * tanh(gate(2));
     h = sigmoid(gate(3)) * tanh(c);
   }
@@ -154,6 +154,49 @@ TEST(Modules, LstmIsItsRecurrence) {
   EXPECT_EQ(both(x).h.dims(), (std::vector<int64_t>{4, 2, 2}));
 }
 
+TEST(Modules, GruIsItsRecurrence) {
+  const nn::GRU gru(3, 2);
+  const auto p = gru.parameters();  // weight_ih, weight_hh, bias_ih, bias_hh
+  const Tensor x = tensor(random({2, 4, 3}, 4));
+  Tensor h = tensor(random({2, 2}, 5));
+  const nn::GruResult got = gru(x, h.unsqueeze(0));
+  for (int64_t t = 0; t < 4; ++t) {
+    const Tensor of_x = matmul(x.select_at(t, 1), p[0].t()) + p[2];
+    const Tensor of_h = matmul(h, p[1].t()) + p[3];
+    const auto gate = [](const Tensor& gates, int64_t i) { return gates.narrow(1, i * 2, 2); };
+    const Tensor reset = sigmoid(gate(of_x, 0) + gate(of_h, 0));
+    const Tensor update = sigmoid(gate(of_x, 1) + gate(of_h, 1));
+    const Tensor made = tanh(gate(of_x, 2) + reset * gate(of_h, 2));
+    h = (1 - update) * made + update * h;
+  }
+  EXPECT_TRUE(close(got.h[0].to_array(), h.to_array(), 1e-4, 1e-5));
+  EXPECT_TRUE(close(got.outputs.select_at(3, 1).to_array(), h.to_array(), 1e-4, 1e-5));
+  const nn::GRU both(3, 2, 2, true);
+  EXPECT_EQ(both(x).outputs.dims(), (std::vector<int64_t>{2, 4, 4}));
+  EXPECT_EQ(both(x).h.dims(), (std::vector<int64_t>{4, 2, 2}));
+}
+
+TEST(Modules, PoolsSlideAsPyTorchsDo) {
+  const Tensor x = Tensor::arange(0, 16, 1, Dtype::f32).reshape({1, 1, 4, 4});
+  const auto list = [](const Tensor& y) {
+    const Array array = y.to_array();
+    return std::vector<float>(array.values<float>().begin(), array.values<float>().end());
+  };
+  using Floats = std::vector<float>;
+  EXPECT_EQ(list(nn::MaxPool2d({2})(x)), (Floats{5, 7, 13, 15}));
+  EXPECT_EQ(list(nn::MaxPool2d({3}, {.stride = {2}, .padding = {1}})(x)), (Floats{5, 7, 13, 15}));
+  EXPECT_EQ(list(nn::AvgPool2d({2})(x)), (Floats{2.5, 4.5, 10.5, 12.5}));
+  EXPECT_EQ(list(nn::AvgPool2d({2}, {.padding = {1}})(x)), (Floats{0, 0.75, 0.75, 3, 7.5, 4.5, 3, 6.75, 3.75}));
+  EXPECT_EQ(list(nn::AvgPool2d({2}, {.padding = {1}, .count_include_pad = false})(x)),
+            (Floats{0, 1.5, 3, 6, 7.5, 9, 12, 13.5, 15}));
+  EXPECT_EQ(list(nn::AdaptiveAvgPool({1, 1})(x)), Floats{7.5});
+  EXPECT_EQ(nn::Flatten()(x).dims(), (std::vector<int64_t>{1, 16}));
+  const nn::Sequential net(nn::Conv2d(1, 2, {3}, {.padding = {1}}), nn::MaxPool2d({2}), nn::Flatten());
+  EXPECT_EQ(net(x).dims(), (std::vector<int64_t>{1, 8}));
+  EXPECT_TRUE(mentions(error_text([] { nn::MaxPool2d({2, 2, 2}); }), {"MaxPool2d", "3 entries", "1 or 2"}));
+  EXPECT_TRUE(mentions(error_text([] { nn::AvgPool1d({2}, {.dilation = {2}}); }), {"AvgPool1d", "dilation"}));
+}
+
 struct Files : testing::Test {
   std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("tenon_modules_" + std::to_string(reinterpret_cast<uintptr_t>(this)));
@@ -163,9 +206,9 @@ struct Files : testing::Test {
 using ModuleFiles = Files;
 
 TEST_F(ModuleFiles, StatesComeBack) {
-  const Net net;
+  Net net;
   net.save(folder / "net.safetensors");
-  const Net other;
+  Net other;
   const Tensor x = tensor(random({2, 4}, 1));
   EXPECT_FALSE(same_bits(net(x).to_array(), other(x).to_array()));
   other.load(folder / "net.safetensors");
@@ -174,7 +217,7 @@ TEST_F(ModuleFiles, StatesComeBack) {
 }
 
 TEST_F(ModuleFiles, AStateThatDoesNotFitChangesNothing) {
-  const Net net;
+  Net net;
   const Array before = net.hidden.weight.to_array();
   SafeTensors state = net.state();
   for (auto& [name, array] : state.arrays) {

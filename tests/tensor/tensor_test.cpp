@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <sstream>
+#include <type_traits>
 
 #include "support/arrays.h"
 #include "support/error_text.h"
@@ -45,13 +46,13 @@ TEST(Tensor, NothingRunsUntilSomebodyLooks) {
 TEST(Tensor, EveryAliasSeesEveryWrite) {
   Tensor base = tensor({0, 1, 2, 3, 4, 5});
   Tensor matrix = base.reshape({2, 3});
-  Tensor column = matrix.narrow(1, 1, Extent(2));
+  Tensor column = matrix.slice_axis(1, 1, 2);
   Tensor turned = matrix.t();
   column.fill_(9);
   EXPECT_EQ(elements(base), (Floats{0, 9, 2, 3, 9, 5}));
   turned[2] *= 10;
   EXPECT_EQ(elements(matrix), (Floats{0, 9, 20, 3, 9, 50}));
-  base.narrow(0, 0, Extent(2)).copy_(tensor({7, 8}));
+  base.slice_axis(0, 0, 2).copy_(tensor({7, 8}));
   EXPECT_EQ(elements(column), (Floats{8, 9}));
   EXPECT_EQ(elements(turned), (Floats{7, 3, 8, 9, 20, 50}));
 }
@@ -72,7 +73,7 @@ TEST(Tensor, AWriteMayReadWhatItWrites) {
   Tensor m = a.reshape({2, 2});
   m += m.t();
   EXPECT_EQ(elements(m), (Floats{2, 5, 5, 8}));
-  a.narrow(0, 1).copy_(a.narrow(0, 0, Extent(3)));
+  a.slice_axis(0, 1).copy_(a.slice_axis(0, 0, 3));
   EXPECT_EQ(elements(a), (Floats{2, 2, 5, 5}));
 }
 
@@ -99,7 +100,7 @@ TEST(Tensor, WritesOfEveryKind) {
 
 TEST(Tensor, ResultsGoIntoGivenTensors) {
   Tensor out = Tensor::zeros({2, 4});
-  concat_out(out.narrow(1, 1, Extent(3)), {tensor({1, 2}).reshape({2, 1}), tensor({3, 4}).reshape({2, 1})}, 1);
+  concat_out(out.slice_axis(1, 1, 3), {tensor({1, 2}).reshape({2, 1}), tensor({3, 4}).reshape({2, 1})}, 1);
   EXPECT_EQ(elements(out), (Floats{0, 1, 3, 0, 0, 2, 4, 0}));
   Tensor values = Tensor::zeros({2});
   Tensor positions = Tensor::zeros({2}, Dtype::i64);
@@ -107,7 +108,7 @@ TEST(Tensor, ResultsGoIntoGivenTensors) {
   EXPECT_EQ(elements(values), (Floats{9, 4}));
   EXPECT_EQ(positions.to_array().at(0), 1);
   Tensor sorted = Tensor::zeros({3});
-  sort_out({sorted}, tensor({3, 1, 2}));
+  sort_out(sorted, tensor({3, 1, 2}));
   EXPECT_EQ(elements(sorted), (Floats{1, 2, 3}));
   add_out(values, values, 1);
   EXPECT_EQ(elements(values), (Floats{10, 5}));
@@ -124,6 +125,63 @@ TEST(Tensor, MakesWhatTheTablesSay) {
   EXPECT_NEAR(tensor({1, 2, 3}).softmax().sum().item(), 1, 1e-6);
   EXPECT_EQ(tensor({4, 2, 3}).argmin().item(), 1);
   EXPECT_EQ(elements(tensor({1, 2, 3, 4}).split_evenly(0, 2)[1]), (Floats{3, 4}));
+}
+
+TEST(Tensor, NamesOfPyTorchMeanWhatTheyMeanThere) {
+  const Tensor x = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
+  EXPECT_EQ(elements(x.narrow(1, 1, 2)), (Floats{2, 3, 5, 6})) << "a start and a length";
+  EXPECT_EQ(elements(x.narrow(1, -2, 1)), (Floats{2, 5}));
+  EXPECT_TRUE(mentions(error_text([&] { x.narrow(1, 2, 2); }), {"2 elements from 2 on", "axis 1", "f32[2, 3]"}));
+  EXPECT_EQ(x.argmax().item(), 5) << "of all elements";
+  EXPECT_EQ(x.argmax({}, true).dims(), (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(elements(x.argmin(1).to(Dtype::f32)), (Floats{0, 0}));
+  EXPECT_EQ(elements(x.variance({1})), (Floats{1, 1})) << "divided by one less than the count";
+  EXPECT_EQ(elements(x.standard_deviation({1}, false, 0)), (Floats{std::sqrt(2 / 3.F), std::sqrt(2 / 3.F)}));
+  const Tensor row = tensor({1, 2, 3}).reshape({1, 1, 3});
+  EXPECT_EQ(elements(average_pool(row, {3}, {1}, {}, {1}, {1})), (Floats{1, 2, 5 / 3.F})) << "padding counts";
+  EXPECT_EQ(elements(tensor({1, 2}).repeat_interleave(2, 0)), (Floats{1, 1, 2, 2}));
+  EXPECT_EQ(elements(tensor({1, 2}).tile({2})), (Floats{1, 2, 1, 2}));
+}
+
+TEST(Tensor, CrossEntropyTakesClassesAndLabelsAsPyTorchDoes) {
+  Tensor logits = Tensor::zeros({2, 2, 3});  // [batch, class, position]
+  logits.select_at(0, 1).fill_(20);
+  const Tensor labels = tensor(Array::from<int64_t>({2, 3}, {0, 0, -100, -100, 1, 0}));
+  EXPECT_NEAR(cross_entropy(logits, labels).item(), 5, 1e-5) << "20 of four labels; two are left out";
+  EXPECT_NEAR(cross_entropy(logits[0].t(), labels[1]).item(), 10, 1e-5);
+  const Tensor last = logits.transpose({0, 2, 1});
+  EXPECT_NEAR(cross_entropy(last, labels, {}, "mean", -1).item(), 5, 1e-5);
+  const Tensor one = cross_entropy(tensor({0, 0}), tensor(Array::from<int64_t>({}, {1})));
+  EXPECT_NEAR(one.item(), std::log(2), 1e-6) << "[class] alone";
+}
+
+TEST(Tensor, ComparesByOperators) {
+  const Tensor x = tensor({1, 2, 3});
+  const auto where = [&](const Tensor& mask) { return elements(mask.to(Dtype::f32)); };
+  EXPECT_EQ(where(x > 1), (Floats{0, 1, 1}));
+  EXPECT_EQ(where(x >= tensor({1, 3, 3})), (Floats{1, 0, 1}));
+  EXPECT_EQ(where(x < 2), (Floats{1, 0, 0}));
+  EXPECT_EQ(where(2 <= x), (Floats{0, 1, 1}));
+  EXPECT_EQ(where(x == 2), (Floats{0, 1, 0}));
+  EXPECT_EQ(where(x != 2), (Floats{1, 0, 1}));
+  EXPECT_EQ(where((x > 1) & (x < 3)), (Floats{0, 1, 0}));
+  EXPECT_EQ(where((x < 2) | (x > 2)), (Floats{1, 0, 1}));
+  EXPECT_EQ(where(~(x > 1)), (Floats{1, 0, 0}));
+  Tensor y = x.clone();
+  y.clamp_(1.5, 2.5);
+  EXPECT_EQ(elements(y), (Floats{1.5, 2, 2.5}));
+  y.clamp_(tensor({2, 1, 1}), 2);
+  EXPECT_EQ(elements(y), (Floats{2, 2, 2}));
+}
+
+TEST(Tensor, BuildersTakeWhatThoseOfValuesTake) {
+  const Tensor a = tensor({1, 2, 3, 4}).reshape({2, 2});
+  EXPECT_EQ(elements(einsum("ij,jk->ik", {a, a})), elements(matmul(a, a)));
+  EXPECT_EQ(elements(a.sort(0, true)), (Floats{3, 4, 1, 2}));
+  EXPECT_EQ(elements(sort(tensor({3, 1, 2}))), (Floats{1, 2, 3}));
+  const std::vector<Tensor> both = sort_together({tensor({3, 1, 2}), tensor({1, 2, 3})});
+  EXPECT_EQ(elements(both[1]), (Floats{2, 3, 1}));
+  EXPECT_EQ(error_text([] { sort_together({}); }), "sort_together: there is nothing to sort");
 }
 
 TEST(Tensor, PartsOfASplitAreViews) {
@@ -152,7 +210,9 @@ TEST(Tensor, LooksInEveryWay) {
   EXPECT_EQ(tensor({2.5}).item(), 2.5);
   EXPECT_TRUE(tensor({1}).is_true());
   EXPECT_FALSE(tensor({0}).is_true());
-  EXPECT_TRUE(tensor({3}).gt(2) ? true : false);
+  EXPECT_TRUE((tensor({3}) > 2).is_true());
+  static_assert(!std::is_constructible_v<bool, Tensor>,
+                "`if (bias)` would run a program; defined() asks whether there is one");
   std::ostringstream out;
   out << tensor({1, 2});
   EXPECT_EQ(out.str(), "f32[2] {1, 2}");
@@ -174,7 +234,7 @@ TEST(Tensor, ErrorsSayBothSides) {
 
 TEST(Tensor, ResultsAreTakenBeforeAnyIsWritten) {
   Tensor x = tensor({1, 2, 3, 4});
-  split_out({x.narrow(0, 2), x.narrow(0, 0, Extent(2))}, x, 0, {2, 2});
+  split_out({x.slice_axis(0, 2), x.slice_axis(0, 0, 2)}, x, 0, {2, 2});
   EXPECT_EQ(elements(x), (Floats{3, 4, 1, 2}));
   Tensor values = Tensor::zeros({2});
   Tensor wrong = Tensor::zeros({3}, Dtype::i64);
@@ -200,9 +260,9 @@ TEST(Tensor, ManyViewsOfViews) {
   Tensor x = Tensor::arange(0, 3000, 1, Dtype::f32);
   Tensor v = x;
   for (int i = 0; i < 1000; ++i) {
-    v = v.narrow(0, 1);
+    v = v.slice_axis(0, 1);
   }
-  EXPECT_EQ(v.dim(0), 2000);
+  EXPECT_EQ(v.dims(0), 2000);
   EXPECT_EQ(v[0].item(), 1000);
 }
 

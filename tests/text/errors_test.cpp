@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(All, ErrorFiles, testing::ValuesIn(graph_files("tests/e
 });
 
 std::string message(std::string_view text) {
-  return error_text([&] { parse_module(text); });
+  return error_text([&] { parse_graphs(text); });
 }
 
 /// The message for one statement of a graph of two inputs.

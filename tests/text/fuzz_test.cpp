@@ -116,7 +116,7 @@ std::string mutate(std::string text, std::mt19937_64& rng) {
 
 TEST(Fuzz, TheTextsThemselvesAreRight) {
   for (const std::string_view text : kTexts) {
-    EXPECT_EQ(error_text([&] { parse_module(text); }), "no error");
+    EXPECT_EQ(error_text([&] { parse_graphs(text); }), "no error");
   }
 }
 
@@ -126,9 +126,9 @@ TEST(Fuzz, MutatedTextsGiveAGraphOrAnError) {
   constexpr int kRounds = 4000;
   for (int i = 0; i < kRounds; ++i) {
     const std::string text = mutate(std::string(kTexts[static_cast<size_t>(i) % std::size(kTexts)]), rng);
-    Module module;
+    GraphSet module;
     try {
-      module = parse_module(text);
+      module = parse_graphs(text);
     } catch (const Error&) {
       continue;
     } catch (const std::exception& error) {
@@ -137,7 +137,7 @@ TEST(Fuzz, MutatedTextsGiveAGraphOrAnError) {
     ++accepted;
     // What was read can be written and read again.
     const std::string printed = to_text(module);
-    EXPECT_EQ(error_text([&] { EXPECT_EQ(to_text(parse_module(printed)), printed); }), "no error") << printed;
+    EXPECT_EQ(error_text([&] { EXPECT_EQ(to_text(parse_graphs(printed)), printed); }), "no error") << printed;
   }
   EXPECT_GT(accepted, 0);
   EXPECT_LT(accepted, kRounds);

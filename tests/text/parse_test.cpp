@@ -97,20 +97,20 @@ TEST(ParseModule, KeepsGraphsThatNoOtherCalls) {
       "graph g(x: f32[2]) { return y=call(x, body=f) }\n"
       "entry graph h(x: f32[2]) { return y=log(x) }\n"
       "graph k(x: f32[2]) { return y=call(x, body=h) }\n";
-  const Module module = parse_module(text);
+  const GraphSet module = parse_graphs(text);
   ASSERT_EQ(module.graphs.size(), 3U);
   EXPECT_EQ(module.graphs[0].name(), "g");
   EXPECT_EQ(module.graphs[1].name(), "h");
   EXPECT_EQ(module.graphs[2].name(), "k");
   EXPECT_EQ(parse_graph(text), module.at("k"));
-  EXPECT_TRUE(parse_module("").graphs.empty());
+  EXPECT_TRUE(parse_graphs("").graphs.empty());
 }
 
 TEST(ParseModule, NamesUnifyOnlyWhereTheTextSaysSo) {
   const std::string text = "graph f(a: f32[batch], b: f32[time]) { return y=add(a, b) }\n";
-  EXPECT_THROW(parse_module(text), Error);
-  EXPECT_EQ(parse_module("names unify\n" + text).graphs.size(), 1U);
-  EXPECT_THROW(parse_module(text), Error);
+  EXPECT_THROW(parse_graphs(text), Error);
+  EXPECT_EQ(parse_graphs("names unify\n" + text).graphs.size(), 1U);
+  EXPECT_THROW(parse_graphs(text), Error);
 }
 
 TEST(ParsePlaces, GoIntoTheNodes) {

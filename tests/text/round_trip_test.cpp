@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/node.h"
+#include "ir/unify_names.h"
 #include "ops/make.h"
 #include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
@@ -76,6 +77,7 @@ TEST(RoundTrip, EveryKindOfNode) {
        reduce_mean(x, {2}),
        reduce_any(flags),
        reduce_all(flags),
+       argmax(x, 1),
        argmax(x),
        argmin(x, 2, true),
        reshape(x, {"batch", seq * 8}),
@@ -235,10 +237,10 @@ TEST(RoundTrip, Modules) {
   const Graph step("step", {x}, {{"y", exp(x)}});
   const Graph prefill("prefill", {x}, {{"y", call(step, {call(step, {x})[0]})[0]}});
   const Graph decode("decode", {x}, {{"y", log(x)}});
-  const Module module{{prefill, decode, step}};
+  const GraphSet module{{prefill, decode, step}};
   const std::string text = to_text(module);
   EXPECT_NE(text.find("entry graph step("), std::string::npos) << text;
-  const Module back = parse_module(text);
+  const GraphSet back = parse_graphs(text);
   EXPECT_EQ(back.graphs.size(), 3U);
   for (const Graph& graph : module.graphs) {
     EXPECT_EQ(back.at(graph.name()), graph);

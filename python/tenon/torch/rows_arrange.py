@@ -85,7 +85,7 @@ def tile(x, dims):
 def repeat_interleave(x, repeats, dim=None, *, output_size=None):
     if dim is None:
         x, dim = ops.reshape(x, [-1]), 0
-    return ops.repeat(x, repeats, axis_of(x, dim))
+    return ops.repeat_interleave(x, repeats, axis_of(x, dim))
 
 
 @row("tril")

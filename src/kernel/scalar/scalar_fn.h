@@ -1,6 +1,7 @@
 // The record of one scalar function: everything about it in one place.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct ScalarFn {
   std::string_view name;
   std::string_view doc;
   int arity = 1;
+  std::array<std::string_view, 3> operands = {"x", "y", "z"};  // what they are called
   Domain domain = Domain::floats;
   ResultRule result = ResultRule::same;
   /// The function in primitives.

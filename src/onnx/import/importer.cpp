@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "ir/data_axes.h"
+#include "ir/unify_names.h"
 #include "onnx/import/declared_shape.h"
 #include "onnx/import/functions.h"
 #include "onnx/import/operand_formats.h"

@@ -100,7 +100,7 @@ Results attention_in_steps(const NodeCall& call, const AttentionInputs& in, cons
     if (!times || *times < 1) {
       fail("{} query heads do not share {} heads of keys", in.q.extent(1).to_string(), x.extent(1).to_string());
     }
-    return *times == 1 ? x : repeat(x, *times, 1);
+    return *times == 1 ? x : repeat_interleave(x, *times, 1);
   };
   const Value depth = extent_value(in.q.extent(3), compute_dtype(dtype));
   const Value factor = scale ? scalar(dtype, std::sqrt(*scale)) : cast(sqrt(1 / sqrt(depth)), dtype);
@@ -234,7 +234,7 @@ Results linear_attention(const NodeCall& call) {
                written = (written - held) * at[gated ? 4 : 3];
              }
              state = reshape(state + key * expand_dims(written, {2}), carried[0].shape().axes());
-             const Value shared = heads == kv_heads ? state : repeat(state, heads / kv_heads, 1);
+             const Value shared = heads == kv_heads ? state : repeat_interleave(state, heads / kv_heads, 1);
              const Value seen = reduce_sum(shared * expand_dims(at[0], {3}), {2}) * scale;
              return {.carried = {state}, .stacked = {seen}};
            });

@@ -161,7 +161,7 @@ Results gather_blocks(const NodeCall& call) {
   call.require_equal(scales.extent(along), ceildiv(data.extent(along), block));
   /// Those of blocks, one for each number.
   const auto of_numbers = [&](const Value& each) {
-    return slice_axis(repeat(each, block, along), along, 0, data.extent(along));
+    return slice_axis(repeat_interleave(each, block, along), along, 0, data.extent(along));
   };
   const auto rows = [&](const Value& x) { return take(x, call.x(1), from); };
   Value result = cast(rows(data), scales.dtype());

@@ -21,7 +21,7 @@ Results batch_norm_of_batch(const NodeCall& call) {
   const double momentum = call.number_attribute("momentum", 0.9);
   const Dtype wide = compute_dtype(x.dtype());
   const Value mean = reduce_mean(cast(x, wide), all_but_channels(x));
-  const Value spread = variance(cast(x, wide), all_but_channels(x));
+  const Value spread = variance(cast(x, wide), all_but_channels(x), false, 0);
   const auto mixed = [&](const Value& old, const Value& now) {
     return old * momentum + cast(now, old.dtype()) * (1 - momentum);
   };
@@ -79,7 +79,7 @@ Results layer_normalization(const NodeCall& call) {
   if (call.wants(1) || call.wants(2)) {
     const Value wide = cast(x, compute_dtype(x.dtype()));
     results.push_back(reduce_mean(wide, axes, true));
-    results.push_back(rsqrt(variance(wide, axes, true) + epsilon));
+    results.push_back(rsqrt(variance(wide, axes, true, 0) + epsilon));
   }
   return results;
 }
@@ -105,7 +105,9 @@ Results group_normalization(const NodeCall& call) {
   Value scale = call.x(1);
   Value bias = call.x(2);
   if (call.version() < 21) {  // one for each group
-    const auto each_channel = [&](const Value& of_group) { return repeat(of_group, floordiv(x.extent(1), groups), 0); };
+    const auto each_channel = [&](const Value& of_group) {
+      return repeat_interleave(of_group, floordiv(x.extent(1), groups), 0);
+    };
     scale = each_channel(scale);
     bias = each_channel(bias);
   }

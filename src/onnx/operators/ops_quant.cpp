@@ -13,7 +13,7 @@ namespace {
 /// A scale or zero point beside x: one for all, one for each element of `axis`, or one for each block along it.
 Value along_axis(const Value& given, const Value& x, int axis, int64_t block) {
   if (block > 0 && given.rank() > 0 && x.rank() > 0) {
-    return repeat(given, block, axis);
+    return repeat_interleave(given, block, axis);
   }
   if (is_single(given)) {
     return given.rank() == 0 ? given : reshape(given, {});

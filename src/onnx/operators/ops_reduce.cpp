@@ -1,4 +1,6 @@
 // Reductions.
+#include <optional>
+
 #include "base/fail.h"
 #include "onnx/import/registry.h"
 #include "tenon/nn.h"
@@ -53,7 +55,7 @@ Value in_floats(const Value& x, const Axes& axes, bool keep) {
 Value sum_of_magnitudes(const Value& x, const Axes& axes, bool keep) { return reduce_sum(abs(x), axes, keep); }
 Value sum_of_squares(const Value& x, const Axes& axes, bool keep) { return reduce_sum(square(x), axes, keep); }
 
-Importing position(Value (*build)(const Value&, int, bool)) {
+Importing position(Value (*build)(const Value&, std::optional<int>, bool)) {
   return [build](const NodeCall& call) -> Results {
     const int axis = call.x(0).shape().normalize_axis(call.axis("axis", 0));
     const bool keep = call.flag("keepdims", true);

@@ -52,8 +52,16 @@ void collect_captures(const OpenBody& body, const std::vector<const Node*>& orde
 
 /// The body's outputs with `captures` replaced by inputs, which become further parameters.
 Graph close(const OpenBody& body, const std::vector<const Node*>& order, const std::vector<Value>& captures) {
-  std::vector<Value> inputs = body.parameters;
+  std::vector<Value> inputs;
   std::unordered_map<Value, Value> replaced;
+  for (const Value& parameter : body.parameters) {
+    const auto* in = parameter.node().as<Input>();
+    TENON_CHECK(in != nullptr, "a parameter of `{}` is no input", body.name);
+    inputs.push_back(in->attached ? input(in->name, in->shape) : parameter);
+    if (in->attached) {  // what it carries is not the graph's
+      replaced.emplace(parameter, inputs.back());
+    }
+  }
   for (size_t i = 0; i < captures.size(); ++i) {
     inputs.push_back(input(fmt::format("capture{}", i), captures[i].shape()));
     replaced.emplace(captures[i], inputs.back());

@@ -11,7 +11,7 @@ namespace tenon {
 /// What a body builder made: outputs from parameters, and from whatever else it had at hand.
 struct OpenBody {
   std::string name;
-  std::vector<Value> parameters;  // made by input()
+  std::vector<Value> parameters;  // inputs; what is attached to one is left out of the graph
   std::vector<Value> outputs;
 };
 

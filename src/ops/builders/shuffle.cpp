@@ -103,8 +103,8 @@ Value tile(const Value& x, const std::vector<Extent>& repeats) {
   });
 }
 
-Value repeat(const Value& x, const Extent& times, int axis) {
-  return in_context("repeat", {x}, [&] {
+Value repeat_interleave(const Value& x, const Extent& times, int axis) {
+  return in_context("repeat_interleave", {x}, [&] {
     const int normal = x.shape().normalize_axis(axis);
     std::vector<Axis> spread = x.shape().axes();
     spread.insert(spread.begin() + normal + 1, Axis(times));

@@ -10,6 +10,7 @@ namespace tenon {
 namespace {
 
 using catalog_build::builder;
+using catalog_build::builder_by_hand;
 using catalog_build::view_builder;
 
 /// Builders whose C++ form takes a struct of lists, with the lists as parameters.
@@ -40,8 +41,10 @@ std::vector<CatalogEntry> structural_builders() {
       builder<&reduce_any>("reduce_any", "x, axes=[], keep=false", "whether any element along axes holds"),
       builder<&reduce_all>("reduce_all", "x, axes=[], keep=false", "whether all elements along axes hold"),
       builder<&reduce_mean>("reduce_mean", "x, axes=[], keep=false", "the sum divided by the number of elements"),
-      builder<&argmax>("argmax", "x, axis=-1, keep=false", "position of the largest; the first of equals"),
-      builder<&argmin>("argmin", "x, axis=-1, keep=false", "position of the smallest; the first of equals"),
+      builder<&argmax>("argmax", "x, axis=none, keep=false",
+                       "position of the largest, the first of equals; of all elements, flattened, without an axis"),
+      builder<&argmin>("argmin", "x, axis=none, keep=false",
+                       "position of the smallest, the first of equals; of all elements, flattened, without an axis"),
       // Products
       builder<&contract_lists>("contract",
                                "lhs, rhs, lhs_batch=[], rhs_batch=[], lhs_contract=[], rhs_contract=[], dtype=none",
@@ -65,7 +68,7 @@ std::vector<CatalogEntry> structural_builders() {
       builder<&gather_lists>("gather", "x, index, axes, x_batch=[], index_batch=[]", "x at positions along axes"),
       builder<&update_slice>("update_slice", "base, value, start", "`base` with the part at `start` replaced"),
       // Structure
-      builder<&barrier>("barrier", "x", "the identity that nothing merges with or moves across"),
+      builder_by_hand<&barrier>("barrier", "x", "the identity that nothing merges with or moves across"),
   };
 }
 

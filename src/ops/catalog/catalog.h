@@ -71,6 +71,7 @@ struct CatalogEntry {
   /// Its results are the elements of its first argument, seen through views: what is written into a result of a lazy
   /// tensor's form is written into that argument.
   bool is_view = false;
+  bool by_hand = false;  // the form for lazy tensors, if there is one, is declared in tenon/tensor.h
 };
 
 /// All builders. Their names are not those of the scalar table's rows.

@@ -156,6 +156,14 @@ CatalogEntry builder(std::string_view name, std::string_view parameters, std::st
   return entry_of<Function>(name, parameters, doc, +Function);
 }
 
+/// The same for one whose form for lazy tensors is not made from the table.
+template <auto Function>
+CatalogEntry builder_by_hand(std::string_view name, std::string_view parameters, std::string_view doc) {
+  CatalogEntry entry = builder<Function>(name, parameters, doc);
+  entry.by_hand = true;
+  return entry;
+}
+
 /// The same for a function whose results are views of its first argument.
 template <auto Function>
 CatalogEntry view_builder(std::string_view name, std::string_view parameters, std::string_view doc) {

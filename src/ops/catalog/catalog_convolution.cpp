@@ -63,7 +63,7 @@ std::vector<CatalogEntry> convolution_builders() {
                                     "the sum under a sliding window"),
       builder<&average_pool_text>("average_pool",
                                   "x, size, stride=[], dilation=[], low=[], high=[], padding=explicit, "
-                                  "ceil_mode=false, count_include_pad=false",
+                                  "ceil_mode=false, count_include_pad=true",
                                   "the mean under a sliding window"),
       builder<&lp_pool_text>("lp_pool",
                              "x, size, p=2, stride=[], dilation=[], low=[], high=[], padding=explicit, "

@@ -8,6 +8,7 @@ namespace tenon {
 namespace {
 
 using catalog_build::builder;
+using catalog_build::builder_by_hand;
 using catalog_build::view_builder;
 
 Value scatter_text(const Value& x, const Value& update, const std::vector<Value>& index, const std::string& op,
@@ -42,8 +43,8 @@ std::vector<CatalogEntry> indexing_builders() {
       builder<&scatter_nd>("scatter_nd", "x, indices, update, op=set, batch_dims=0",
                            "x with updates at tuples of positions"),
       // Ordering
-      builder<&sort_text>("sort", "key, value=[], axis=-1, descending=false",
-                          "all ordered along an axis as the key is"),
+      builder_by_hand<&sort_text>("sort", "key, value=[], axis=-1, descending=false",
+                                  "all ordered along an axis as the key is"),
       builder<&argsort>("argsort", "x, axis=-1, descending=false", "the positions that sort takes its elements from"),
       builder<&top_k_text>("top_k", "x, k, axis=-1, largest=true", "the k largest or smallest, and their positions"),
       // Running
@@ -68,7 +69,7 @@ std::vector<CatalogEntry> indexing_builders() {
       builder<&stack>("stack", "x, axis=0", "values along a new axis"),
       view_builder<&unstack>("unstack", "x, axis=0", "the elements of an axis of static size"),
       builder<&tile>("tile", "x, repeats", "repeated as a whole along each axis"),
-      builder<&repeat>("repeat", "x, times, axis", "each element repeated along an axis"),
+      builder<&repeat_interleave>("repeat_interleave", "x, times, axis", "each element repeated along an axis"),
       builder<&roll>("roll", "x, shift, axis", "element i moves to (i + shift) mod size"),
       // Random
       builder<&random_bits>("random_bits", "key, counter, shape", "uniform bits, u32 or u64"),

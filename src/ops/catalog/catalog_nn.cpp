@@ -15,6 +15,7 @@ namespace tenon {
 namespace {
 
 using catalog_build::builder;
+using catalog_build::builder_by_hand;
 using Maybe = std::optional<Value>;
 
 Value or_none(const Maybe& value) { return value.value_or(Value()); }
@@ -69,7 +70,7 @@ Value rotary_text(const Value& x, const Maybe& positions, const Extent& offset, 
 }
 
 Value cross_entropy_text(const Value& logits, const Value& labels, const Maybe& weight, const std::string& reduction,
-                         int axis, std::optional<int64_t> ignore_index, double label_smoothing) {
+                         std::optional<int> axis, int64_t ignore_index, double label_smoothing) {
   return cross_entropy(logits, labels,
                        {.reduction = reduction_of(reduction),
                         .axis = axis,
@@ -79,7 +80,7 @@ Value cross_entropy_text(const Value& logits, const Value& labels, const Maybe& 
 }
 
 Value nll_loss_text(const Value& log_probabilities, const Value& labels, const Maybe& weight,
-                    const std::string& reduction, int axis, std::optional<int64_t> ignore_index) {
+                    const std::string& reduction, std::optional<int> axis, int64_t ignore_index) {
   return nll_loss(
       log_probabilities, labels,
       {.reduction = reduction_of(reduction), .axis = axis, .ignore_index = ignore_index, .weight = or_none(weight)});
@@ -149,7 +150,7 @@ Value einsum_text(const std::vector<Value>& x, const std::string& equation) { re
 
 std::vector<CatalogEntry> nn_builders() {
   return {
-      builder<&einsum_text>("einsum", "x, equation", "sum of products in index notation, `ij,jk->ik`"),
+      builder_by_hand<&einsum_text>("einsum", "x, equation", "sum of products in index notation, `ij,jk->ik`"),
       // Softmax, norms and moments
       builder<&softmax>("softmax", "x, axis=-1", "exp(x) divided by its sum along `axis`"),
       builder<&log_softmax>("log_softmax", "x, axis=-1", "the logarithm of softmax"),
@@ -158,8 +159,9 @@ std::vector<CatalogEntry> nn_builders() {
       builder<&reduce_l2>("reduce_l2", "x, axes=[], keep=false", "square root of the sum of squares"),
       builder<&reduce_sum_square>("reduce_sum_square", "x, axes=[], keep=false", "sum of squares"),
       builder<&reduce_log_sum>("reduce_log_sum", "x, axes=[], keep=false", "log(sum(x))"),
-      builder<&variance>("variance", "x, axes=[], keep=false, correction=0", "mean square distance from the mean"),
-      builder<&standard_deviation>("standard_deviation", "x, axes=[], keep=false, correction=0",
+      builder<&variance>("variance", "x, axes=[], keep=false, correction=1",
+                         "square distances from the mean, their sum divided by count - correction"),
+      builder<&standard_deviation>("standard_deviation", "x, axes=[], keep=false, correction=1",
                                    "square root of the variance"),
       // Normalisation
       builder<&layer_norm_text>("layer_norm", "x, scale=none, bias=none, axes=[], epsilon=1e-5",
@@ -185,10 +187,11 @@ std::vector<CatalogEntry> nn_builders() {
                             "pairs turned by their position"),
       // Losses
       builder<&cross_entropy_text>(
-          "cross_entropy", "logits, labels, weight=none, reduction=mean, axis=-1, ignore_index=none, label_smoothing=0",
+          "cross_entropy",
+          "logits, labels, weight=none, reduction=mean, axis=none, ignore_index=-100, label_smoothing=0",
           "-log_softmax(logits) at the labels"),
       builder<&nll_loss_text>("nll_loss",
-                              "log_probabilities, labels, weight=none, reduction=mean, axis=-1, ignore_index=none",
+                              "log_probabilities, labels, weight=none, reduction=mean, axis=none, ignore_index=-100",
                               "-log_probabilities at the labels"),
       builder<&loss_text<&mse_loss>>("mse_loss", "x, target, reduction=mean", "(x - target)^2"),
       builder<&loss_text<&l1_loss>>("l1_loss", "x, target, reduction=mean", "|x - target|"),

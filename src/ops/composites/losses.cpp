@@ -43,6 +43,10 @@ Value huber(const Value& x, const Value& target, double delta) {
   return bounded * (distance - bounded * 0.5);
 }
 
+int class_axis(const Value& logits, const LabelOptions& options) {
+  return logits.shape().normalize_axis(options.axis.value_or(logits.rank() > 1 ? 1 : 0));
+}
+
 /// The parts of a loss by labels.
 class LabelLoss {
  public:
@@ -50,7 +54,7 @@ class LabelLoss {
   LabelLoss(std::string_view name, const Value& log_probabilities, const Value& labels, const Value& weight,
             const LabelOptions& options)
       : place_(NeededBy::place_of("a label", name)), table_(log_probabilities), weight_(weight), options_(options) {
-    axis_ = table_.shape().normalize_axis(options.axis);
+    axis_ = class_axis(table_, options);
     if (!is_integer(labels.dtype())) {
       fail("`labels` are {}, must be integers", tenon::name(labels.dtype()));
     }
@@ -138,7 +142,7 @@ Value cross_entropy(const Value& logits, const Value& labels, const LabelOptions
     if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
       fail("label smoothing is {}, must be from 0 to 1", options.label_smoothing);
     }
-    return log_softmax(wide, options.axis);
+    return log_softmax(wide, class_axis(wide, options));
   });
 }
 

@@ -37,23 +37,23 @@ constexpr ScalarFn kRows[] = {
      .value = [](Args x) { return max(x[0], like(x[0], 0)); },
      .gradient = [](Args x, Expr, Expr g) -> Grads { return {select(lt(0, x[0]), g, 0.0)}; },
      .onnx = {"Relu", 6}},
-    {.name = "leaky_relu", .doc = "x, or alpha * x below 0", .arity = 2,
+    {.name = "leaky_relu", .doc = "x, or alpha * x below 0", .arity = 2, .operands = {"x", "alpha"},
      .value = [](Args x) { return select(lt(x[0], 0), x[1] * x[0], x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr below = lt(x[0], 0);
        return {select(below, x[1] * g, g), select(below, x[0] * g, 0.0)};
      },
      .onnx = {"PRelu", 9}},
-    {.name = "thresholded_relu", .doc = "x above alpha, else 0", .arity = 2,
+    {.name = "thresholded_relu", .doc = "x above alpha, else 0", .arity = 2, .operands = {"x", "alpha"},
      .value = [](Args x) { return select(lt(x[1], x[0]), x[0], 0.0); },
      .gradient = [](Args x, Expr, Expr g) -> Grads { return {select(lt(x[1], x[0]), g, 0.0), like(g, 0)}; }},
-    {.name = "elu", .doc = "x, or alpha * (exp(x) - 1) below 0", .arity = 2,
+    {.name = "elu", .doc = "x, or alpha * (exp(x) - 1) below 0", .arity = 2, .operands = {"x", "alpha"},
      .value = [](Args x) { return select(lt(x[0], 0), x[1] * expm1(x[0]), x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr below = lt(x[0], 0);
        return {select(below, g * x[1] * exp(min(x[0], like(x[0], 0))), g), select(below, g * expm1(x[0]), 0.0)};
      }},
-    {.name = "celu", .doc = "x, or alpha * (exp(x / alpha) - 1) below 0", .arity = 2,
+    {.name = "celu", .doc = "x, or alpha * (exp(x / alpha) - 1) below 0", .arity = 2, .operands = {"x", "alpha"},
      .value = [](Args x) { return select(lt(x[0], 0), x[1] * expm1(x[0] / x[1]), x[0]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr below = lt(x[0], 0);
@@ -77,7 +77,7 @@ constexpr ScalarFn kRows[] = {
        return {g / d / d};
      },
      .onnx = {"Softsign", 1}},
-    {.name = "hard_sigmoid", .doc = "alpha * x + beta, clamped to [0, 1]", .arity = 3,
+    {.name = "hard_sigmoid", .doc = "alpha * x + beta, clamped to [0, 1]", .arity = 3, .operands = {"x", "alpha", "beta"},
      .value = [](Args x) { return min(max(x[1] * x[0] + x[2], like(x[0], 0)), like(x[0], 1)); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr line = x[1] * x[0] + x[2];
@@ -127,8 +127,8 @@ constexpr ScalarFn kRows[] = {
        return {g * (t + x[0] * smooth_sigmoid(x[0]) * ((1 - t) * (1 + t)))};
      },
      .onnx = {"Mish", 18}},
-    {.name = "shrink", .doc = "x moved toward 0 by bias outside [-lambda, lambda], 0 inside; operands x, lambda, bias",
-     .arity = 3,
+    {.name = "shrink", .doc = "x moved toward 0 by bias outside [-limit, limit], 0 inside",
+     .arity = 3, .operands = {"x", "limit", "bias"},
      .value = [](Args x) {
        return select(lt(x[0], -x[1]), x[0] + x[2], select(lt(x[1], x[0]), x[0] - x[2], x[0] * 0));
      },

@@ -134,7 +134,7 @@ constexpr ScalarFn kRows[] = {
        return {share(either(lt(x[1], x[0]), is_nan(x[1])), tie, g), share(either(lt(x[0], x[1]), is_nan(x[0])), tie, g)};
      },
      .numpy = "fmax"},
-    {.name = "clamp", .doc = "min(max(x, lo), hi)", .arity = 3, .domain = Domain::numbers,
+    {.name = "clamp", .doc = "min(max(x, low), high)", .arity = 3, .operands = {"x", "low", "high"}, .domain = Domain::numbers,
      .value = [](Args x) { return min(max(x[0], x[1]), x[2]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        const Expr above = lt(x[2], max(x[0], x[1]));
@@ -187,7 +187,7 @@ constexpr ScalarFn kRows[] = {
      },
      .gradient = [](Args x, Expr y, Expr g) -> Grads { return {g * sign(x[0]) * sign(y), like(g, 0)}; },
      .numpy = "copysign"},
-    {.name = "select", .doc = "x where the condition holds, else y", .arity = 3, .domain = Domain::any,
+    {.name = "select", .doc = "x where the condition holds, else y", .arity = 3, .operands = {"condition", "x", "y"}, .domain = Domain::any,
      .value = [](Args x) { return select(x[0], x[1], x[2]); },
      .gradient = [](Args x, Expr, Expr g) -> Grads {
        return {Expr(), select(x[0], g, 0.0), select(x[0], 0.0, g)};

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <string>
 
 #include "ops/scalar/scalar_table.h"
 
@@ -18,12 +19,15 @@ int main(int argc, char** argv) {
     if (fn->result == tenon::ResultRule::given) {
       continue;  // cast takes a dtype and is declared in ops.h
     }
-    static constexpr const char* kParameters[] = {"", "const Operand& x", "const Operand& x, const Operand& y",
-                                                  "const Operand& x, const Operand& y, const Operand& z"};
-    static constexpr const char* kArguments[] = {"", "x", "x, y", "x, y, z"};
-    const auto arity = static_cast<size_t>(fn->arity);
-    out << fmt::format("\n/// {}\ninline Value {}({}) {{ return map(\"{}\", {{{}}}); }}\n", fn->doc, fn->name,
-                       kParameters[arity], fn->name, kArguments[arity]);
+    std::string declared;
+    std::string passed;
+    for (size_t i = 0; i < static_cast<size_t>(fn->arity); ++i) {
+      const char* const comma = i == 0 ? "" : ", ";
+      declared += fmt::format("{}const Operand& {}", comma, fn->operands[i]);
+      passed += fmt::format("{}{}", comma, fn->operands[i]);
+    }
+    out << fmt::format("\n/// {}\ninline Value {}({}) {{ return map(\"{}\", {{{}}}); }}\n", fn->doc, fn->name, declared,
+                       fn->name, passed);
   }
   out << "\n}  // namespace tenon\n";
   return out.flush() ? 0 : 1;

@@ -73,7 +73,7 @@ Part read_part(const JsonValue& value, const std::string& what, const WorkGraph&
 Transfer read_transfer(const JsonValue& value, const std::string& what, const WorkGraph& work) {
   const JsonFields from(value, what, {"tensor", "from", "to", "bytes"});
   const std::string name = from.text("tensor");
-  const auto at = std::ranges::find(work.tensors, name, &Tensor::name);
+  const auto at = std::ranges::find(work.tensors, name, &WorkTensor::name);
   if (at == work.tensors.end()) {
     fail("{}:{}: there is no tensor `{}`", what, from.line(), name);
   }

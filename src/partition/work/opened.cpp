@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/unify_names.h"
 #include "ops/make.h"
 #include "passes/fold_constants.h"
 #include "passes/recognize/recognize_composites.h"

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/fail.h"
+#include "ir/unify_names.h"
 #include "partition/work/node_costs.h"
 #include "passes/rewriting/rewrite.h"
 
@@ -28,7 +29,7 @@ Boundary boundary_of(const WorkGraph& work, const Plan& plan, size_t index) {
   Boundary boundary;
   for (const int op : own) {
     for (const Read& read : work.operators[static_cast<size_t>(op)].reads) {
-      const Tensor& tensor = work.tensors[static_cast<size_t>(read.tensor)];
+      const WorkTensor& tensor = work.tensors[static_cast<size_t>(read.tensor)];
       const bool input = work.values[static_cast<size_t>(read.tensor)].node().as<Input>() != nullptr;
       if (input || (tensor.producer >= 0 && !inside.contains(tensor.producer))) {
         boundary.in.insert(read.tensor);

@@ -31,7 +31,7 @@ std::vector<int> SizedGraph::producers(int index) const {
 
 SizedGraph sized(const WorkGraph& work, const Bindings& bindings) {
   SizedGraph graph{.model = work.graph.name(), .operators = {}, .tensors = {}};
-  for (const Tensor& tensor : work.tensors) {
+  for (const WorkTensor& tensor : work.tensors) {
     graph.tensors.push_back({.bytes = number(tensor.bytes, bindings, tensor.name),
                              .producer = tensor.producer,
                              .readers = tensor.readers,

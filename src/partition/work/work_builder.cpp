@@ -209,7 +209,7 @@ std::string WorkBuilder::unique(const std::string& wanted) {
 }
 
 void WorkBuilder::add_tensor(const Value& value, int producer) {
-  Tensor tensor;
+  WorkTensor tensor;
   tensor.shape = value.shape();
   tensor.bytes = bytes_of(value.shape());
   tensor.producer = producer;
@@ -346,7 +346,7 @@ void WorkBuilder::mark_outputs() {
   for (const Output& output : work_.graph.outputs()) {
     const Value base = base_of(output.value);
     if (owner_.contains(&base.node())) {
-      Tensor& tensor = work_.tensors[static_cast<size_t>(tensor_of(base))];
+      WorkTensor& tensor = work_.tensors[static_cast<size_t>(tensor_of(base))];
       tensor.output = true;
       tensor.in_place |= output.aliases >= 0;
     }

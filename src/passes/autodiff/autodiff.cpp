@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/fail.h"
+#include "ir/unify_names.h"
 #include "ir/walk.h"
 #include "ops/axes.h"
 #include "ops/make.h"

@@ -76,7 +76,7 @@ OptimizerResult adam_update(const AdamOptions& options, bool decay_apart, const 
   return {cast(next, step.parameter.dtype()), {mean, variance}};
 }
 
-Optimizer make_adam(std::string name, const AdamOptions& options, bool decay_apart) {
+UpdateRule make_adam(std::string name, const AdamOptions& options, bool decay_apart) {
   require(options.learning_rate >= 0, name, "learning_rate", options.learning_rate);
   require(options.beta1 >= 0 && options.beta1 < 1, name, "beta1", options.beta1);
   require(options.beta2 >= 0 && options.beta2 < 1, name, "beta2", options.beta2);
@@ -97,7 +97,7 @@ size_t find_input(const Graph& graph, const std::string& name) {
 
 }  // namespace
 
-Optimizer sgd(const SgdOptions& options) {
+UpdateRule sgd(const SgdOptions& options) {
   require(options.learning_rate >= 0, "sgd", "learning_rate", options.learning_rate);
   require(options.momentum >= 0, "sgd", "momentum", options.momentum);
   require(options.weight_decay >= 0, "sgd", "weight_decay", options.weight_decay);
@@ -109,8 +109,8 @@ Optimizer sgd(const SgdOptions& options) {
   return {"sgd", states, [options](const OptimizerStep& step) { return sgd_update(options, step); }};
 }
 
-Optimizer adam(const AdamOptions& options) { return make_adam("adam", options, false); }
-Optimizer adamw(const AdamWOptions& options) {
+UpdateRule adam(const AdamOptions& options) { return make_adam("adam", options, false); }
+UpdateRule adamw(const AdamWOptions& options) {
   return make_adam("adamw",
                    {.learning_rate = options.learning_rate,
                     .beta1 = options.beta1,
@@ -120,7 +120,7 @@ Optimizer adamw(const AdamWOptions& options) {
                    true);
 }
 
-Graph training_step(const Graph& loss, const Optimizer& optimizer, const TrainingOptions& options) {
+Graph training_step(const Graph& loss, const UpdateRule& optimizer, const TrainingOptions& options) {
   if (options.parameters.empty()) {
     fail("training_step: no parameters are named");
   }

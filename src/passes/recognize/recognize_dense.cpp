@@ -1,5 +1,6 @@
 // Products with what comes after them, and three of one input.
 #include "ir/kinds.h"
+#include "ir/unify_names.h"
 #include "ops/axes.h"
 #include "passes/recognize/recognize.h"
 #include "passes/rewriting/match.h"

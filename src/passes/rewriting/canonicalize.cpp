@@ -1,6 +1,7 @@
 #include "passes/rewriting/canonicalize.h"
 
 #include "ir/data_axes.h"
+#include "ir/unify_names.h"
 #include "ops/make.h"
 #include "shape/constraint_set.h"
 #include "tenon/ops.h"

@@ -1,5 +1,6 @@
 #include "passes/rewriting/rewrite.h"
 
+#include "ir/unify_names.h"
 #include "ir/walk.h"
 #include "ops/make.h"
 #include "passes/rewriting/canonicalize.h"

@@ -52,7 +52,7 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
     run(nullptr);
     return finish(execution);
   }
-  Watch watch(options.cancel, options.trace, &options_.before_step);
+  Watch watch(options, &options_.before_step);
   try {
     run(&watch);
   } catch (...) {

@@ -1,8 +1,10 @@
 // What an Executable is a handle of: one program, or several that run one after the other.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/executable.h"
@@ -16,6 +18,9 @@ class Runnable {
   Runnable(const Runnable&) = delete;
   Runnable& operator=(const Runnable&) = delete;
   virtual ~Runnable() = default;
+
+  /// A handle of it.
+  static Executable executable(std::shared_ptr<Runnable> program) { return Executable(std::move(program)); }
 
   /// `donated` is empty, or the inputs themselves, which may then be written or taken.
   virtual std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated,

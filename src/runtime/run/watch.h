@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <vector>
 
 #include "tenon/cancel.h"
+#include "tenon/executable.h"
 #include "tenon/trace.h"
 
 namespace tenon::runtime {
@@ -16,12 +18,16 @@ struct Specialization;
 class Watch {
  public:
   /// All outlive it; any may be null.
-  Watch(const CancelToken* cancel, Trace* trace, const std::function<void(size_t)>* before_step)
-      : cancel_(cancel), trace_(trace), before_step_(before_step) {}
+  Watch(const RunOptions& options, const std::function<void(size_t)>* before_step)
+      : cancel_(options.cancel),
+        cancel_before_step_(options.cancel_before_step < 0 ? std::numeric_limits<int>::max()
+                                                           : options.cancel_before_step),
+        trace_(options.trace),
+        before_step_(before_step) {}
 
   /// Before a step, or a chunk of one: throws when the run shall end.
   void before(int step) const {
-    if (cancel_ != nullptr && cancel_->is_cancelled()) {
+    if (cancel_ != nullptr && step < cancel_before_step_ && cancel_->is_cancelled()) {
       throw Cancelled();
     }
     if (before_step_ != nullptr && *before_step_) {
@@ -58,6 +64,7 @@ class Watch {
 
  private:
   const CancelToken* cancel_;
+  int cancel_before_step_;
   Trace* trace_;
   const std::function<void(size_t)>* before_step_;
   std::mutex mutex_;

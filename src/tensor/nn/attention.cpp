@@ -21,8 +21,8 @@ MultiheadAttention::MultiheadAttention(int64_t width, int64_t heads)
 Tensor MultiheadAttention::operator()(const Tensor& query, const Tensor& key, const Tensor& value, bool causal,
                                       const Tensor& mask) const {
   const auto heads_of = [&](const Tensor& x, int64_t part) {
-    const Tensor w = in_proj_weight.narrow(0, part * width_, Extent((part + 1) * width_));
-    const Tensor b = in_proj_bias.narrow(0, part * width_, Extent((part + 1) * width_));
+    const Tensor w = in_proj_weight.narrow(0, part * width_, width_);
+    const Tensor b = in_proj_bias.narrow(0, part * width_, width_);
     const Tensor y = dense(x, w.t(), b);
     return y.reshape({y.size(0), y.size(1), heads_, width_ / heads_}).transpose({0, 2, 1, 3});
   };

@@ -38,32 +38,29 @@ Fans fans(const Tensor& x) {
 
 }  // namespace
 
-void uniform_(const Tensor& x, double low, double high, Generator* generator) {
-  draw(x, false, low, high - low, generator);
-}
-void normal_(const Tensor& x, double mean, double deviation, Generator* generator) {
+void uniform_(Tensor x, double low, double high, Generator* generator) { draw(x, false, low, high - low, generator); }
+void normal_(Tensor x, double mean, double deviation, Generator* generator) {
   draw(x, true, mean, deviation, generator);
 }
-void constant_(const Tensor& x, double value) {
+void constant_(Tensor x, double value) {
   const NoGrad none;
   const std::vector<int64_t> dims = x.dims();
-  Tensor to = x;
-  to.copy_(tensor(Array::full(x.dtype(), dims, value), std::vector<Axis>(dims.begin(), dims.end())));
+  x.copy_(tensor(Array::full(x.dtype(), dims, value), std::vector<Axis>(dims.begin(), dims.end())));
 }
-void xavier_uniform_(const Tensor& x, double gain, Generator* generator) {
+void xavier_uniform_(Tensor x, double gain, Generator* generator) {
   const Fans fan = fans(x);
   const double bound = gain * std::sqrt(6 / (fan.in + fan.out));
   uniform_(x, -bound, bound, generator);
 }
-void xavier_normal_(const Tensor& x, double gain, Generator* generator) {
+void xavier_normal_(Tensor x, double gain, Generator* generator) {
   const Fans fan = fans(x);
   normal_(x, 0, gain * std::sqrt(2 / (fan.in + fan.out)), generator);
 }
-void kaiming_uniform_(const Tensor& x, double a, Generator* generator) {
+void kaiming_uniform_(Tensor x, double a, Generator* generator) {
   const double bound = std::sqrt(6 / ((1 + a * a) * fans(x).in));
   uniform_(x, -bound, bound, generator);
 }
-void kaiming_normal_(const Tensor& x, double a, Generator* generator) {
+void kaiming_normal_(Tensor x, double a, Generator* generator) {
   normal_(x, 0, std::sqrt(2 / ((1 + a * a) * fans(x).in)), generator);
 }
 

@@ -5,6 +5,8 @@
 #include "base/fail.h"
 #include "tenon/autograd.h"
 #include "tenon/modules.h"
+#include "tensor/nn/spread.h"
+#include "tensor/record/argument.h"
 
 namespace tenon::nn {
 namespace {
@@ -23,17 +25,6 @@ Tensor filled(const std::vector<int64_t>& sizes, double value) {
   Tensor x = Tensor::zeros(axes_of(sizes));
   init::constant_(x, value);
   return x;
-}
-
-/// One entry for each of `count` axes; one stands for all.
-std::vector<int64_t> spread(const char* who, const char* what, const std::vector<int64_t>& list, size_t count) {
-  if (list.size() == 1) {
-    return std::vector<int64_t>(count, list[0]);
-  }
-  if (!list.empty() && list.size() != count) {
-    fail("{}: {} has {} entries, must have 1 or {}", who, what, list.size(), count);
-  }
-  return list;
 }
 
 std::vector<Extent> extents(const std::vector<int64_t>& list) { return {list.begin(), list.end()}; }
@@ -60,6 +51,16 @@ void require_divides(const char* who, const char* what, int64_t groups, int64_t 
 }
 
 }  // namespace
+
+std::vector<int64_t> spread(const char* who, const char* what, const std::vector<int64_t>& list, size_t count) {
+  if (list.size() == 1) {
+    return std::vector<int64_t>(count, list[0]);
+  }
+  if (!list.empty() && list.size() != count) {
+    fail("{}: {} has {} entries, must have 1 or {}", who, what, list.size(), count);
+  }
+  return list;
+}
 
 Linear::Linear(int64_t in, int64_t out, bool with_bias)
     : weight(parameter("weight", uniform_weight({out, in}, static_cast<double>(in)))) {

@@ -35,6 +35,13 @@ struct Module::State {
     }
   }
 
+  void list_modes(std::vector<std::pair<State*, bool>>& to) {
+    to.emplace_back(this, training);
+    for (const auto& [name, child] : children) {
+      child->list_modes(to);
+    }
+  }
+
   void require_new(const std::string& name) const {
     const auto is_it = [&](const auto& one) { return one.first == name; };
     if (std::ranges::any_of(parameters, is_it) || std::ranges::any_of(buffers, is_it) ||
@@ -77,10 +84,25 @@ int64_t Module::parameter_count() const {
   return count;
 }
 
-void Module::train(bool training) const { state_->set_training(training); }
+void Module::train(bool training) { state_->set_training(training); }
 bool Module::is_training() const { return state_->training; }
 
-void Module::requires_grad(bool wanted) const {
+struct Module::EvalScope::Modes {
+  std::shared_ptr<State> state;
+  std::vector<std::pair<State*, bool>> before;
+};
+Module::EvalScope::EvalScope(const Module& module) : modes_(std::make_unique<Modes>()) {
+  modes_->state = module.state_;
+  modes_->state->list_modes(modes_->before);
+  modes_->state->set_training(false);
+}
+Module::EvalScope::~EvalScope() {
+  for (const auto& [state, training] : modes_->before) {
+    state->training = training;
+  }
+}
+
+void Module::requires_grad(bool wanted) {
   for (Tensor parameter : parameters()) {
     parameter.requires_grad_(wanted);
   }
@@ -124,7 +146,7 @@ SafeTensors Module::state(std::source_location where) const {
   return result;
 }
 
-void Module::load_state(const SafeTensors& state, bool strict) const {
+void Module::load_state(const SafeTensors& state, bool strict) {
   const NamedTensors all = everything();
   std::set<std::string> known;
   std::vector<std::pair<Tensor, const Array*>> found;
@@ -159,7 +181,7 @@ void Module::save(const std::filesystem::path& file, std::source_location where)
   save_safetensors(file, state(where));
 }
 
-void Module::load(const std::filesystem::path& file, bool strict) const {
+void Module::load(const std::filesystem::path& file, bool strict) {
   try {
     load_state(load_safetensors(file), strict);
   } catch (Error& error) {

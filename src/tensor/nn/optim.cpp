@@ -27,7 +27,7 @@ Tensor zeros_like(const Tensor& parameter) {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Tensor> parameters, tenon::Optimizer rule, double learning_rate)
+Optimizer::Optimizer(std::vector<Tensor> parameters, UpdateRule rule, double learning_rate)
     : parameters_(std::move(parameters)), rule_(std::move(rule)) {
   std::set<const void*> seen;
   for (const Tensor& parameter : parameters_) {
@@ -51,8 +51,8 @@ void Optimizer::set_learning_rate(double rate) {
   rate_tensor_ = Tensor::number(rate, Dtype::f64);
 }
 
-void Optimizer::zero_grad() const {
-  for (const Tensor& parameter : parameters_) {
+void Optimizer::zero_grad() {
+  for (Tensor& parameter : parameters_) {
     parameter.set_grad({});
   }
 }
@@ -62,6 +62,7 @@ void Optimizer::step(std::source_location where) {
     tensors::realize_tensors(parameters_, "earlier step", where);
   }
   const NoGrad none;
+  moved_.assign(parameters_.size(), false);
   std::map<int64_t, Tensor> counts;  // one leaf for all parameters that have made as many steps
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& parameter = parameters_[i];
@@ -74,6 +75,7 @@ void Optimizer::step(std::source_location where) {
       count = tensor(Array::from<int64_t>({}, {counts_[i]}));
     }
     ++counts_[i];
+    moved_[i] = true;
     std::vector<Tensor> operands{parameter, gradient, count, rate_tensor_};
     operands.insert(operands.end(), states_[i].begin(), states_[i].end());
     const std::vector<Tensor> next = tensors::record(operands, [&](tensors::Sizes sizes) {
@@ -96,6 +98,27 @@ void Optimizer::step(std::source_location where) {
     }
   }
   ++steps_;
+}
+
+bool Optimizer::undo_step() {
+  bool undone = false;
+  bool kept = false;
+  for (size_t i = 0; i < moved_.size(); ++i) {
+    if (!moved_[i]) {
+      continue;
+    }
+    if (!Access::handle(parameters_[i]).cell->written) {
+      kept = true;
+      continue;
+    }
+    tensors::discard_pending(parameters_[i]);
+    std::ranges::for_each(states_[i], tensors::discard_pending);
+    --counts_[i];
+    undone = true;
+  }
+  moved_.clear();
+  steps_ -= undone && !kept ? 1 : 0;
+  return undone;
 }
 
 SafeTensors Optimizer::state(std::source_location where) const {
@@ -143,6 +166,7 @@ void Optimizer::load_state(const SafeTensors& state) {
     }
   }
   states_ = std::move(states);
+  moved_.clear();
   counts_.assign(steps.values<int64_t>().begin(), steps.values<int64_t>().end());
   steps_ = static_cast<int64_t>(step.at(0));
 }
@@ -196,7 +220,7 @@ Tensor clip_grad_norm(const std::vector<Tensor>& parameters, double most) {
   }
   const Tensor norm = squares.sqrt();
   const Tensor factor = (most / (norm + 1e-6)).min(1);
-  for (const Tensor& parameter : parameters) {
+  for (Tensor parameter : parameters) {
     if (const Tensor g = parameter.grad(); g.defined()) {
       parameter.set_grad(g * factor.to(g.dtype()));
     }
@@ -206,7 +230,7 @@ Tensor clip_grad_norm(const std::vector<Tensor>& parameters, double most) {
 
 void clip_grad_value(const std::vector<Tensor>& parameters, double most) {
   const NoGrad none;
-  for (const Tensor& parameter : parameters) {
+  for (Tensor parameter : parameters) {
     if (const Tensor g = parameter.grad(); g.defined()) {
       parameter.set_grad(g.max(-most).min(most));
     }

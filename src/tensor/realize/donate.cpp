@@ -102,18 +102,22 @@ Donation::Donation(const std::vector<std::shared_ptr<Cell>>& cells, const std::v
   count_below(roots, counts, visited);
   const std::unordered_set<const Node*> held = held_by_others(visited, counts);
   for (size_t i = 0; i < aliases.size(); ++i) {
-    if (aliases[i] < 0 || !program.fails_before_writing[i]) {
+    if (aliases[i] < 0 || program.first_write[i] < 0) {
       continue;
     }
     const Value& leaf = pending.leaf(static_cast<size_t>(aliases[i]));
     if (!held.contains(&leaf.node()) && leaf_of(leaf.node()) != nullptr && !elements_of(leaf).is_shared()) {
       leaf_of_output_[i] = aliases[i];
+      first_write_ = first_write_ < 0 ? program.first_write[i] : std::min(first_write_, program.first_write[i]);
     }
   }
 }
 
-std::vector<Array> Donation::run(const Executable& executable, std::vector<Array> inputs,
-                                 const RunOptions& options) const {
+std::vector<Array> Donation::run(const Executable& executable, std::vector<Array> inputs, RunOptions options) const {
+  if (options.cancel != nullptr && options.cancel->is_cancelled()) {
+    throw Cancelled();
+  }
+  options.cancel_before_step = first_write_;
   const std::vector<Array> kept = inputs;
   for (const int leaf : leaf_of_output_) {
     if (leaf >= 0) {

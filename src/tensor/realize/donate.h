@@ -20,11 +20,13 @@ class Donation {
   Donation(const std::vector<std::shared_ptr<Cell>>& cells, const std::vector<Value>& values, const Pending& pending,
            const std::vector<int>& aliases, const Program& program);
 
-  /// Run the program. After an Error the elements of every leaf are what they were.
-  std::vector<Array> run(const Executable& executable, std::vector<Array> inputs, const RunOptions& options) const;
+  /// Run the program. After an Error, or when the run is cancelled, the elements of every leaf are what they were: once
+  /// memory of a leaf is written, the run is not cancelled any more.
+  std::vector<Array> run(const Executable& executable, std::vector<Array> inputs, RunOptions options) const;
 
  private:
   std::vector<int> leaf_of_output_;  // that it takes the memory of, or -1
+  int first_write_ = -1;             // the step from which on memory of a leaf is written; -1: none is
 };
 
 }  // namespace tenon::tensors

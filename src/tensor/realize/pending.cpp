@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "ir/unify_names.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
 #include "tensor/record/cell.h"
@@ -99,15 +100,21 @@ Pending Pending::renamed(const passes::Substitution& by) const {
 }
 
 Pending Pending::remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op) const {
+  return remade(shape, op, [](size_t i, const Shape& given) { return input(fmt::format("x{}", i), given); });
+}
+
+Pending Pending::remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op,
+                        const LeafMaker& leaf) const {
   const UnifyNames lenient;
   Pending result;
   result.roots_ = roots_;
   result.leaves_ = leaves_;
+  size_t leaves = 0;
   for (const Entry& entry : entries_) {
     const Node& node = entry.value.node();
     Entry copy{.value = {}, .leaf = entry.leaf, .operands = entry.operands};
     if (entry.leaf) {
-      copy.value = input(fmt::format("x{}", result.known_.size()), shape(entry.value.shape()));
+      copy.value = leaf(leaves++, shape(entry.value.shape()));
       result.known_.emplace(copy.value, static_cast<int>(result.entries_.size()));
     } else {
       const Place place(node.place);

@@ -36,6 +36,10 @@ class Pending {
   Pending renamed(const passes::Substitution& by) const;
   /// ... with other shapes of leaves and other fields of operations, asked for in the order of the entries.
   Pending remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op) const;
+  /// ... with other values in place of the leaves, by their number and new shape.
+  using LeafMaker = std::function<Value(size_t leaf, const Shape& shape)>;
+  Pending remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op,
+                 const LeafMaker& leaf) const;
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Edge>& roots() const { return roots_; }

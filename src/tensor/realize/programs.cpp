@@ -176,21 +176,33 @@ bool may_fail(const tenon::Program& program, const Step& step) {
          });
 }
 
-std::vector<bool> fails_before_writing(const compiler::Lowered& lowered) {
-  const size_t outputs = lowered.given.outputs().size();
+/// Where the steps begin that run interleaved with this one.
+int first_beside(const tenon::Program& program, int step) {
+  for (const Region& region : program.regions) {
+    if (region.first <= step && step < region.first + region.count) {
+      return region.first;
+    }
+  }
+  return step;
+}
+
+std::vector<int> first_writes(const compiler::Lowered& lowered) {
   if (lowered.segments.size() != 1) {
-    return std::vector<bool>(outputs, false);
+    return std::vector<int>(lowered.given.outputs().size(), -1);
   }
   const tenon::Program& program = lowered.segments[0].program;
-  std::vector<bool> result;
+  const auto steps = static_cast<int>(program.steps.size());
+  std::vector<int> result;
   for (const ProgramOutput& output : program.outputs) {
-    bool written = false;
-    bool fails_after = false;
-    for (const Step& step : program.steps) {
-      written |= std::ranges::find(step.writes, output.buffer) != step.writes.end();
-      fails_after |= written && may_fail(program, step);
+    int first = 0;
+    while (first < steps && std::ranges::find(program.steps[static_cast<size_t>(first)].writes, output.buffer) ==
+                                program.steps[static_cast<size_t>(first)].writes.end()) {
+      ++first;
     }
-    result.push_back(!fails_after);
+    first = first_beside(program, first);
+    const bool fails_later = std::any_of(program.steps.begin() + first, program.steps.end(),
+                                         [&](const Step& step) { return may_fail(program, step); });
+    result.push_back(fails_later ? -1 : first);
   }
   return result;
 }
@@ -199,11 +211,11 @@ std::shared_ptr<const Program> compiled_program(const Graph& graph, Pending plai
                                                 const CompileOptions& options) {
   CompileReport report;
   compiler::Lowered lowered = compiler::lower(graph, options, report);
-  std::vector<bool> safe = fails_before_writing(lowered);
+  std::vector<int> writes = first_writes(lowered);
   auto program = std::make_shared<Program>(Program{
       graph,
       compiler::compile(std::move(lowered), {.native = options.native, .disk_cache = options.disk_cache}, report),
-      aliases, std::move(safe)});
+      aliases, std::move(writes)});
   for (const StepReport& step : program->executable.steps()) {
     program->kernels += step.kind != StepKind::control;
   }
@@ -212,6 +224,12 @@ std::shared_ptr<const Program> compiled_program(const Graph& graph, Pending plai
 }
 
 }  // namespace
+
+Pending with_plain_names(const Pending& pending, const Pending::LeafMaker& leaf) {
+  const passes::Substitution by = plain_names(names_of(pending));
+  return pending.remade([&](const Shape& shape) { return shape.substitute(by); },
+                        [&](const Op& op) { return by.empty() ? op : passes::substitute(op, by); }, leaf);
+}
 
 Graph plain_graph(const Pending& pending, const std::vector<int>& aliases) {
   return graph_of(pending.renamed(plain_names(names_of(pending))), aliases);

@@ -15,9 +15,10 @@ struct Program {
   Graph graph;
   Executable executable;
   std::vector<int> aliases;  // of each output: the leaf whose memory it may take over, or -1
-  /// Of each output: whether all that can fail (a position out of range) comes before what writes it, so that a run
-  /// which ends with an Error has left the memory that it would take over as it was.
-  std::vector<bool> fails_before_writing;
+  /// Of each output: the step before which a run may end early (with an Error, or cancelled) and leave the memory that
+  /// the output would take over as it was. -1 where something that can fail (a position out of range) comes later: the
+  /// output must not take memory over.
+  std::vector<int> first_write;
   int kernels = 0;                            // launches of compiled code and of library routines
   std::shared_ptr<const Pending> plain = {};  // what it was made for, under the names of `graph`
 };
@@ -29,6 +30,9 @@ struct FoundProgram {
   bool compiled = false;
   double compile_ms = 0;
 };
+
+/// The structure with plain names of sizes (`batch`, not `batch~17`) and these values in place of its leaves.
+Pending with_plain_names(const Pending& pending, const Pending::LeafMaker& leaf);
 
 /// What find_program() would compile.
 Graph plain_graph(const Pending& pending, const std::vector<int>& aliases);

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "tenon/cancel.h"
 #include "tensor/realize/donate.h"
 #include "tensor/realize/log.h"
 #include "tensor/realize/pending.h"
@@ -185,45 +186,21 @@ std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realizati
                        .trace = log.trace()});
 }
 
-/// The cell has the elements again that it had before its pending writes.
-void undo(Cell& cell) {
-  if (!cell.written || !cell.origin) {
-    return;
-  }
-  Value before = std::exchange(cell.origin, {});
-  if (cell.wants_gradient) {
-    before = make_stand_in(before);
-    leaf_of(before.node())->wants_gradient = cell.weak_from_this();
-  }
-  set_value(cell, std::move(before));
-  cell.tracked = cell.wants_gradient;
-  cell.depth = 0;
-  set_written(cell, false);
-}
-
-std::optional<std::vector<Array>> run_or_nothing(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+/// Run the plan, or what is asked for alone where a write that comes along cannot be computed. A failure changes no
+/// cell: each still stands for what was recorded.
+std::vector<Array> run_or_alone(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
   try {
     return run(plan, wanted, report);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-/// Run the plan, or what is asked for alone where the writes that come along fail.
-std::vector<Array> run_or_undo(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
-  try {
-    return run(plan, wanted, report);
+  } catch (const Cancelled&) {
+    throw;
   } catch (const Error&) {
     Plan alone = make_plan(wanted, false);
-    if (alone.cells.size() < plan.cells.size()) {
-      if (std::optional<std::vector<Array>> arrays = run_or_nothing(alone, wanted, report)) {
-        plan = std::move(alone);
-        return *std::move(arrays);
-      }
+    if (alone.cells.size() == plan.cells.size()) {
+      throw;
     }
-    std::ranges::for_each(plan.cells, [](const auto& cell) { undo(*cell); });
-    throw;
+    plan = std::move(alone);
   }
+  return run(plan, wanted, report);
 }
 
 }  // namespace
@@ -247,8 +224,8 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
   Realization report{
       .reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())};
   Plan plan = make_plan(wanted);
+  const std::vector<Array> arrays = run_or_alone(plan, wanted, report);
   report.writes = static_cast<int>(std::ranges::count_if(plan.cells, [](const auto& cell) { return cell->written; }));
-  const std::vector<Array> arrays = run_or_undo(plan, wanted, report);
   for (size_t i = 0; i < plan.cells.size(); ++i) {
     settle(*plan.cells[i], arrays[plan.value_of_cell[i]]);
   }
@@ -258,6 +235,26 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
   report.milliseconds = static_cast<double>(nanoseconds_now() - start) / 1e6;
   log_realization(std::move(report));
   return results;
+}
+
+void discard_pending(const Tensor& tensor) {
+  Cell& cell = *Access::handle(tensor).cell;
+  if (!cell.written) {
+    return;
+  }
+  if (!cell.origin) {
+    fail("discard_writes(): {} was written before its elements were ever computed; there is nothing to go back to",
+         tensor.shape().to_string());
+  }
+  Value before = std::exchange(cell.origin, {});
+  if (cell.wants_gradient) {
+    before = make_stand_in(before);
+    leaf_of(before.node())->wants_gradient = cell.weak_from_this();
+  }
+  set_value(cell, std::move(before));
+  cell.tracked = cell.wants_gradient;
+  cell.depth = 0;
+  set_written(cell, false);
 }
 
 Graph planned_graph(const std::vector<Tensor>& tensors) {

@@ -6,6 +6,7 @@
 #include "ops/make.h"
 #include "tenon/operand.h"
 #include "tenon/tensor.h"
+#include "tensor/record/argument.h"
 #include "tensor/record/call_memo.h"
 #include "tensor/record/record.h"
 
@@ -156,3 +157,29 @@ void write_out(const std::vector<Tensor>& out, const std::vector<Tensor>& values
 }
 
 }  // namespace tenon::tensors
+
+namespace tenon {
+
+Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands) {
+  return tensors::build("einsum", {operands, equation}).front();
+}
+void einsum_out(Tensor out, std::string_view equation, const std::vector<Tensor>& operands) {
+  tensors::write_out(std::move(out), einsum(equation, operands));
+}
+
+std::vector<Tensor> sort_together(const std::vector<Tensor>& tensors, int64_t axis, bool descending) {
+  if (tensors.empty()) {
+    fail("sort_together: there is nothing to sort");
+  }
+  return tensors::build("sort",
+                        {tensors[0], std::vector<Tensor>(tensors.begin() + 1, tensors.end()), axis, descending});
+}
+Tensor sort(const Tensor& x, int64_t axis, bool descending) { return sort_together({x}, axis, descending).front(); }
+void sort_out(Tensor out, const Tensor& x, int64_t axis, bool descending) {
+  tensors::write_out(std::move(out), sort(x, axis, descending));
+}
+Tensor Tensor::sort(int64_t axis, bool descending) const { return tenon::sort(*this, axis, descending); }
+
+}  // namespace tenon
+
+#include "tensor/record/tensor_bodies.inc"  // made by tools/gen_tensor_bodies.cpp

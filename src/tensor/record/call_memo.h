@@ -9,7 +9,7 @@
 
 #include "ops/catalog/catalog.h"
 #include "tenon/graph.h"
-#include "tenon/tensor.h"
+#include "tensor/record/argument.h"
 
 namespace tenon::tensors {
 

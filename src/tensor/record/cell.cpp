@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fail.h"
+#include "ir/unify_names.h"
 #include "ops/make.h"
 
 namespace tenon::tensors {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/fail.h"
+#include "ir/unify_names.h"
 #include "ir/walk.h"
 #include "ops/make.h"
 #include "shape/constraint_set.h"

@@ -6,6 +6,7 @@
 
 #include <cctype>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/catalog/catalog.h"
@@ -75,6 +76,8 @@ struct CppFunction {
   bool may_be_in_place = false;  // a row of the scalar table whose result has its operands' dtype
   bool is_row = false;
 
+  /// What its `_out` form writes to.
+  std::string_view out_type() const { return result == "Tensor" ? "Tensor" : "const std::vector<Tensor>&"; }
   /// "const Tensor& x, int64_t axis = -1", from parameter `first` on.
   std::string declared(size_t first, bool defaults) const {
     std::vector<std::string> parts;
@@ -100,7 +103,6 @@ struct CppFunction {
 };
 
 inline CppFunction function_of(const ScalarFn& row) {
-  static constexpr const char* kNames[] = {"x", "y", "z"};
   CppFunction function{.name = std::string(row.name),
                        .doc = std::string(row.doc),
                        .result = "Tensor",
@@ -108,8 +110,8 @@ inline CppFunction function_of(const ScalarFn& row) {
                        .is_method = true,
                        .may_be_in_place = row.result == ResultRule::same,
                        .is_row = true};
-  for (int i = 0; i < row.arity; ++i) {
-    function.parameters.push_back({"const TensorOperand&", kNames[i], ""});
+  for (size_t i = 0; i < static_cast<size_t>(row.arity); ++i) {
+    function.parameters.push_back({"const TensorOperand&", std::string(row.operands[i]), ""});
   }
   return function;
 }
@@ -126,7 +128,7 @@ inline CppFunction function_of(const CatalogEntry& entry) {
   return function;
 }
 
-/// All of them. cast is Tensor::to(); barrier has no use for a tensor.
+/// All of them but those that are written by hand. cast is Tensor::to().
 inline std::vector<CppFunction> tensor_functions() {
   std::vector<CppFunction> all;
   for (const ScalarFn* row : scalar_table()) {
@@ -135,7 +137,7 @@ inline std::vector<CppFunction> tensor_functions() {
     }
   }
   for (const CatalogEntry& entry : catalog()) {
-    if (entry.name != "barrier") {
+    if (!entry.by_hand) {
       all.push_back(function_of(entry));
     }
   }
