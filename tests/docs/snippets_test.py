@@ -1,4 +1,4 @@
-"""Every C++ block of docs/tensors.md is, byte for byte, a marked part of examples/tensors.cpp, which is built and run."""
+"""Every C++ block of these pages is, byte for byte, a marked part of an example, which is built and run."""
 
 import re
 import sys
@@ -6,28 +6,28 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/tensors.md"
-EXAMPLE = ROOT / "examples/tensors.cpp"
+PAGES = {"docs/tensors.md": "examples/tensors.cpp", "docs/cpp.md": "examples/cpp_guide.cpp"}
 
 
-def main():
-    source = EXAMPLE.read_text(encoding="utf-8")
+def complaints(page, example):
+    source = (ROOT / example).read_text(encoding="utf-8")
     parts = {}
     for name, body in re.findall(r"^ *// \[(\w+)\]\n(.*?)^ *// \[/\1\]\n", source, re.MULTILINE | re.DOTALL):
         parts[textwrap.dedent(body)] = name
-    blocks = re.findall(r"^```cpp\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    status = 0
+    blocks = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     if not blocks:
-        print(f"{PAGE.name} has no C++ block")
-        status = 1
+        yield f"{page} has no C++ block"
     for block in blocks:
         if parts.pop(block, None) is None:
-            print(f"{PAGE.name}: this block is no marked part of {EXAMPLE.name}:\n{block}")
-            status = 1
+            yield f"{page}: this block is no marked part of {example}:\n{block}"
     for name in parts.values():
-        print(f"{EXAMPLE.name}: the part [{name}] is no block of {PAGE.name}")
-        status = 1
-    return status
+        yield f"{example}: the part [{name}] is no block of {page}"
+
+
+def main():
+    found = [complaint for page, example in PAGES.items() for complaint in complaints(page, example)]
+    print("\n".join(found))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 installed command wrote: its manual page and completions."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -41,13 +42,18 @@ class Package(unittest.TestCase):
         cls.prefix = cls.folder / "prefix"
         run("cmake", "--install", BUILD, "--prefix", cls.prefix)
 
-    def test_a_fresh_project_builds_and_runs(self):
-        names = ["quickstart"] + (["load_and_run"] if cached("TENON_ONNX") == "ON" else [])
-        project = self.folder / "project"
+    def test_the_project_of_the_guide_builds_and_runs(self):
+        if cached("TENON_ONNX") != "ON":
+            self.skipTest("the guide saves an ONNX file")
+        page = (ROOT / "docs/cpp.md").read_text()
+        project = self.folder / "guide"
         project.mkdir()
-        for name in names:
-            shutil.copy(ROOT / "examples" / f"{name}.cpp", project)
-        (project / "CMakeLists.txt").write_text(PROJECT.format(names=" ".join(names)))
+        (project / "CMakeLists.txt").write_text(re.search(r"^```cmake\n(.*?)^```$", page, re.M | re.S).group(1))
+        shutil.copy(ROOT / "examples/cpp_guide.cpp", project / "main.cpp")
+        self.build(project)
+        self.assertIn("8 rows", run(project / "build/my_program"))
+
+    def build(self, project):
         sanitizers = cached("TENON_SANITIZE")
         flags = f"-fsanitize={sanitizers}" if sanitizers else ""
         try:
@@ -56,6 +62,15 @@ class Package(unittest.TestCase):
             run("cmake", "--build", project / "build")
         except subprocess.CalledProcessError as error:
             self.fail(error.stdout + error.stderr)
+
+    def test_a_fresh_project_builds_and_runs(self):
+        names = ["quickstart"] + (["load_and_run"] if cached("TENON_ONNX") == "ON" else [])
+        project = self.folder / "project"
+        project.mkdir()
+        for name in names:
+            shutil.copy(ROOT / "examples" / f"{name}.cpp", project)
+        (project / "CMakeLists.txt").write_text(PROJECT.format(names=" ".join(names)))
+        self.build(project)
         for name in names:
             self.assertNotEqual(run(project / "build" / name), "")
 
