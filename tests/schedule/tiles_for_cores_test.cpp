@@ -1,7 +1,11 @@
 // Tiles of products for machines with many cores, on paper.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "schedule/products/product_blocks.h"
 #include "tenon/bindings.h"
@@ -30,10 +34,64 @@ Cut cut_for(const Case& each, int64_t cores) {
   return cut;
 }
 
-TEST(TilesForCores, AreThoseOfTheCachesOnTwo) {
-  const Cut cut = cut_for({.rows = 128, .columns = 768}, 2);
+TEST(TilesForCores, AreThoseOfTheCachesOnOne) {
+  const Cut cut = cut_for({.rows = 128, .columns = 768}, 1);
   EXPECT_EQ(cut.rows, kRows);
   EXPECT_EQ(cut.columns, kColumns);
+}
+
+/// Rows of the tiles of one loop, the size of which is known or comes when sizes are bound.
+int64_t rows_of_tiles(int64_t rows, bool known, const TileSides& sides) {
+  Draft draft;
+  draft.kernel.axes.push_back({.extent = known ? Extent(rows) : Extent::name("m"), .name = "m"});
+  cut_loops(draft, {0}, sides.rows, 1, sides.even_rows);
+  return evaluate(draft.axis(0).extent.substitute(draft.kernel.arguments), {{"m", rows}});
+}
+
+/// What the busier one of two cores has to do, by half of all: each takes the next largest tile when it has done its
+/// own.
+double share_of_two(int64_t rows, int64_t high, int64_t columns, int64_t wide) {
+  std::vector<int64_t> tiles;
+  for (int64_t row = 0; row < rows; row += high) {
+    for (int64_t column = 0; column < columns; column += wide) {
+      tiles.push_back(std::min(high, rows - row) * std::min(wide, columns - column));
+    }
+  }
+  std::ranges::sort(tiles, std::greater());
+  int64_t one = 0, other = 0;
+  for (const int64_t tile : tiles) {
+    (one < other ? one : other) += tile;
+  }
+  return 2.0 * static_cast<double>(std::max(one, other)) / static_cast<double>(rows * columns);
+}
+
+TEST(TilesForCores, AreAsManyForEachOfTwo) {
+  for (const bool known : {false, true}) {
+    for (const int64_t columns : {16, 32, 64, 96, 160, 320, 512, 768, 960, 1280, 3072}) {
+      for (const int64_t rows : {49, 64, 128, 196, 300, 784, 785, 3136}) {
+        const Extent m = known ? Extent(rows) : Extent::name("m");
+        const TileSides sides =
+            tiles_for_cores({.rows = m, .columns = columns}, {.rows = kRows, .columns = kColumns}, 2);
+        const int64_t high = rows_of_tiles(rows, known, sides);
+        const int64_t wide = evaluate(sides.columns, {{"m", rows}});
+        const std::string at = fmt::format("{} x {} in tiles of {} x {}", rows, columns, high, wide);
+        EXPECT_LE(high, kRows) << at;
+        EXPECT_GE(high, 16) << at;
+        EXPECT_LE(wide, kColumns) << at;
+        EXPECT_LE(share_of_two(rows, high, columns, wide), 1.25) << at;
+      }
+    }
+  }
+}
+
+TEST(TilesForCores, OfTwoAreNoSmallerThanThatTakes) {
+  const TileSides sides =
+      tiles_for_cores({.rows = Extent::name("m"), .columns = 1024}, {.rows = kRows, .columns = kColumns}, 2);
+  EXPECT_EQ(sides.columns, Extent(kColumns));
+  EXPECT_EQ(sides.even_rows.count, 1);
+  const TileSides heads = tiles_for_cores({.rows = Extent::name("m"), .columns = 64, .others = 12 * Extent::name("b")},
+                                          {.rows = kRows, .columns = kColumns}, 2);
+  EXPECT_EQ(heads.even_rows.count, 1);
 }
 
 TEST(TilesForCores, GiveEveryCoreTwoWhereThereIsEnough) {

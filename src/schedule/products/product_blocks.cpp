@@ -61,6 +61,70 @@ struct TileCutter {
   }
 };
 
+/// How many blocks there may be instead of the fewest, so that as many fall to each core: more would be too small.
+int64_t most_instead_of(int64_t fewest) { return fewest + std::max<int64_t>(1, fewest / 4); }
+
+/// The widest columns up to `most` of which there is a multiple of `cores`, if there is one; else `most`.
+Extent even_columns(const Extent& all, const Extent& most, int64_t cores) {
+  const auto whole = all.constant();
+  const auto limit = most.constant();
+  if (!whole || !limit || *whole <= *limit) {
+    return most;
+  }
+  const auto parts = [&](int64_t size) { return (*whole + size - 1) / size; };
+  const int64_t fewest = parts(*limit);
+  for (int64_t count = fewest; count <= most_instead_of(fewest); ++count) {
+    const int64_t size = kColumnMultiple * ((parts(count) + kColumnMultiple - 1) / kColumnMultiple);
+    if (size >= kGoodColumns && size <= *limit && parts(size) % cores == 0) {
+      return size;
+    }
+  }
+  return most;
+}
+
+/// Whether it is one for all sizes.
+bool is_multiple(const Extent& extent, int64_t of) {
+  return std::ranges::all_of(algebra::TermsOf(extent), [&](const auto& term) { return term.coefficient % of == 0; });
+}
+
+/// Columns come first: each core then reads its part of the right side alone.
+TileSides tiles_for_few_cores(const TileSides& all, const TileSides& most, int64_t cores) {
+  TileCutter cutter{.all = all, .sides = most};
+  TileSides& sides = cutter.sides;
+  sides.columns = even_columns(all.columns, most.columns, cores);
+  const bool even = is_multiple(all.others, cores) || is_multiple(parts_of(all.columns, sides.columns), cores);
+  if (cores == 1 || even || rounds_for(all.rows, all.others) == 0) {
+    return sides;
+  }
+  cutter.cut_columns(cores, kGoodColumns);
+  // Wide ones are cut where there are few rows.
+  sides.even_rows = {.count = cores, .least = is_little(all.columns, kGoodColumns) ? kLeastRows : kGoodRows};
+  return sides;
+}
+
+/// block_size() in a number of blocks that is even, where `most` is known.
+Extent even_block_size(const Extent& extent, const Extent& most, const EvenBlocks& even) {
+  const auto limit = most.constant();
+  if (!limit) {
+    return block_size(extent, most, 1);
+  }
+  const int64_t least = std::clamp<int64_t>(even.least, 1, std::max<int64_t>(1, *limit / 2));  // none above the limit
+  if (const auto whole = extent.constant()) {
+    const auto parts = [&](int64_t size) { return (*whole + size - 1) / size; };
+    const int64_t fewest = parts(*limit);
+    for (int64_t count = fewest; count <= most_instead_of(fewest); ++count) {
+      const int64_t size = parts(count);
+      if (parts(size) % even.count == 0 && size >= least) {
+        return size;
+      }
+    }
+    return block_size(extent, most, 1);
+  }
+  const Extent blocks = even.count * max(Extent(1), ceildiv(extent, even.count * most));
+  const Extent most_blocks = max(Extent(1), floordiv(extent, least));
+  return max(Extent(1), ceildiv(extent, min(blocks, most_blocks)));
+}
+
 }  // namespace
 
 Extent block_size(const Extent& extent, const Extent& most, int64_t multiple) {
@@ -84,7 +148,13 @@ TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t c
   const int64_t wanted = kTilesOfACore * cores;
   const auto wide = parts_of(all.columns, most.columns).constant();
   const bool is_whole = all.rows == Extent(1) && all.columns == Extent(1);
-  if (cores <= kFewCores || is_whole || (wide && *wide >= wanted)) {
+  if (is_whole) {
+    return most;
+  }
+  if (cores <= kFewCores) {
+    return tiles_for_few_cores(all, most, cores);
+  }
+  if (wide && *wide >= wanted) {
     return most;
   }
   TileCutter cutter{.all = all, .sides = most, .wholes = true};
@@ -118,14 +188,25 @@ TileSides output_tiles_for_cores(const TileSides& all, const TileSides& most, in
   return cutter.sides;
 }
 
-AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple) {
+AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple, EvenBlocks even) {
   std::vector<std::optional<Extent>> sizes(axes.size());
+  const size_t evenly = axes.size() > 1 ? axes.size() - 2 : 0;
   for (size_t i = axes.size(); i-- > 0;) {
     const Extent extent = draft.axis(axes[i]).extent;
     const bool is_whole = extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant();
-    if (!is_whole) {
+    Extent size = extent;
+    if (even.count > 1 && i == evenly) {
+      const auto inner = draft.axis(axes.back()).extent.constant();
+      if (i + 1 < axes.size()) {
+        even.least = inner && *inner > 0 ? (even.least + *inner - 1) / *inner : 1;
+      }
+      size = even_block_size(extent, most, even);
+    } else if (!is_whole) {
       // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
-      sizes[i] = named_size(draft, block_size(extent, most, axes.size() == 1 ? multiple : 1));
+      size = block_size(extent, most, axes.size() == 1 ? multiple : 1);
+    }
+    if (!is_whole || size != extent) {
+      sizes[i] = named_size(draft, size);
     }
     most = max(Extent(1), floordiv(most, max(Extent(1), sizes[i].value_or(extent))));
   }

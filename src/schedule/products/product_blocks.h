@@ -26,14 +26,23 @@ int64_t cuts_of_output(int64_t cores);
 /// `whole` in `cuts` equal shares, in a multiple of that where they would be more than `most`; no less than `least`.
 Extent equal_shares(const Extent& whole, int64_t cuts, int64_t least, int64_t most);
 
+/// The number of blocks is a multiple of `count`, so that as many fall to each core, where blocks then still have
+/// `least` steps.
+struct EvenBlocks {
+  int64_t count = 1;
+  int64_t least = 1;
+};
+
 /// Sides of a tile, or of what tiles cut.
 struct TileSides {
   Extent rows = 1, columns = 1;
   Extent others = 1;  // iterations around them
+  EvenBlocks even_rows = {};
 };
 
 /// Tiles of at most `most`, smaller where there would be too few for the cores of a machine: first less wide, then less
-/// high, so that each still has enough of both for the code of products.
+/// high, so that each still has enough of both for the code of products. With two cores tiles are as large as caches
+/// allow, but as many fall to each core: three tiles would take two cores as long as four.
 TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores);
 
 /// The same of an output that a product writes directly. It takes no room in caches beside the product's own, so a tile
@@ -41,8 +50,9 @@ TileSides tiles_for_cores(const TileSides& all, const TileSides& most, int64_t c
 TileSides output_tiles_for_cores(const TileSides& all, const TileSides& most, int64_t cores);
 
 /// Cuts loops that count as one, the last fastest, into blocks of at most `most` steps in all: the innermost ones are
-/// whole as long as they fit. Gives the loops that count blocks.
-AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple);
+/// whole as long as they fit. Gives the loops that count blocks. Of several loops, `even` is about the last but one:
+/// the rows of an image.
+AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple, EvenBlocks even = {});
 
 /// Which axes were cut together. A product counts the axes of a side as one axis, which is right for axes that one call
 /// of cut_loops() cut. It is wrong where they were cut by different calls (one side of a product may be the rows and

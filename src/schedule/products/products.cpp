@@ -192,7 +192,7 @@ class Tiler {
   }
 
   void tile_sides(const ProductMatch& product, const TileSides& sides) {
-    tile_side(product.rows, sides.rows, 1, loops_of_rows(product));
+    tile_side(product.rows, sides.rows, 1, loops_of_rows(product), sides.even_rows);
     const bool packs = any_packable(draft_, found_, constants_);
     if (const AxisSet side = product.columns & common_ & ~tiled_ & ~result_.grid;
         packs && !sides.columns.is_constant() && std::popcount(side) == 1) {
@@ -252,7 +252,7 @@ class Tiler {
   }
 
   /// Cut the axes of a side that the whole kernel shares.
-  void tile_side(AxisSet side, Extent most, int64_t multiple, size_t loops) {
+  void tile_side(AxisSet side, Extent most, int64_t multiple, size_t loops, EvenBlocks even = {}) {
     std::vector<int> axes = in_order(side & common_ & ~tiled_ & ~result_.grid);
     if (axes.size() > loops && (side & ~common_) == 0) {
       const auto first = axes.end() - static_cast<std::ptrdiff_t>(loops);
@@ -261,7 +261,7 @@ class Tiler {
     }
     std::ranges::for_each(axes, [&](int axis) { tiled_ |= axis_bit(axis); });
     cuts_.add(axes);
-    result_.grid |= cut_loops(draft_, axes, std::move(most), multiple);
+    result_.grid |= cut_loops(draft_, axes, std::move(most), multiple, even);
   }
 
   /// Sums over long k run block by block where an operand must be stored first. Loops that others run over too are not
