@@ -145,7 +145,7 @@ TEST(Products, JoinShortColumns) {
     return longest;
   };
   EXPECT_EQ(longest_vector("y = sub(u, g)"), 90);  // of 20 x 3 x 3, which two cores share
-  EXPECT_EQ(longest_vector("y = sub(r, g)"), 0);  // it counts them differently
+  EXPECT_EQ(longest_vector("y = sub(r, g)"), 0);   // it counts them differently
 }
 
 struct PanelCase {
@@ -172,6 +172,10 @@ INSTANTIATE_TEST_SUITE_P(
         PanelCase{{"transposed", "x: f32[m, 24], w: f32[65, 24]", "y = matmul(x, transpose(w))"}},
         PanelCase{{"dense", "x: f32[b, s, 24], w: f32[24, 65], c: f32[65]", "y = gelu(add(matmul(x, w), c))"}},
         PanelCase{{"two", "x: f32[m, 24], w: f32[24, 65], w2: f32[24, 65]", "y = mul(matmul(x, w), matmul(x, w2))"}, 2},
+        // One row: what follows runs over columns side by side.
+        PanelCase{{"row", "x: f32[24], w: f32[24, 65], c: f32[65]", "y = sigmoid(add(matmul(x, w), c))"}},
+        PanelCase{{"row_by_columns", "x: f32[24], w: f32[65, 24], c: f32[65]", "y = sigmoid(add(matmul(w, x), c))"}},
+        PanelCase{{"row_of_few_columns", "x: f32[24], w: f32[24, 20]", "y = sigmoid(matmul(x, w))"}, 0},
         PanelCase{{"also_read", "x: f32[m, 24], i: i64[1], w: f32[24, 65]", "y = add(matmul(x, w), take(w, i))"}, 0},
         // Images lie with their channels side by side, and columns are channels: but not those of a caller.
         PanelCase{{"convolution", "x: f32[b, 16, h, v], w: f32[32, 16, 3, 3]",

@@ -84,7 +84,7 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   if (grid == 0 && !has_root && (has_loops || !draft.reductions.empty())) {
     throw Refusal{"its parts have no loop in common", {}};
   }
-  const bool has_products = !find_products(draft).empty();
+  const bool has_products = !find_products(draft, constant_operands(request, nest)).empty();
   if (has_root && has_products) {
     throw Refusal{"a reduction over the results of many products", {}};
   }
@@ -125,7 +125,7 @@ void write_phases(Draft& draft, const NestRequest& request, Nest& nest) {
 /// The phases of a draft whose products' results are reduced over tiles.
 void write_epilogue_phases(Draft& draft, const NestRequest& request, Nest& nest) {
   const std::vector<size_t> stores = all_stores(draft);
-  const std::vector<ProductMatch> products = find_products(draft);
+  const std::vector<ProductMatch> products = find_products(draft, constant_operands(request, nest));
   const EpilogueReductions found = find_epilogue_reductions(draft, products, stores);
   const int result = draft.reductions[found.reductions[0]].result;
   TiledProducts tiled = tile_products(draft, found.stores, constant_operands(request, nest),

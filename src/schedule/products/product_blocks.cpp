@@ -190,17 +190,15 @@ TileSides output_tiles_for_cores(const TileSides& all, const TileSides& most, in
 
 AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64_t multiple, EvenBlocks even) {
   std::vector<std::optional<Extent>> sizes(axes.size());
-  const size_t evenly = axes.size() > 1 ? axes.size() - 2 : 0;
   for (size_t i = axes.size(); i-- > 0;) {
     const Extent extent = draft.axis(axes[i]).extent;
-    const bool is_whole = extent.is_constant() && most.is_constant() && *extent.constant() <= *most.constant();
+    const bool is_constant = extent.is_constant() && most.is_constant();
+    const bool is_whole = is_constant && *extent.constant() <= *most.constant();
     Extent size = extent;
-    if (even.count > 1 && i == evenly) {
-      const auto inner = draft.axis(axes.back()).extent.constant();
-      if (i + 1 < axes.size()) {
-        even.least = inner && *inner > 0 ? (even.least + *inner - 1) / *inner : 1;
-      }
-      size = even_block_size(extent, most, even);
+    // The rows of an image are cut evenly where they are cut: then there is one image in a tile.
+    const bool is_even = even.count > 1 && (axes.size() == 1 || (i + 2 == axes.size() && !is_whole && is_constant));
+    if (is_even) {
+      size = even_block_size(extent, most, {.count = even.count, .least = axes.size() == 1 ? even.least : 1});
     } else if (!is_whole) {
       // Inside of another, tiles are whole or the other one runs once: all together they count like one axis.
       size = block_size(extent, most, axes.size() == 1 ? multiple : 1);
@@ -208,7 +206,7 @@ AxisSet cut_loops(Draft& draft, const std::vector<int>& axes, Extent most, int64
     if (!is_whole || size != extent) {
       sizes[i] = named_size(draft, size);
     }
-    most = max(Extent(1), floordiv(most, max(Extent(1), sizes[i].value_or(extent))));
+    most = is_even ? Extent(1) : max(Extent(1), floordiv(most, max(Extent(1), sizes[i].value_or(extent))));
   }
   AxisSet counters = 0;  // in the order of the axes, so that grids go through memory from its beginning
   for (size_t i = 0; i < axes.size(); ++i) {

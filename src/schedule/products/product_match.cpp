@@ -37,15 +37,27 @@ bool choose_operands(const Draft& draft, ProductMatch& product, Dtype sum) {
          choose(product.factors[0], sum, product.factors[1], sum);
 }
 
-/// Whether one row of bytes meets a matrix in memory. Loops would widen both and multiply lane by lane; sums of floats
-/// are as fast in loops. Without rows what is no matrix, such as the patches of an image for one channel, would have to
-/// be stored first, for as many products as it has elements.
-bool is_row_of_bytes(const Draft& draft, const ProductMatch& product) {
-  return product.batch == 0 && product.rows == 0 && is_byte_product(product.types) &&
-         in_place(draft, product.right, product.types.right, in_order(product.depth), in_order(product.columns));
+/// Of floats, fewer columns than this are summed one after the other as fast.
+constexpr int64_t kFewColumnsOfARow = 32;
+
+/// Whether one row meets a matrix in memory, of bytes, or of floats that are constant. Loops would widen
+/// bytes and multiply lane by lane. Of floats they would sum each column by itself, and what follows would run column
+/// by column: the gates of a recurrent layer, whose functions cost one lane as much as all of a vector. Without rows
+/// what is no matrix, such as the patches of an image for one channel, would have to be stored first, for as many
+/// products as it has elements.
+bool is_row_by_matrix(const Draft& draft, const ProductMatch& product, const ConstantOperands& constants) {
+  if (product.batch != 0 || product.rows != 0 || product.columns == 0 ||
+      !in_place(draft, product.right, product.types.right, in_order(product.depth), in_order(product.columns))) {
+    return false;
+  }
+  const auto columns = steps_of(draft, in_order(product.columns)).constant();
+  const loops::Load* const load = plain_load(draft, product.right);
+  const bool is_constant = constants.panel > 0 && constants.is_constant && load && constants.is_constant(load->buffer);
+  return is_byte_product(product.types) || (is_constant && (!columns || *columns >= kFewColumnsOfARow));
 }
 
-std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction& reduction) {
+std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction& reduction,
+                                       const ConstantOperands& constants) {
   const loops::Accumulator& sum = draft.kernel.accumulators[static_cast<size_t>(reduction.accumulator)];
   const auto* compute = std::get_if<loops::Compute>(&draft.value(sum.input).what);
   if (sum.op != ReduceOp::sum || !compute || compute->prim != Prim::mul) {
@@ -66,10 +78,10 @@ std::optional<ProductMatch> as_product(const Draft& draft, const DraftReduction&
   if (!is_subset(found.depth, left & right)) {
     return std::nullopt;
   }
-  if (found.columns == 0 && found.rows != 0 && is_byte_product(found.types)) {
+  if (found.columns == 0 && found.rows != 0) {
     turn(draft, found);
   }
-  const bool has_rows = found.rows != 0 || is_row_of_bytes(draft, found);
+  const bool has_rows = found.rows != 0 || is_row_by_matrix(draft, found, constants);
   return has_rows && found.columns != 0 ? std::optional(found) : std::nullopt;
 }
 
@@ -89,10 +101,10 @@ bool is_stored_once(const Draft& draft, const std::vector<size_t>& stores, const
   return store.value == product.result && is_subset(store.axes, draft.values.axes(product.result));
 }
 
-std::vector<ProductMatch> find_products(const Draft& draft) {
+std::vector<ProductMatch> find_products(const Draft& draft, const ConstantOperands& constants) {
   std::vector<ProductMatch> found;
   for (const DraftReduction& reduction : draft.reductions) {
-    if (auto product = as_product(draft, reduction)) {
+    if (auto product = as_product(draft, reduction, constants)) {
       found.push_back(*product);
     }
   }

@@ -25,7 +25,9 @@ void turn(const Draft& draft, ProductMatch& product);
 /// a broadcast of it is stored.
 bool is_stored_once(const Draft& draft, const std::vector<size_t>& stores, const ProductMatch& product);
 
+struct ConstantOperands;
+
 /// Every product of the draft, each after those that its operands need.
-std::vector<ProductMatch> find_products(const Draft& draft);
+std::vector<ProductMatch> find_products(const Draft& draft, const ConstantOperands& constants);
 
 }  // namespace tenon::schedule

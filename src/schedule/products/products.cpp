@@ -27,7 +27,7 @@ class Tiler {
       : draft_(draft), stores_(stores), constants_(constants), form_(form) {}
 
   TiledProducts run() {
-    found_ = find_products(draft_);
+    found_ = find_products(draft_, constants_);
     if (found_.empty()) {
       return {};
     }
