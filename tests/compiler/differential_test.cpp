@@ -51,7 +51,9 @@ TEST_P(SlowMachineCode, IsInterpreted) {
     const uint64_t seed = GetParam() * kGraphs + i;
     const RandomGraph random = random_graph(seed);
     expect_same(random, seed, {.disk_cache = false});
-    expect_same(random, seed, {.fuse = false, .disk_cache = false});
+    if (i % 4 == 0) {  // operations alone are fewer kinds of code than what is fused
+      expect_same(random, seed, {.fuse = false, .disk_cache = false});
+    }
   }
 }
 
