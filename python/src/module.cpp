@@ -1,4 +1,6 @@
 // The Python module tenon._tenon.
+#include <string_view>
+
 #include "bind.h"
 #include "interrupt.h"
 #include "tenon/error.h"
@@ -6,9 +8,22 @@
 namespace tenon::python {
 namespace {
 
+/// The classes that errors of C++ become.
+struct ErrorClasses {
+  nb::object error;     ///< tenon.Error
+  nb::object position;  ///< tenon.PositionError
+};
+
+/// Whether it says that an index lies outside of its axis, as gathers and scatters do.
+bool is_about_position(std::string_view text) {
+  return text.find(": position ") != std::string_view::npos &&
+         text.find(" is out of range for axis ") != std::string_view::npos;
+}
+
 /// Errors become tenon.Error with the same text, an interrupted run KeyboardInterrupt.
 void translate(const std::exception_ptr& thrown, void* payload) {
-  auto* const error = static_cast<PyObject*>(payload);
+  const auto* const classes = static_cast<const ErrorClasses*>(payload);
+  PyObject* const error = classes->error.ptr();
   try {
     std::rethrow_exception(thrown);
   } catch (const Cancelled& cancelled) {
@@ -17,7 +32,7 @@ void translate(const std::exception_ptr& thrown, void* payload) {
     }
     PyErr_SetString(error, cancelled.what());
   } catch (const Error& refused) {
-    PyErr_SetString(error, refused.what());
+    PyErr_SetString(is_about_position(refused.what()) ? classes->position.ptr() : error, refused.what());
   } catch (const InternalError& broken) {
     PyErr_SetString(PyExc_SystemError, broken.what());
   }
@@ -35,8 +50,13 @@ NB_MODULE(_tenon, m) {
       "tenon.Error", "The model, the file or the call is wrong; the text says what and where.", PyExc_RuntimeError,
       nullptr));
   m.attr("Error") = error;
-  nb::register_exception_translator(&tenon::python::translate, error.ptr());
-  error.inc_ref();  // the translator's
+  const nb::object position =
+      nb::steal(PyErr_NewExceptionWithDoc("tenon.PositionError", "An index lies outside of its axis.",
+                                          nb::make_tuple(error, nb::handle(PyExc_IndexError)).ptr(), nullptr));
+  m.attr("PositionError") = position;
+  // The translator's, which lives as long as the process.
+  auto* const classes = new tenon::python::ErrorClasses{.error = error, .position = position};
+  nb::register_exception_translator(&tenon::python::translate, classes);
   tenon::python::bind_shapes(m);
   tenon::python::bind_arrays(m);
   tenon::python::bind_graphs(m);

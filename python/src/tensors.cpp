@@ -1,4 +1,5 @@
 // Lazy tensors: what class Tensor has beyond the tables.
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -52,7 +53,16 @@ auto computed(F look) {
     settings.cancel = computing.token();
     return settings;
   }());
-  return look();
+  try {
+    return look();
+  } catch (Error& error) {
+    // What is wrong was recorded somewhere before; this is where it was needed.
+    const LazySettings settings = tensors::lazy_settings();
+    if (!settings.file.empty() && dynamic_cast<const Cancelled*>(&error) == nullptr) {
+      error.note(fmt::format("computed for {}:{}", settings.file, settings.line));
+    }
+    throw;
+  }
 }
 
 TensorOperand operand_from(nb::handle object) {

@@ -26,6 +26,7 @@ from tenon._tenon import (
     Executable,
     Extent,
     Graph,
+    PositionError,
     Realization,
     Shape,
     Tensor,

@@ -45,3 +45,19 @@ def _from_elsewhere(x: torch.Tensor) -> tenon.Tensor:
     raise RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, tenon:0 and {x.device}"
     )
+
+
+def check_indices(x: torch.Tensor, indices) -> None:
+    """Refuse indices on the CPU that lie outside of x now; those on the device are seen when they are computed."""
+    axis = 0
+    for index in indices:
+        if index is None or index.dtype in (torch.bool, torch.uint8):
+            axis += 1 if index is None else index.dim()
+            continue
+        if index.device.type == "cpu" and index.numel() and axis < x.dim():
+            size = x.shape[axis]
+            low, high = (int(n) for n in torch.aminmax(index))
+            if low < -size or high >= size:
+                wrong = low if low < -size else high
+                raise IndexError(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
+        axis += 1

@@ -19,7 +19,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 import tenon
 
 from . import autocast, differentiated, fallback, hooks, strides, views
-from .arguments import OnCpu, lazy
+from .arguments import OnCpu, check_indices, lazy
 from .dtypes import Unsupported, is_supported, torch_dtype
 from .handles import content_of, given_sizes, resize, wrap
 from .memory import order_of
@@ -121,6 +121,7 @@ def _kernel(overload, functional: Functional):
     numbers = strides.numbers_of(schema)
     is_row_major = strides.is_row_major(overload)
     is_never_row_major = strides.is_never_row_major(overload)
+    is_indexing = plain_name in ("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index")
     is_uniform = plain_name in ("fill_", "zero_")
     asks = not writes or functional.returns is not None
 
@@ -175,6 +176,8 @@ def _kernel(overload, functional: Functional):
 
     def kernel(*args, **kwargs):
         odd: list = []
+        if is_indexing:
+            check_indices(args[0], args[1])
         try:
             lazy_args = [lazy(a, odd) for a in args]
             lazy_kwargs = lazy_named(kwargs, odd) if kwargs else {}
@@ -185,6 +188,9 @@ def _kernel(overload, functional: Functional):
             result = call(lazy_args, lazy_kwargs, kwargs.get("generator"))
         except (OnCpu, Unsupported) as reason:
             return fallback.run(overload, args, kwargs, str(reason))
+        except tenon.Error as error:
+            strides.refuse(overload, args, kwargs, error)
+            raise
         operands = [*lazy_args, *lazy_kwargs.values()] if lazy_kwargs else lazy_args
         places = None
         if asks and ((odd and not is_row_major) or is_never_row_major or strides.is_told(kwargs)):

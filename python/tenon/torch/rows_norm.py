@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
+import tenon
 import torch
 from tenon import ops
 
 from .dtypes import dtype_of, opmath_type
 from .rows_view import reshape
 from .table import row
-from .values import along, cast, count_of, expand_to, full, wide
+from .values import along, cast, count_of, dims, expand_to, full, wide
 
 
 def _count(sizes, like):
@@ -156,6 +157,15 @@ def batch_norm_backward_reserve(
 
 
 def _last_axes(x, normalized_shape) -> list[int]:
+    last = dims(x)[max(x.ndim - len(normalized_shape), 0) :]
+    if len(last) != len(normalized_shape) or any(
+        isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(last, normalized_shape)
+    ):
+        wanted = ", ".join(map(str, normalized_shape))
+        raise tenon.Error(
+            f"Given normalized_shape=[{wanted}], expected input with shape [*, {wanted}], but got input of "
+            f"size{list(dims(x))}"
+        )
     return list(range(x.ndim - len(normalized_shape), x.ndim))
 
 

@@ -81,11 +81,26 @@ def _key(value):
     return value
 
 
-def _ask(overload, args, kwargs):
-    takes_format = any(a.name == "memory_format" for a in overload._schema.arguments)
+def refuse(overload, args, kwargs, error: Exception) -> None:
+    """Raise what PyTorch says of these arguments, in its words and for its operands, where it refuses them too."""
+    try:
+        overload(*[_without_elements(a) for a in args], **_named_without_elements(overload, kwargs))
+    except NotImplementedError:
+        pass
+    except (RuntimeError, IndexError, ValueError, TypeError) as refusal:
+        raise refusal from error
+
+
+def _named_without_elements(overload, kwargs) -> dict:
     named = {k: _without_elements(v) for k, v in kwargs.items() if k != "generator"}
     if any(a.name == "device" for a in overload._schema.arguments):
         named["device"] = torch.device("meta")
+    return named
+
+
+def _ask(overload, args, kwargs):
+    takes_format = any(a.name == "memory_format" for a in overload._schema.arguments)
+    named = _named_without_elements(overload, kwargs)
     without = [_without_elements(a) for a in args]
     name = overload._overloadpacket.__name__
     try:

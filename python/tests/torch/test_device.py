@@ -515,3 +515,9 @@ def test_histograms_of_integers(dtype):
         except RuntimeError:
             return  # PyTorch has none of this dtype on the CPU
         assert torch.histc(x.to(DEVICE), bins, low, high).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("one", [lambda x: x.t().flatten()[3], lambda x: x.flip(0).t().flatten()[3], lambda x: x.t().reshape(-1)[1]])
+def test_single_elements_of_flattened_views(one):
+    x = torch.rand(3, 2)
+    close(one(x.to(DEVICE)).tanh(), one(x).tanh())

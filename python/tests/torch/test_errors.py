@@ -58,3 +58,43 @@ def test_integers_by_the_number_zero_are_an_error(divide):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             divide(torch.arange(3).to(device))
     assert torch.isinf((torch.ones(2, device=DEVICE) // 0).cpu()).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x: x @ x,
+        lambda x: x + torch.ones(5).to(x.device),
+        lambda x: torch.cat([x, torch.ones(2, 5).to(x.device)]),
+        lambda x: torch.nn.functional.linear(x, torch.ones(2, 5).to(x.device)),
+        lambda x: torch.nn.functional.layer_norm(x, (5,)),
+        lambda x: torch.where(x > 0, x, torch.ones(7).to(x.device)),
+        lambda x: x.view(5, 5),
+        lambda x: x[7],
+        lambda x: x[torch.tensor([0, 7])],
+        lambda x: x[:, torch.tensor([0, -9])],
+    ],
+)
+def test_wrong_sizes_are_said_in_pytorchs_words(wrong):
+    said = []
+    for device in ("cpu", DEVICE):
+        with pytest.raises((RuntimeError, IndexError)) as error:
+            wrong(torch.ones(3, 4).to(device))
+        said.append((error.type, "`t`" in str(error.value)))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda x, i: x[i],
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.gather(0, i[:, None]),
+        lambda x, i: torch.nn.functional.embedding(i, x),
+        lambda x, i: x.index_add(0, i, x[:1]),
+    ],
+)
+def test_an_index_out_of_range_is_an_index_error_that_names_the_line(look):
+    result = look(torch.ones(3, 4).to(DEVICE), torch.tensor([7]).to(DEVICE))
+    with pytest.raises(IndexError, match=r"position 7 is out of range for axis 0 of size 3\n  computed for .*test_errors.py:\d+"):
+        result.cpu()
