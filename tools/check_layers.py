@@ -41,6 +41,7 @@ PUBLIC_HEADERS = {
     "text.h": "text",
     "interpreter.h": "interp",
     "autodiff.h": "passes",
+    "donate.h": "passes",
     "optimizers.h": "passes",
     "cancel.h": "runtime",
     "dlpack.h": "runtime",

@@ -13,6 +13,7 @@
 #include "tenon/control.h"
 #include "tenon/convolution.h"
 #include "tenon/dlpack.h"
+#include "tenon/donate.h"
 #include "tenon/dtype.h"
 #include "tenon/einsum.h"
 #include "tenon/elementwise.h"

@@ -24,8 +24,9 @@ struct Memory {
   }
 };
 
-/// What is written overlaps nothing that is read. Errors: a position out of range, in the interpreter's words; no
-/// memory. After an error what was written is undefined.
+/// What is written overlaps nothing that is read, except that a scatter may write where the array lies that it changes.
+/// Errors: a position out of range, in the interpreter's words; no memory. After an error what was written is
+/// undefined.
 void run(const Routine& step, std::span<const Memory> reads, std::span<const Memory> writes, const Workers& workers);
 
 // One for each alternative.

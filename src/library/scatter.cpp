@@ -301,7 +301,7 @@ class Scattering {
 void run(const ScatterRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
          const Workers& workers) {
   const size_t bytes = static_cast<size_t>(reads[0].size()) * byte_size(reads[0].dtype);
-  if (bytes > 0) {
+  if (bytes > 0 && writes[0].data != reads[0].data) {
     std::memcpy(writes[0].data, reads[0].data, bytes);
   }
   Scattering(step, reads, writes[0], workers).run();

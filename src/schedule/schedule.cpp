@@ -60,8 +60,8 @@ class InputFree {
 
 class Assembler {
  public:
-  Assembler(const Graph& graph, const StorageOrders& storage, ScheduleBody schedule_body)
-      : graph_(graph), input_free_(graph), storage_(storage), schedule_body_(std::move(schedule_body)) {
+  Assembler(const Graph& graph, const StorageOrders& storage, const StateUpdates& state, ScheduleBody schedule_body)
+      : graph_(graph), input_free_(graph), storage_(storage), state_(state), schedule_body_(std::move(schedule_body)) {
     program_.name = graph.name();
     for (const Output& output : graph.outputs()) {
       visible_.insert(output.value);
@@ -129,6 +129,9 @@ class Assembler {
   }
 
   int buffer(const Value& value) {
+    if (state_.contains(value)) {
+      return buffer_of_.at(state_.memory(value));
+    }
     if (const auto known = buffer_of_.find(value); known != buffer_of_.end()) {
       return known->second;
     }
@@ -189,6 +192,9 @@ class Assembler {
       const Value& value = nest.buffers[i];
       const auto panels = nest.panels.find(static_cast<int>(i));
       part.buffers.push_back(!value ? -1 : panels == nest.panels.end() ? buffer(value) : packed(value, panels->second));
+      if (value && state_.contains(value) && kernel.buffers[i].role == loops::Role::output) {
+        step.updates.push_back({part.buffers.back(), StateUpdates::stored(value).shape().element_count()});
+      }
       if (value) {
         add_unique(kernel.buffers[i].role == loops::Role::output ? step.writes : step.reads, part.buffers.back());
       }
@@ -236,6 +242,7 @@ class Assembler {
   const Graph& graph_;
   const InputFree input_free_;
   const StorageOrders& storage_;
+  const StateUpdates& state_;
   ScheduleBody schedule_body_;
   Program program_;
   std::unordered_set<Value> visible_;
@@ -248,8 +255,9 @@ class Assembler {
 Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
   const Roles roles(graph, programs, options.layouts ? StorageOrders(graph) : StorageOrders());
-  std::vector<GroupedStep> steps = group(graph, roles, programs, options);
-  Assembler assembler(graph, roles.storage(), [&](const Graph& body, bool optimized) {
+  const StateUpdates state(graph, roles);
+  std::vector<GroupedStep> steps = group(graph, roles, programs, options, state);
+  Assembler assembler(graph, roles.storage(), state, [&](const Graph& body, bool optimized) {
     return make_program(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
   });
   Scheduled result;

@@ -58,15 +58,19 @@ int launch_count(const Program& program) {
 }
 
 Traffic traffic(const Program& program, const Step& step) {
-  const auto bytes_of = [&](const std::vector<int>& buffers) {
-    Extent bytes = 0;
-    for (const int i : std::set(buffers.begin(), buffers.end())) {
-      const ProgramBuffer& buffer = program.buffers.at(static_cast<size_t>(i));
-      bytes += buffer.elements * static_cast<int64_t>(byte_size(buffer.dtype));
-    }
-    return bytes;
+  const auto bytes = [&](int i, const Extent& elements) {
+    return elements * static_cast<int64_t>(byte_size(program.buffers.at(static_cast<size_t>(i)).dtype));
   };
-  return {.read = bytes_of(step.reads), .written = bytes_of(step.writes)};
+  Traffic result;
+  for (const int i : std::set(step.reads.begin(), step.reads.end())) {
+    result.read += bytes(i, program.buffers.at(static_cast<size_t>(i)).elements);
+  }
+  for (const int i : std::set(step.writes.begin(), step.writes.end())) {
+    const auto partial = std::ranges::find(step.updates, i, &PartialWrite::buffer);
+    result.written += bytes(
+        i, partial == step.updates.end() ? program.buffers.at(static_cast<size_t>(i)).elements : partial->elements);
+  }
+  return result;
 }
 
 }  // namespace tenon

@@ -86,19 +86,26 @@ struct CallControl {};
 
 using Control = std::variant<BranchControl, LoopControl, CallControl>;
 
+/// A buffer that holds something before a step writes to it, and how many elements of it the step writes.
+struct PartialWrite {
+  int buffer = -1;
+  Extent elements;
+};
+
 /// Steps run in order. The parts of a step are independent and run as one launch. One of parts, `library`
 /// and `control`.
 struct Step {
   std::vector<Part> parts;
   std::optional<Routine> library;
   std::optional<Control> control;
-  std::vector<Program> bodies;     // of `control`; names in them are the names outside
-  std::vector<int> reads, writes;  // buffers
-  std::vector<Shape> shapes;       // without parts: of what it reads, then of what it writes
-  std::string label;               // the operators in it, for people
-  std::string boundary;            // why it ends where it does
-  std::string region_end;          // why no region goes on from it to the next step; empty inside of one
-  Extent flops = 0;                // additions and multiplications of products, for traces; 0: not counted
+  std::vector<Program> bodies;             // of `control`; names in them are the names outside
+  std::vector<int> reads, writes;          // buffers
+  std::vector<PartialWrite> updates = {};  // of some of what it writes: the rest stays what it was
+  std::vector<Shape> shapes;               // without parts: of what it reads, then of what it writes
+  std::string label;                       // the operators in it, for people
+  std::string boundary;                    // why it ends where it does
+  std::string region_end;                  // why no region goes on from it to the next step; empty inside of one
+  Extent flops = 0;                        // additions and multiplications of products, for traces; 0: not counted
 };
 
 /// Steps one after another whose kernels can run tile by tile: a range of rows of one needs ranges of rows of those

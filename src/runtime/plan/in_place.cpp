@@ -14,6 +14,10 @@ int only_use(const Part& part, int buffer) {
 }  // namespace
 
 bool runs_in_place(const Program& program, const Step& step, int from, int to) {
+  if (step.library) {  // a scatter changes some elements of what it reads first
+    return std::holds_alternative<ScatterRoutine>(*step.library) && step.reads.front() == from &&
+           std::ranges::count(step.reads, from) == 1 && step.writes.front() == to;
+  }
   // All that use either use both, and do not run side by side: they are one part and what takes its place.
   int users = 0;
   for (const Part& part : step.parts) {

@@ -101,8 +101,8 @@ class Layout {
       blocks_.push_back(times_.empty() ? Block{bytes, slot.first, slot.last}
                                        : Block{bytes, lifetimes_[i].first, lifetimes_[i].last});
       s_.memory.intermediate_bytes += bytes;
-    } else if (slot.memory == Memory::output) {
-      s_.memory.output_bytes += bytes;
+    } else if (slot.memory == Memory::output || (slot.memory == Memory::input && slot.written)) {
+      s_.memory.output_bytes += bytes;  // of state that is not given, a copy is made
     }
   }
 

@@ -106,14 +106,45 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
   }
   if (is_updated_in_place(slot, input)) {
     state_.pointers[slot] = input.data;
-  } else if (!donated.empty()) {
-    state_.pointers[slot] = state_.arrays[slot].emplace(std::move(donated[source])).mutable_data();
-  } else {
-    Array& copy =
-        state_.arrays[slot].emplace(Array::uninitialized(input.dtype, {input.dims.begin(), input.dims.end()}));
-    state_.pointers[slot] = copy.mutable_data();
-    copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+    return;
   }
+  if (is_given(source, donated)) {
+    state_.pointers[slot] = state_.arrays[slot].emplace(std::move(donated[source])).mutable_data();
+    return;
+  }
+  state_.pointers[slot] = memory_of_result(slot);
+  if (state_.pointers[slot] == nullptr) {
+    state_.made[slot] = c_.memory.take(s_.bytes(plan));
+    state_.pointers[slot] = state_.made[slot].get();
+  }
+  copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+}
+
+/// Whether an input may be written: it was given, nobody else holds its memory, and no other input lies there, as
+/// memory that the caller lends twice would.
+bool Execution::is_given(size_t source, std::span<const Array> donated) {
+  if (donated.empty() || donated[source].is_shared()) {
+    return false;
+  }
+  if (!knows_ranges_) {
+    state_.input_ranges.assign(state_.inputs, AddressRanges::Which::all);
+    knows_ranges_ = true;
+  }
+  return state_.input_ranges.count_overlaps(address_range(state_.inputs[source])) <= 1;
+}
+
+/// Where the caller of run_into() wants what lies in a slot, if kernels can write there; else null.
+std::byte* Execution::memory_of_result(size_t slot) const {
+  const Slot& plan = c_.plan.slots[slot];
+  if (plan.outputs != 1 || state_.outputs.empty()) {
+    return nullptr;
+  }
+  const auto output = static_cast<size_t>(plan.output);
+  const Operand& given = state_.outputs[output];
+  return s_.is_whole(c_.plan, c_.plan.outputs[output]) && given.is_plain() &&
+                 state_.input_ranges.count_overlaps(address_range(given)) == 0
+             ? given.data
+             : nullptr;
 }
 
 /// Outputs that are views of an input are copied from it when all steps have run, and other outputs may lie there then.
@@ -129,7 +160,8 @@ bool Execution::is_updated_in_place(size_t slot, const Operand& input) const {
   for (size_t i = 0; i < state_.outputs.size(); ++i) {
     const OutputPlan& output = c_.plan.outputs[i];
     if (output.slot == static_cast<int>(slot) && state_.outputs[i].data == input.data && input.data != nullptr) {
-      return s_.is_whole(c_.plan, output) && input.is_plain() && state_.outputs[i].is_plain();
+      return s_.is_whole(c_.plan, output) && input.is_plain() && state_.outputs[i].is_plain() &&
+             state_.input_ranges.count_overlaps(address_range(input)) == 1;  // no other input is read there
     }
   }
   return false;
@@ -141,12 +173,8 @@ std::byte* Execution::provide_output(size_t slot, std::span<Array> donated) {
       return state;
     }
   }
-  if (const int output = c_.plan.slots[slot].output; c_.plan.slots[slot].outputs == 1 && !state_.outputs.empty()) {
-    const Operand& given = state_.outputs[static_cast<size_t>(output)];
-    if (s_.is_whole(c_.plan, c_.plan.outputs[static_cast<size_t>(output)]) && given.is_plain() &&
-        state_.input_ranges.count_overlaps(address_range(given)) == 0) {
-      return given.data;
-    }
+  if (std::byte* const wanted = memory_of_result(slot)) {
+    return wanted;
   }
   state_.made[slot] = c_.memory.take(s_.bytes(c_.plan.slots[slot]));
   return state_.made[slot].get();
@@ -163,8 +191,7 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
     return nullptr;
   }
   if (!donated.empty()) {
-    return donated[source].is_shared() ? nullptr
-                                       : state_.arrays[slot].emplace(std::move(donated[source])).mutable_data();
+    return is_given(source, donated) ? state_.arrays[slot].emplace(std::move(donated[source])).mutable_data() : nullptr;
   }
   if (state_.outputs.empty()) {
     return nullptr;

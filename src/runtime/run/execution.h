@@ -29,6 +29,8 @@ class Execution {
   void check_outputs();
   void provide_input(size_t slot, std::span<Array> donated);
   std::byte* provide_output(size_t slot, std::span<Array> donated);
+  bool is_given(size_t source, std::span<const Array> donated);
+  std::byte* memory_of_result(size_t slot) const;
   std::byte* take_state(size_t slot, const Slot& from, std::span<Array> donated);
   bool is_overwritten(const Slot& slot, const Operand& input) const;
   bool is_updated_in_place(size_t slot, const Operand& input) const;
@@ -39,6 +41,7 @@ class Execution {
   const Specialization& s_;
   RunState& state_;
   PooledBlock arena_;
+  bool knows_ranges_ = false;  // RunState::input_ranges are those of this run, where there are no outputs
 };
 
 }  // namespace tenon::runtime

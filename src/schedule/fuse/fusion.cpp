@@ -21,8 +21,9 @@ bool is_product(const Node& node) { return node.as<Contract>() || node.as<Conv>(
 
 bool reads_elements_often(const Node& node) { return is_product(node) || node.as<Window>(); }
 
-Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const ScheduleOptions& options)
-    : graph_(graph), roles_(roles), programs_(programs), options_(options) {
+Fusion::Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const ScheduleOptions& options,
+               const StateUpdates& state)
+    : graph_(graph), roles_(roles), programs_(programs), options_(options), state_(state) {
   for (const Output& output : graph.outputs()) {
     visible_.insert(output.value);
     if (output.aliases >= 0) {
@@ -63,7 +64,7 @@ std::vector<Value> Fusion::outputs_of(const std::unordered_set<const Node*>& own
     const auto readers = clusters_reading(value);
     const bool is_read =
         std::ranges::any_of(readers, [&](int id) { return std::ranges::find(ignored, id) == ignored.end(); });
-    if (is_read || visible_.contains(value) || placements_.contains(value)) {
+    if (is_read || visible_.contains(value) || placements_.contains(value) || state_.contains(value)) {
       outputs.push_back(value);
     }
   }
@@ -73,31 +74,79 @@ std::vector<Value> Fusion::outputs_of(const std::unordered_set<const Node*>& own
 
 std::variant<Nest, Refusal> Fusion::build(const std::unordered_set<const Node*>& members,
                                           const std::vector<Value>& outputs, const BuildOptions& options) const {
-  return build_nest({.outputs = outputs,
-                     .is_loaded =
-                         [&](const Value& value) {
-                           return !members.contains(&value.node()) && roles_.of(value.node()) != NodeRole::folded &&
-                                  !value.node().as<Constant>();
-                         },
-                     .options = options_,
-                     .rows = options.rows,
-                     .epilogue_reductions = epilogue_reductions_ && options.rows != RowForm::stream,
-                     .shared_code = options.shared_code,
-                     .storage = &roles_.storage(),
-                     .placement =
-                         [&](const Value& value) {
-                           const auto found = placements_.find(value);
-                           return found == placements_.end() ? std::nullopt : std::optional(found->second);
-                         }},
-                    programs_);
+  auto built = build_nest({.outputs = outputs,
+                           .is_loaded =
+                               [&](const Value& value) {
+                                 return (!members.contains(&value.node()) &&
+                                         roles_.of(value.node()) != NodeRole::folded && !value.node().as<Constant>()) ||
+                                        state_.contains(value);
+                               },
+                           .options = options_,
+                           .rows = options.rows,
+                           .epilogue_reductions = epilogue_reductions_ && options.rows != RowForm::stream,
+                           .shared_code = options.shared_code,
+                           .storage = &roles_.storage(),
+                           .placement =
+                               [&](const Value& value) {
+                                 const auto found = placements_.find(value);
+                                 return found == placements_.end() ? std::nullopt : std::optional(found->second);
+                               },
+                           .in_place = [&](const Value& value) { return state_.contains(value); }},
+                          programs_);
+  if (const Nest* const nest = std::get_if<Nest>(&built); nest != nullptr && meets_own_update(*nest)) {
+    return Refusal{std::string(kOwnUpdate), {}};
+  }
+  return built;
+}
+
+bool Fusion::meets_own_update(const Nest& nest) const {
+  if (state_.empty()) {
+    return false;
+  }
+  std::unordered_map<Value, int> users;
+  for (const Value& value : nest.buffers) {
+    if (value) {
+      ++users[state_.memory(value)];
+    }
+  }
+  for (size_t i = 0; i < nest.buffers.size(); ++i) {
+    const Value& value = nest.buffers[i];
+    if (value && nest.kernel.buffers[i].role == loops::Role::output && users.at(state_.memory(value)) > 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::set<int> Fusion::clusters_overwriting(const Cluster& cluster) const {
+  std::set<int> found;
+  if (state_.empty()) {
+    return found;
+  }
+  for (const Node* node : cluster.nodes) {
+    for (const Value& operand : roles_.operands(*node)) {
+      if (const Node* const writer = state_.next(operand); writer != nullptr && owner_.at(writer) != cluster.id) {
+        found.insert(owner_.at(writer));
+      }
+    }
+  }
+  return found;
 }
 
 /// Is there a way from one cluster to another, through at least one third cluster unless `direct_counts`? Clusters that
 /// begin behind the node number `newest` lead nowhere: nothing before it reads them.
 bool Fusion::has_path(int from, int to, bool direct_counts, size_t newest) const {
+  if (!state_.empty()) {
+    newest = std::numeric_limits<size_t>::max();  // a reader may come behind what overwrites it
+  }
   std::vector<int> pending;
   std::unordered_set<int> seen{from};
   const auto push_readers = [&](const Cluster& cluster, bool from_start) {
+    for (const int id : clusters_overwriting(cluster)) {
+      if ((!(from_start && id == to) || direct_counts) && seen.insert(id).second) {
+        pending.push_back(id);
+      }
+    }
     for (const Node* node : cluster.owned) {
       for (size_t i = 0; i < node->shapes.size(); ++i) {
         for (const int id : clusters_reading(Value(node, static_cast<int>(i)))) {
@@ -132,6 +181,9 @@ std::optional<std::string> Fusion::refuse(const Cluster& producer, const Cluster
     for (const Value& operand : roles_.operands(*node)) {
       if (!producer.members.contains(&operand.node())) {
         continue;
+      }
+      if (state_.contains(operand)) {
+        return std::string(kOwnUpdate);
       }
       if (reads_elements_often(*node) && !node->as<Contract>()) {
         return fmt::format("{} reads every element several times", op_name(node->op));

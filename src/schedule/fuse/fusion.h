@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schedule/fuse/group.h"
+#include "schedule/fuse/state_updates.h"
 
 namespace tenon::schedule {
 
@@ -36,13 +37,17 @@ struct Cluster {
 /// Why two clusters stay apart that would wait for each other as one.
 inline constexpr std::string_view kBetween = "another kernel stands between";
 
+/// Why a kernel that updates state in place ends there.
+inline constexpr std::string_view kOwnUpdate = "an array is updated in place: what reads it is another kernel";
+
 /// Products and windows: what they read is computed once, and not inside of them.
 bool reads_elements_often(const Node& node);
 
 /// Starts with one cluster for each loop; merges are tried by building the kernel.
 class Fusion {
  public:
-  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const ScheduleOptions& options);
+  Fusion(const Graph& graph, const Roles& roles, MapPrograms& programs, const ScheduleOptions& options,
+         const StateUpdates& state);
 
   /// Compute what is made of no array, such as a mask of positions, wherever it is read. To be called first: a kernel
   /// that stores it for others has fewer loops in common with them.
@@ -109,6 +114,10 @@ class Fusion {
   bool try_reduce_in_tiles(int producer, int consumer);
   bool pays_to_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const;
   bool try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow);
+  /// Clusters that update in place what this one reads: they run after it.
+  std::set<int> clusters_overwriting(const Cluster& cluster) const;
+  /// Whether the kernel reads memory that it updates in place, or updates it twice.
+  bool meets_own_update(const Nest& nest) const;
   /// Clusters that load the value.
   std::set<int> clusters_reading(const Value& value) const;
   bool try_place(const Node& concat);
@@ -124,6 +133,7 @@ class Fusion {
   const Roles& roles_;
   MapPrograms& programs_;
   const ScheduleOptions& options_;
+  const StateUpdates& state_;
   std::unordered_map<const Node*, size_t> order_;
   std::unordered_map<Value, std::vector<const Node*>> readers_;  // those that are loops or alone
   std::unordered_set<Value> visible_;                            // graph outputs

@@ -69,6 +69,9 @@ bool Fusion::try_move(int producer, int consumer, const std::unordered_set<const
   }
   for (const Node* node : moved) {
     for (const Value& operand : roles_.operands(*node)) {
+      if (state_.next(operand) != nullptr) {
+        return false;  // to be read before it is updated in place
+      }
       const auto owner = owner_.find(&operand.node());
       if (owner != owner_.end() && owner->second != producer && owner->second != consumer &&
           has_path(producer, owner->second, true)) {

@@ -123,6 +123,10 @@ bool Fusion::try_recompute(const Value& value, bool products, const Node* end) {
   if (products && std::ranges::any_of(frontier, [&](const Value& load) { return overwritten_.contains(load); })) {
     return false;
   }
+  // What is updated in place is read before that.
+  if (std::ranges::any_of(frontier, [&](const Value& load) { return state_.next(load) != nullptr; })) {
+    return false;
+  }
   const std::vector<Value> stored = outputs_of(producer.owned, {});
   double before = own;
   double after = 0;

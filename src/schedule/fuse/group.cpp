@@ -253,6 +253,11 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
       }
     }
   }
+  for (size_t i = 0; i < clusters.size(); ++i) {
+    for (const int writer : clusters_overwriting(*clusters[i])) {
+      order.add_edge(i, index.at(writer));
+    }
+  }
   const auto is_alone = [&](size_t i) { return roles_.of(*clusters[i]->nodes[0]) == NodeRole::alone; };
   if (side_by_side) {
     std::unordered_map<std::string, std::vector<size_t>> alike;
@@ -273,7 +278,10 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
   }
   std::vector<GroupedStep> steps;
   size_t leader = clusters.size();
-  for (const size_t i : order.order()) {
+  const std::vector<size_t> in_order = order.order();
+  TENON_CHECK(in_order.size() == clusters.size(), "{} of {} steps wait for each other",
+              clusters.size() - in_order.size(), clusters.size());
+  for (const size_t i : in_order) {
     const Cluster& cluster = *clusters[i];
     if (is_alone(i)) {
       const std::string why = roles_.reason(*cluster.nodes[0]);
@@ -303,8 +311,8 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
 }
 
 std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
-                               const ScheduleOptions& options) {
-  Fusion fusion(graph, roles, programs, options);
+                               const ScheduleOptions& options, const StateUpdates& state) {
+  Fusion fusion(graph, roles, programs, options, state);
   if (options.fuse) {
     fusion.recompute_free();
     fusion.fuse_producers();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedule/fuse/roles.h"
+#include "schedule/fuse/state_updates.h"
 #include "schedule/options/schedule_options.h"
 
 namespace tenon::schedule {
@@ -31,8 +32,8 @@ struct GroupedStep {
   std::string boundary;
 };
 
-/// The steps of a graph without calls, producers first.
+/// The steps of a graph without calls, producers first, and readers of what is updated in place before the update.
 std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapPrograms& programs,
-                               const ScheduleOptions& options = {});
+                               const ScheduleOptions& options, const StateUpdates& state);
 
 }  // namespace tenon::schedule

@@ -57,6 +57,10 @@ class MapPrograms {
 /// The position in memory of an element of a value.
 Position stored_at(const StorageOrders& storage, const Value& value, const Point& point);
 
+/// Where in the base of an update an element of what it writes lies: `point` is a point of its second operand, and the
+/// path has nothing but transposes and slices without steps.
+Point place_of_update(const Value& update, Point point);
+
 /// Emits elements of values, down to those for which `is_loaded` holds. Throws Refusal and SplitNeeded.
 class ElementEmitter {
  public:

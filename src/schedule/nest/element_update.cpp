@@ -1,4 +1,6 @@
 // Update: an element is the new value's where the path sees it, else the base's.
+#include <ranges>
+
 #include "schedule/nest/element.h"
 
 namespace tenon::schedule {
@@ -39,6 +41,24 @@ struct PathWalk {
 };
 
 }  // namespace
+
+Point place_of_update(const Value& update, Point point) {
+  const std::vector<View>& path = update.node().as<Update>()->path;
+  for (const View& view : std::views::reverse(path)) {
+    if (const auto* slice = std::get_if<Slice>(&view)) {
+      for (size_t i = 0; i < point.size(); ++i) {
+        point[i] = moved(point[i], slice->start[i]);
+      }
+    } else {
+      const Point seen = point;
+      const std::vector<int>& axes = std::get<Transpose>(view).axes;
+      for (size_t i = 0; i < point.size(); ++i) {
+        point[static_cast<size_t>(axes[i])] = seen[i];
+      }
+    }
+  }
+  return point;
+}
 
 int ElementEmitter::element(const Update& op, const Value& value, const Point& point, const Mask& mask) {
   const Value& base = value.node().inputs[0];

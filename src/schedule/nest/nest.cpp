@@ -165,16 +165,19 @@ Nest build(const NestRequest& request, const AxisSplits& splits, bool in_epilogu
     Value value;
     Point point;
     int id;
+    bool in_place;
   };
   std::vector<Emitted> emitted;
   for (const Value& output : outputs) {
-    Point point = emitter.iterate(output);
-    const int id = emitter.emit(output, point);
-    emitted.push_back({output, std::move(point), id});
+    const bool in_place = request.in_place && request.in_place(output);
+    const Value& computed = in_place ? output.node().inputs[1] : output;
+    Point point = emitter.iterate(computed);
+    const int id = emitter.emit(computed, point);
+    emitted.push_back({output, std::move(point), id, in_place});
   }
   for (const Emitted& e : emitted) {
     const auto placement = request.placement ? request.placement(e.value) : std::nullopt;
-    Point point = e.point;
+    Point point = e.in_place ? place_of_update(e.value, e.point) : e.point;
     if (placement) {
       Position& along = point[static_cast<size_t>(placement->axis)];
       along = moved(along, placement->start);

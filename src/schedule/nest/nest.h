@@ -39,6 +39,8 @@ struct NestRequest {
   const StorageOrders* storage = nullptr;  // null: all lies row by row
   /// Outputs that are stored as a part of another value, which has a buffer.
   std::function<std::optional<Placement>(const Value& value)> placement = {};
+  /// Outputs that are updates of what is in their buffer already: of these the new slice is stored there, and no more.
+  std::function<bool(const Value& value)> in_place = {};
 };
 
 struct Nest {
