@@ -8,10 +8,12 @@
 #include "base/fail.h"
 #include "compile_options.h"
 #include "cost.h"
+#include "donation.h"
 #include "files.h"
 #include "inputs.h"
 #include "json.h"
 #include "plot.h"
+#include "stateful_run.h"
 #include "stopwatch.h"
 #include "sweep.h"
 #include "tenon/tenon.h"
@@ -32,6 +34,7 @@ constexpr Option kOptions[] = {
     {"--seconds", "S", "go on for this long at each point (default 0.2)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kDonate,
     kNoPipelines,
     kNoWinograd,
     kPipelineRows,
@@ -66,25 +69,41 @@ struct Settings {
   bool flush_denormals = false;
 };
 
-Point measure(const GraphModel& model, const Executable& executable, const Bindings& swept, const Bindings& bound,
-              const Extent& macs, const Settings& settings, const Arguments& arguments) {
-  Bindings sizes = bound;
-  for (const auto& [name, size] : swept) {
-    sizes.set(name, size);
+/// A model that was compiled, for the sizes that it was read for.
+struct Measured {
+  GraphModel model;
+  std::optional<Executable> executable = {};
+  CompileReport report = {};
+  double compile_time = 0;  // of the last compile
+  int compiles = 0;
+
+  explicit Measured(GraphModel loaded) : model(std::move(loaded)) {}
+
+  void compile(CompileOptions options) {
+    options.report = &report;
+    compile_time = microseconds([&] { executable = tenon::compile(model.graph, options); });
+    ++compiles;
   }
+};
+
+Point measure(const Measured& measured, const Bindings& swept, const Bindings& sizes, const Settings& settings,
+              const Arguments& arguments) {
+  const GraphModel& model = measured.model;
+  const Executable& executable = *measured.executable;
   const PreparedInputs prepared = prepare_inputs(model, sizes, arguments.all("--input"));
   announce_cost(model.graph, prepared.bindings, arguments);
-  const std::vector<Array> inputs = prepared.arrays();
+  StatefulRun state(executable, model.graph, prepared.arrays());
   const RunOptions options{
       .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
   Point point{.swept = swept, .bindings = prepared.bindings};
   const Prepared times = prepare(executable, prepared.bindings);
   point.specialize = times.specialize;
-  point.first = times.memory + microseconds([&] { executable.run(inputs, options); });
-  const Samples samples = sample([&] { executable.run(inputs, options); }, settings.repeat, settings.microseconds);
+  point.first = times.memory + microseconds([&] { state(options); });
+  const Samples samples = sample([&] { state(options); }, settings.repeat, settings.microseconds);
   point.median = samples.median();
   point.least = samples.least();
   point.runs = samples.times.size();
+  const Extent macs = count_macs(model.graph);
   const auto is_bound = [&](const std::string& name) { return prepared.bindings.find(name).has_value(); };
   if (std::ranges::all_of(macs.names(), is_bound)) {  // not where data decide how many there are
     point.flops = 2 * static_cast<double>(evaluate(macs, prepared.bindings));
@@ -123,8 +142,7 @@ std::string plot(const std::string& title, const std::vector<Point>& points, con
   return plot_svg(title, {latency, rate});
 }
 
-void print_json(const Graph& graph, double compile_time, const CompileReport& report,
-                const std::vector<Point>& points) {
+void print_json(const Measured& measured, const std::vector<Point>& points) {
   Json list = Json::array();
   for (const Point& point : points) {
     Json sizes = Json::object();
@@ -142,10 +160,10 @@ void print_json(const Graph& graph, double compile_time, const CompileReport& re
                   .set("gflops", point.gflops()));
   }
   Json::object()
-      .set("model", graph.name())
-      .set("compiles", 1)
-      .set("compile_us", compile_time)
-      .set("code", report.code)
+      .set("model", measured.model.graph.name())
+      .set("compiles", measured.compiles)
+      .set("compile_us", measured.compile_time)
+      .set("code", measured.report.code)
       .set("points", list)
       .print();
 }
@@ -174,32 +192,45 @@ int run(const Arguments& arguments) {
                           .flush_denormals = arguments.has("--flush-denormals")};
   const Progress progress;
   progress.show("loading");
-  const GraphModel model =
-      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
+  const auto load = [&](const Bindings& sizes) {
+    return with_donations(arguments, load_model(arguments.rest()[0],
+                                                {.weights = true, .inputs = arguments.all("--input"), .sizes = sizes}));
+  };
+  Measured measured(load(bound));
   for (const Bindings& each : swept) {
-    check_names(each, model.graph, "--sweep");
+    check_names(each, measured.model.graph, "--sweep");
   }
-  const Extent macs = count_macs(model.graph);
   progress.show("compiling");
-  CompileReport report;
-  std::optional<Executable> executable;
-  CompileOptions compile_options{.report = &report};
+  CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
-  const double compile_time = microseconds([&] { executable = compile(model.graph, compile_options); });
+  measured.compile(compile_options);
   progress.show("");
   size_t width = 7;
   for (const Bindings& each : swept) {
     width = std::max(width, each.to_string().size());
   }
   if (!as_json) {
-    fmt::print("{}: compiled once in {}, {}\n", bold(model.graph.name()), time_text(compile_time), report.code);
+    fmt::print("{}: compiled once in {}, {}\n", bold(measured.model.graph.name()), time_text(measured.compile_time),
+               measured.report.code);
     fmt::print("  {:<{}} {:>11} {:>11} {:>11} {:>11} {:>10} {:>9}\n", "binding", width, "specialise", "first run",
                "median", "least", "runs/s", "GFLOP/s");
   }
   std::vector<Point> points;
   for (const Bindings& each : swept) {
     progress.show(fmt::format("{} of {}", points.size() + 1, swept.size()));
-    points.push_back(measure(model, *executable, each, bound, macs, settings, arguments));
+    Bindings sizes = bound;
+    for (const auto& [name, size] : each) {
+      sizes.set(name, size);
+    }
+    if (!is_read_for(measured.model, sizes)) {
+      measured.model = load(sizes);
+      measured.compile(compile_options);
+      progress.show("");
+      if (!as_json) {
+        fmt::print("  {} is another program: compiled in {}\n", each.to_string(), time_text(measured.compile_time));
+      }
+    }
+    points.push_back(measure(measured, each, sizes, settings, arguments));
     progress.show("");
     if (!as_json) {
       print_row(points.back(), width);
@@ -207,10 +238,10 @@ int run(const Arguments& arguments) {
     }
   }
   if (as_json) {
-    print_json(model.graph, compile_time, report, points);
+    print_json(measured, points);
   }
   if (const auto file = arguments.find("--svg")) {
-    write_text(*file, plot(model.graph.name(), points, sweeps.back()));
+    write_text(*file, plot(measured.model.graph.name(), points, sweeps.back()));
   }
   return 0;
 }
@@ -223,7 +254,8 @@ const Verb kBenchVerb{
     .doc = "measure latency and throughput over sizes; a table, and a plot",
     .about =
         "The model is compiled once. For each binding: what it costs to specialise it and to run it the first "
-        "time, with the memory it takes, and the median and least of later runs.",
+        "time, with the memory it takes, and the median and least of later runs. State that outputs update (caches of "
+        "gpt2, and what --donate names) goes from one run to the next, in place.",
     .options = kOptions,
     .examples = kExamples,
     .run = run};

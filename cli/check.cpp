@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "compile_options.h"
 #include "cost.h"
+#include "donation.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "ir/data_axes.h"
@@ -29,6 +30,7 @@ constexpr Option kOptions[] = {
     {"--tolerance", "X", "allow this error relative to the largest element (default: by the output's type)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: the interpreter keeps them"},
+    kDonate,
     kNoPipelines,
     kNoWinograd,
     kPipelineRows,
@@ -234,8 +236,9 @@ int run(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
-  const GraphModel model =
-      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
+  const GraphModel model = with_donations(
+      arguments,
+      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound}));
   const std::vector<NamedArray> expected = read_expected(model.graph, arguments.all("--expect"));
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
   const std::vector<Array> inputs = prepared.arrays();

@@ -10,11 +10,13 @@
 #include "base/fail.h"
 #include "compile_options.h"
 #include "compiler/inspect.h"
+#include "donation.h"
 #include "explain_steps.h"
 #include "files.h"
 #include "load_trainable.h"
 #include "machine.h"
 #include "picture.h"
+#include "shape/constraint_check.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
 #include "verb.h"
@@ -39,6 +41,7 @@ constexpr Option kOptions[] = {
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
+    kDonate,
     kNoPipelines,
     kNoWinograd,
     kPipelineRows,
@@ -196,12 +199,36 @@ GivenSizes split_sizes(const Bindings& all, const GraphModel& model, const Execu
   }
   GivenSizes given;
   for (const auto& [name, size] : all) {
+    if (std::ranges::find(model.decided, name) != model.decided.end()) {
+      continue;  // the value of an input, which is part of the graph
+    }
     (std::ranges::find(late, name) != late.end() ? given.late : given.early).set(name, size);
   }
   std::erase_if(late, [&](const std::string& name) { return given.late.find(name).has_value(); });
   check_names(given.early, model.graph);
   require_bound(model, given.early, late);
   return given;
+}
+
+/// What the model was read for, a line each.
+std::string assumed_text(const GraphModel& model) {
+  std::string text;
+  for (const OnnxAssumption& each : model.assumed) {
+    text += fmt::format("  assumes {}: {}{}\n", each.relation.to_string(), each.reason, describe_need(each.relation));
+  }
+  return text.empty() ? text : text + "  other sizes need another program: give them with --bind\n";
+}
+
+Json assumed_json(const GraphModel& model) {
+  Json json = Json::array();
+  for (const OnnxAssumption& each : model.assumed) {
+    json.push(Json::object()
+                  .set("relation", each.relation.to_string())
+                  .set("reason", each.reason)
+                  .set("needed_by", each.relation.needed_by)
+                  .set("node", each.relation.place));
+  }
+  return json;
 }
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
@@ -227,6 +254,9 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
     json.set("copies", executable.copy_count());
     json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
     json.set("steps", steps_json(executable, bound));
+    if (!model.assumed.empty()) {
+      json.set("assumed", assumed_json(model));
+    }
     if (!bound.empty()) {
       const MemoryReport memory = executable.memory(bindings);
       json.set("bindings", bindings.to_string());
@@ -238,7 +268,9 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
     }
     json.print();
   } else {
-    fmt::print("{}{}", executable.explain(), bound.empty() ? "" : '\n' + bound_table(bound, executable, bindings));
+    fmt::print("{}{}{}{}", executable.explain(), assumed_text(model),
+               arguments.has("--train") ? "" : donations_text(model.graph),
+               bound.empty() ? "" : '\n' + bound_table(bound, executable, bindings));
   }
   return 0;
 }
@@ -246,10 +278,11 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
 int run(const Arguments& arguments) {
   check(arguments);
   const std::string& word = arguments.rest()[0];
-  const GraphModel model = !arguments.has("--train")
-                               ? load_model(word, {.weights = true})
-                               : load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
-                                                    arguments.find("--optimizer").value_or("adam"));
+  const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
+  const GraphModel model = with_donations(
+      arguments, !arguments.has("--train") ? load_model(word, {.weights = true, .sizes = sizes})
+                                           : load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
+                                                                arguments.find("--optimizer").value_or("adam")));
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
   take_compile_options(arguments, options);

@@ -11,14 +11,11 @@
 #include "ir/data_axes.h"
 #include "ir/node.h"
 #include "npy.h"
+#include "shape/constraint_check.h"
 #include "shape/constraint_set.h"
 #include "shape/extent_names.h"
 #include "tenon/tenon.h"
 #include "text/suggest.h"
-
-#ifdef TENON_WITH_ONNX
-#include "tenon/onnx.h"
-#endif
 
 namespace tenon::cli {
 namespace {
@@ -92,6 +89,7 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   GraphModel model;
   Bindings usual;
   known.usual = &usual;
+  known.assumed = &model.assumed;
   known.at = options.sizes;
   known.dims = dims_of_files(options.inputs);
   std::vector<OnnxWeight> weights;
@@ -134,6 +132,18 @@ Bindings completed(const GraphModel& model, const Bindings& given) {
 }
 
 }  // namespace
+
+bool is_read_for(const GraphModel& model, const Bindings& sizes) {
+  return std::ranges::all_of(model.assumed, [&](const OnnxAssumption& each) {
+    for (const Extent* side : {&each.relation.lhs, &each.relation.rhs}) {
+      const auto names = side->names();
+      if (!std::ranges::all_of(names, [&](const std::string& name) { return sizes.find(name).has_value(); })) {
+        return true;
+      }
+    }
+    return holds(each.relation.kind, evaluate(each.relation.lhs, sizes), evaluate(each.relation.rhs, sizes));
+  });
+}
 
 bool is_model_file(std::string_view model) { return model.find_first_of("./") != std::string_view::npos; }
 

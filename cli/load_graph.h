@@ -9,6 +9,7 @@
 #include "tenon/bindings.h"
 #include "tenon/graph.h"
 #include "tenon/models.h"
+#include "tenon/onnx.h"
 #include "train/trainable.h"
 
 namespace tenon::cli {
@@ -29,7 +30,11 @@ struct GraphModel {
   Bindings typical;  // sizes that it is usually run at: of a built-in model, and of one that was exported
   std::vector<std::string> decided = {};                  // inputs whose value became part of the graph
   std::map<std::string, Array, std::less<>> values = {};  // of inputs that begin with some: weights that are trained
+  std::vector<OnnxAssumption> assumed = {};               // of sizes, when an ONNX model was read
 };
+
+/// Whether the model was read for such sizes. What they do not say is left to the run.
+bool is_read_for(const GraphModel& model, const Bindings& sizes);
 
 /// Whether the word is a file, and not a built-in model: it has a `.` or a `/` in it.
 bool is_model_file(std::string_view model);

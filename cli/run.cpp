@@ -10,10 +10,12 @@
 #include "base/fail.h"
 #include "compile_options.h"
 #include "cost.h"
+#include "donation.h"
 #include "files.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "npy.h"
+#include "stateful_run.h"
 #include "stopwatch.h"
 #include "summary.h"
 #include "tenon/tenon.h"
@@ -32,6 +34,7 @@ constexpr Option kOptions[] = {
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kDonate,
     kNoPipelines,
     kNoWinograd,
     kPipelineRows,
@@ -46,6 +49,7 @@ constexpr Example kExamples[] = {
     {"run model.onnx --input ids=ids.npy --output out", "a file on data; outputs to out/*.npy"},
     {"run examples/softmax.graph --bind row=2,col=9 --json", "for programs"},
     {"run resnet18 --bind height=97,width=130 --repeat 20", "any size is as good as another"},
+    {"run decoder.onnx --donate auto --bind batch=1,seq=1,past=8,capacity=64", "caches are updated in place"},
 };
 
 struct Times {
@@ -183,7 +187,9 @@ int run(const Arguments& arguments) {
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   GraphModel model;
   times.load = microseconds([&] {
-    model = load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound});
+    model = with_donations(
+        arguments,
+        load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound}));
   });
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
   announce_cost(model.graph, prepared.bindings, arguments);
@@ -193,10 +199,11 @@ int run(const Arguments& arguments) {
   CompileOptions compile_options{.report = &report};
   take_compile_options(arguments, compile_options);
   const std::string name = model.graph.name();
+  const std::vector<int> aliases = StatefulRun::aliases_of(model.graph);
   times.compile = microseconds([&] { executable = compile(std::move(model.graph), compile_options); });
   times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");
-  const std::vector<Array> inputs = prepared.arrays();
+  StatefulRun state(*executable, aliases, prepared.arrays());
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
                      .bindings = prepared.bindings,
                      .flush_denormals = arguments.has("--flush-denormals")};
@@ -205,14 +212,17 @@ int run(const Arguments& arguments) {
     const InterruptibleRun interruptible;
     RunOptions first = options;
     first.cancel = InterruptibleRun::token();
-    times.first = microseconds([&] { outputs = executable->run(inputs, first); });
+    times.first = microseconds([&] { outputs = state(first); });
   }
   const auto repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(1));
-  times.repeated = sample([&] { executable->run(inputs, options); }, repeat, 0);
+  if (std::ranges::any_of(aliases, [](int input) { return input >= 0; })) {
+    state(options);  // what the first run gave is kept, so that this one copies its state: later ones do not
+  }
+  times.repeated = sample([&] { state(options); }, repeat, 0);
   if (const auto file = arguments.find("--trace")) {
     Trace trace;
     options.trace = &trace;
-    executable->run(inputs, options);
+    state(options);
     write_text(*file, trace.to_json());
   }
   progress.show("");

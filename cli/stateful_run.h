@@ -13,10 +13,17 @@ class StatefulRun {
  public:
   /// `graph` says which outputs update which inputs.
   StatefulRun(const Executable& executable, const Graph& graph, std::vector<Array> inputs)
-      : executable_(executable), inputs_(std::move(inputs)) {
+      : StatefulRun(executable, aliases_of(graph), std::move(inputs)) {}
+  StatefulRun(const Executable& executable, std::vector<int> aliases, std::vector<Array> inputs)
+      : executable_(executable), inputs_(std::move(inputs)), aliases_(std::move(aliases)) {}
+
+  /// Of each output, the input that it updates, or -1.
+  static std::vector<int> aliases_of(const Graph& graph) {
+    std::vector<int> aliases;
     for (const Output& output : graph.outputs()) {
-      aliases_.push_back(output.aliases);
+      aliases.push_back(output.aliases);
     }
+    return aliases;
   }
 
   const std::vector<Array>& operator()(const RunOptions& options) {

@@ -10,6 +10,7 @@
 
 #include "tenon/array.h"
 #include "tenon/bindings.h"
+#include "tenon/constraint.h"
 #include "tenon/error.h"
 #include "tenon/graph.h"
 
@@ -22,6 +23,12 @@ struct OnnxWeight {
   bool statistic = false;  ///< a moment that a batch norm was given: not for gradients to change
 };
 
+/// What a graph takes for granted of its sizes, because a rank, a branch or a number of trips depends on it.
+struct OnnxAssumption {
+  Constraint relation;  ///< with the operator and the node; the graph has it among its relations, so runs check it
+  std::string reason;   ///< why so, for people: "the file declares `y` with rank 1"
+};
+
 struct OnnxOptions {
   /// Values of inputs, by name, that are known now. They become constants: the graph has no such input.
   std::map<std::string, Array> values = {};
@@ -31,10 +38,12 @@ struct OnnxOptions {
   /// shape has these names; CompileOptions::sizes_from, given the same map, binds them in each run.
   std::map<std::string, std::vector<std::string>> sizes = {};
   /// Sizes that the model will be run at, as far as they are known: of names, and of inputs. They decide conditions
-  /// whose branches differ in shape; the graph then takes such sizes alone. Without them, what can be imported is
-  /// taken.
+  /// whose branches differ in shape, and which axes a Squeeze without axes drops; the graph then takes such sizes
+  /// alone. Without them, what the file declares of ranks decides, else what can be imported.
   Bindings at = {};
   std::map<std::string, std::vector<int64_t>> dims = {};
+  /// Gets what was decided so; another import, told other sizes, may decide otherwise.
+  std::vector<OnnxAssumption>* assumed = nullptr;
   /// Where given, weights become inputs, the last ones of the graph, in the order of this list: initializers that are
   /// floats of an axis or more, all finite, none of whose values decides a shape. For training: constants of equal
   /// elements are one node, and two weights must not be.

@@ -10,6 +10,7 @@
 #include "bind.h"
 #include "interrupt.h"
 #include "tenon/compile.h"
+#include "tenon/donate.h"
 #include "tenon/load.h"
 #include "tenon/models.h"
 
@@ -47,15 +48,83 @@ void separate(std::vector<Array>& results, const std::vector<Array>& inputs) {
   }
 }
 
-std::vector<Array> run(const Executable& self, nb::handle inputs, std::optional<int> threads, nb::handle sizes,
-                       Trace* trace) {
+/// An array that a run may write, where the object lets others write to its memory and nobody else holds it.
+Array donated_from(nb::handle object) {
+  Array array = array_from(object);
+  if (nb::isinstance<Array>(object)) {
+    const Array& held = nb::cast<const Array&>(object);
+    array = Array();
+    if (held.is_shared()) {
+      return held;
+    }
+    // Under a count of its own: the object, which gets the result, is all that holds it.
+    auto* const data = const_cast<std::byte*>(held.data());
+    return Array::adopt(held.dtype(), held.dims(), {data, [](std::byte*) {}});
+  }
+  const bool may_write = !nb::hasattr(object, "flags") || nb::cast<bool>(object.attr("flags").attr("writeable"));
+  if (!may_write || nb::isinstance<Tensor>(object)) {
+    Array own = array;
+    own.mutable_data();  // a copy, as two hold it
+    return own;
+  }
+  return array;
+}
+
+/// A result that lies where an input lay that was donated is that input's object: whoever holds it has the new state.
+class Donated {
+ public:
+  void add(nb::handle object, const Array& array) {
+    if (array.byte_count() > 0) {
+      objects_.emplace_back(array.data(), nb::borrow(object));
+    }
+  }
+
+  nb::object result(Array array) const {
+    const auto found = std::ranges::find(objects_, array.data(), &Entry::first);
+    return found == objects_.end() ? nb::cast(std::move(array)) : found->second;
+  }
+
+ private:
+  using Entry = std::pair<const std::byte*, nb::object>;
+  std::vector<Entry> objects_;
+};
+
+nb::list run(const Executable& self, nb::handle inputs, std::optional<int> threads, nb::handle sizes, Trace* trace,
+             bool donate) {
   RunOptions options = run_options(threads, sizes, trace);
-  std::vector<Array> arrays = arrays_from(inputs);
-  const Computing computing;
-  options.cancel = computing.token();
-  std::vector<Array> results = self.run(arrays, options);
-  separate(results, arrays);
-  return results;
+  Donated donated;
+  std::vector<Array> arrays;
+  for (nb::handle each : nb::borrow<nb::sequence>(inputs)) {
+    arrays.push_back(donate ? donated_from(each) : array_from(each));
+    if (donate) {
+      donated.add(each, arrays.back());
+    }
+  }
+  std::vector<Array> results;
+  {
+    const Computing computing;
+    options.cancel = computing.token();
+    if (donate) {
+      results = self.run(std::move(arrays), options);
+      separate(results, {});
+    } else {
+      results = self.run(arrays, options);
+      separate(results, arrays);
+    }
+  }
+  nb::list given;
+  for (Array& each : results) {
+    given.append(donated.result(std::move(each)));
+  }
+  return given;
+}
+
+std::vector<Donation> donations(const std::map<std::string, std::string>& pairs) {
+  std::vector<Donation> result;
+  for (const auto& [input, output] : pairs) {
+    result.push_back({.input = input, .output = output});
+  }
+  return result;
 }
 
 nb::list ports(const std::vector<Port>& list) {
@@ -92,10 +161,11 @@ nb::dict counters_of(const Executable& self) {
 void bind_executable(nb::module_& m) {
   nb::class_<Executable> executable(m, "Executable", "A compiled graph: runs at every size of its named axes.");
   executable.def("run", &run, nb::arg("inputs"), nb::kw_only(), nb::arg("threads") = nb::none(),
-                 nb::arg("sizes") = nb::none(), nb::arg("trace") = nb::none(),
+                 nb::arg("sizes") = nb::none(), nb::arg("trace") = nb::none(), nb::arg("donate") = false,
                  nb::sig("def run(self, inputs: Sequence[object], *, threads: int | None = None, sizes: dict[str, int] "
-                         "| str | None = None, trace: Trace | None = None) -> list[Array]"),
-                 "Results in the order of outputs. Inputs are not copied where they are row-major.");
+                         "| str | None = None, trace: Trace | None = None, donate: bool = False) -> list[Array]"),
+                 "Results in the order of outputs. Inputs are not copied where they are row-major. With `donate`, an "
+                 "input that an output takes over is written in place: the result is the array that was given.");
   executable.def_prop_ro("name", &Executable::name);
   executable.def_prop_ro(
       "inputs", [](const Executable& self) { return ports(self.inputs()); },
@@ -142,6 +212,17 @@ void bind_executable(nb::module_& m) {
       nb::arg("sizes"), nb::sig("def memory(self, sizes: dict[str, int] | str) -> dict"), "What a run takes.");
 
   m.def(
+      "donate_graph",
+      [](const Graph& graph, const std::map<std::string, std::string>& pairs, bool found) {
+        std::vector<Donation> all = donations(pairs);
+        for (const Donation& pair : found ? find_donations(graph) : std::vector<Donation>()) {
+          all.push_back(pair);
+        }
+        return donate(graph, all);
+      },
+      nb::arg("graph"), nb::arg("pairs"), nb::arg("found") = false,
+      "The same function, in which outputs take over the memory of inputs.");
+  m.def(
       "compile_graph",
       [](const Graph& graph, bool fuse, bool native, bool disk_cache, std::optional<Dtype> weights,
          const std::map<std::string, std::vector<std::string>>& sizes_from) {
@@ -160,27 +241,40 @@ void bind_loaded(nb::module_& m) {
   nb::class_<LoadedModel> model(m, "LoadedModel", "A model from a file, compiled for all sizes of its named axes.");
   model.def(
       "run_named",
-      [](const LoadedModel& self, const nb::dict& inputs, std::optional<int> threads, nb::handle sizes, Trace* trace) {
+      [](const LoadedModel& self, const nb::dict& inputs, std::optional<int> threads, nb::handle sizes, Trace* trace,
+         bool donate) {
         RunOptions options = run_options(threads, sizes, trace);
+        Donated donated;
         LoadedModel::Arrays arrays;
-        for (const auto& [name, array] : inputs) {
-          arrays.emplace(nb::cast<std::string>(name), array_from(array));
-        }
-        const Computing computing;
-        options.cancel = computing.token();
-        LoadedModel::Arrays results = self.run(arrays, options);
         std::vector<Array> given;
-        for (const auto& [name, array] : arrays) {
-          given.push_back(array);
+        for (const auto& [name, object] : inputs) {
+          Array array = donate ? donated_from(object) : array_from(object);
+          if (donate) {
+            donated.add(object, array);
+          } else {
+            given.push_back(array);
+          }
+          arrays.emplace(nb::cast<std::string>(name), std::move(array));
         }
-        for (auto& [name, array] : results) {
-          std::vector<Array> one{array};
-          separate(one, given);
-          array = one.front();
+        std::vector<std::string> names;
+        std::vector<Array> results;
+        {
+          const Computing computing;
+          options.cancel = computing.token();
+          for (auto& [name, array] : donate ? self.run(std::move(arrays), options) : self.run(arrays, options)) {
+            names.push_back(name);
+            results.push_back(array);
+          }
+          separate(results, given);
         }
-        return results;
+        nb::dict by_name;
+        for (size_t i = 0; i < results.size(); ++i) {
+          by_name[names[i].c_str()] = donated.result(std::move(results[i]));
+        }
+        return by_name;
       },
-      nb::arg("inputs"), nb::arg("threads") = nb::none(), nb::arg("sizes") = nb::none(), nb::arg("trace") = nb::none());
+      nb::arg("inputs"), nb::arg("threads") = nb::none(), nb::arg("sizes") = nb::none(), nb::arg("trace") = nb::none(),
+      nb::arg("donate") = false);
   model.def_prop_ro(
       "inputs",
       [](const LoadedModel& self) {
@@ -193,16 +287,27 @@ void bind_loaded(nb::module_& m) {
       nb::sig("def inputs(self) -> list[tuple[str, Shape]]"));
   model.def_prop_ro("output_names", &LoadedModel::output_names);
   model.def_prop_ro("compile_count", &LoadedModel::compile_count);
+  model.def_prop_ro("assumptions", [](const LoadedModel& self) {
+    std::vector<std::string> lines;
+    for (const OnnxAssumption& each : self.assumptions()) {
+      lines.push_back(each.relation.to_string() + ": " + each.reason);
+    }
+    return lines;
+  });
   model.def_prop_ro("executable", &LoadedModel::executable);
   m.def(
       "load_onnx",
-      [](const std::string& path, bool fuse, bool disk_cache, std::optional<Dtype> weights) {
+      [](const std::string& path, bool fuse, bool disk_cache, std::optional<Dtype> weights,
+         const std::map<std::string, std::string>& donate, bool donate_found) {
         const nb::gil_scoped_release release;
         LoadOptions options{.onnx = {}, .compile = {.fuse = fuse, .disk_cache = disk_cache}};
         options.compile.weights = weights;
+        options.donate = donations(donate);
+        options.donate_found = donate_found;
         return load(path, options);
       },
-      nb::arg("path"), nb::arg("fuse") = true, nb::arg("disk_cache") = true, nb::arg("weights") = nb::none());
+      nb::arg("path"), nb::arg("fuse") = true, nb::arg("disk_cache") = true, nb::arg("weights") = nb::none(),
+      nb::arg("donate") = std::map<std::string, std::string>(), nb::arg("donate_found") = false);
 }
 
 }  // namespace

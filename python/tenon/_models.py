@@ -12,10 +12,14 @@ class Model:
     Call it with arrays by position or by name: NumPy arrays, PyTorch tensors on the CPU, anything with `__dlpack__`.
     They are not copied where they are row-major. Results are NumPy arrays: one, or a dict by name where the model has
     several outputs. `weights=tenon.bf16` (or f16, i8) keeps the constant matrices of products in fewer bits, rounded.
+
+    `donate={"past": "present"}` has outputs take over the memory of inputs, and `donate="auto"` finds the pairs by
+    name; a run with `donate=True` then writes what changed into the arrays that it is given, and gives these back.
     """
 
-    def __init__(self, path, *, fuse=True, disk_cache=True, weights=None):
-        self._model = _tenon.load_onnx(os.fspath(path), fuse, disk_cache, weights)
+    def __init__(self, path, *, fuse=True, disk_cache=True, weights=None, donate=None):
+        pairs, found = _pairs(donate)
+        self._model = _tenon.load_onnx(os.fspath(path), fuse, disk_cache, weights, pairs, found)
         self.path = path
 
     @property
@@ -38,11 +42,20 @@ class Model:
         """The compiled program."""
         return self._model.executable
 
-    def run(self, inputs, *, threads=None, sizes=None, trace=None):
-        """The outputs by name, as arrays, for inputs by name."""
-        return self._model.run_named(dict(inputs), threads, sizes, trace)
+    @property
+    def assumptions(self):
+        """What the program that ran last takes for granted of sizes; another is compiled for others."""
+        return self._model.assumptions
 
-    def __call__(self, *args, threads=None, sizes=None, trace=None, **kwargs):
+    def run(self, inputs, *, threads=None, sizes=None, trace=None, donate=False):
+        """The outputs by name, as arrays, for inputs by name.
+
+        With `donate`, an input that an output takes over is written in place, where its memory is row-major and may be
+        written; the output is then the object that was given.
+        """
+        return self._model.run_named(dict(inputs), threads, sizes, trace, donate)
+
+    def __call__(self, *args, threads=None, sizes=None, trace=None, donate=False, **kwargs):
         names = [name for name, _ in self.inputs]
         if len(args) > len(names):
             raise _tenon.Error(f"the model takes {len(names)} inputs ({', '.join(names)}), got {len(args)}")
@@ -50,8 +63,8 @@ class Model:
         twice = set(given) & set(kwargs)
         if twice:
             raise _tenon.Error(f"input `{sorted(twice)[0]}` was given twice")
-        results = self.run({**given, **kwargs}, threads=threads, sizes=sizes, trace=trace)
-        seen = {name: array.numpy() if array.dtype != _tenon.bf16 else array for name, array in results.items()}
+        results = self.run({**given, **kwargs}, threads=threads, sizes=sizes, trace=trace, donate=donate)
+        seen = {name: _seen(array) for name, array in results.items()}
         return next(iter(seen.values())) if len(seen) == 1 else {name: seen[name] for name in self.outputs}
 
     def specialize(self, **sizes):
@@ -65,6 +78,26 @@ class Model:
     def __repr__(self):
         takes = ", ".join(f"{name}: {shape}" for name, shape in self.inputs)
         return f"Model({takes}) -> {', '.join(self.outputs)}"
+
+
+def _seen(array):
+    """As NumPy has it, where it does; what the user gave stays what it is."""
+    return array.numpy() if isinstance(array, _tenon.Array) and array.dtype != _tenon.bf16 else array
+
+
+def _pairs(donate):
+    """Pairs of an input and an output, and whether those are to be found that names tell of."""
+    if donate is None or donate == "auto":
+        return {}, donate == "auto"
+    return dict(donate), False
+
+
+def donate(graph, pairs="auto"):
+    """The same function, in which outputs take over the memory of inputs: `{"past": "present"}`, or found by name.
+
+    Of what grows (`present = concat(past, new)`) both become an array with room, whose size is the axis `capacity`.
+    """
+    return _tenon.donate_graph(graph, *_pairs(pairs))
 
 
 def load(path, **options):

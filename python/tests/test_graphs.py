@@ -1,5 +1,7 @@
 """Graphs, compiled programs, models from files, and functions that are compiled."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,63 @@ def test_a_dict_as_result_of_jit():
     np.testing.assert_array_equal(result["square"], [1, 4, 9])
     with pytest.raises(tenon.Error, match="must give a value, a list of values, or a dict"):
         tenon.jit(lambda x: {"x": 3})(np.ones(2, np.float32))
+
+
+def decoder_step():
+    new = tenon.input("new", "f32[batch, seq, 4]")
+    past = tenon.input("past", "f32[batch, past, 4]")
+    present = tenon.ops.concat([past, new], axis=1)
+    return tenon.Graph("step", [new, past], {"mean": present.mean(axis=1), "present": present})
+
+
+def test_donated_state_is_updated_in_place(tmp_path):
+    path = tmp_path / "step.onnx"
+    decoder_step().export_onnx(str(path))
+    model = tenon.load(path, donate="auto")
+    assert [str(shape) for _, shape in model.inputs] == ["f32[batch, seq, 4]", "f32[batch, capacity, 4]"]
+    rng = np.random.default_rng(0)
+    cache = np.full((2, 9, 4), 7, np.float32)
+    tokens = rng.standard_normal((2, 9, 4)).astype(np.float32)
+    for place in range(9):
+        given = tokens[:, place : place + 1].copy()
+        kept = cache.copy()
+        plain = model.run({"new": given, "past": kept}, sizes={"past": place})
+        out = model.run({"new": given, "past": cache}, sizes={"past": place}, donate=True)
+        assert out["present"] is cache
+        np.testing.assert_array_equal(kept[:, place:], 7)  # not donated: not written
+        np.testing.assert_array_equal(plain["present"].numpy(), cache)
+        np.testing.assert_allclose(out["mean"].numpy(), tokens[:, : place + 1].mean(axis=1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(cache, tokens)
+    assert model.compile_count == 1
+    with pytest.raises(tenon.Error, match="capacity"):
+        model.run({"new": given, "past": cache}, sizes={"past": 9}, donate=True)
+
+
+def test_only_memory_that_may_be_written_is_donated():
+    executable = tenon.compile(tenon.donate(decoder_step(), {"past": "present"}))
+    new = np.ones((1, 1, 4), np.float32)
+    fixed = np.zeros((1, 3, 4), np.float32)
+    fixed.flags.writeable = False
+    out = executable.run([new, fixed], sizes={"past": 1}, donate=True)[1]
+    assert out is not fixed and fixed.sum() == 0 and out.numpy().sum() == 4
+    turned = np.zeros((4, 3, 1), np.float32).transpose(2, 1, 0)  # not row-major: the result is an array of its own
+    out = executable.run([new, turned], sizes={"past": 1}, donate=True)[1]
+    assert out is not turned and out.numpy().sum() == 4
+    state = tenon.Array(np.zeros((1, 3, 4), np.float32))
+    for place in range(3):
+        state = executable.run([new, state], sizes={"past": place}, donate=True)[1]
+    assert state.numpy().sum() == 12
+    both = np.zeros((1, 3, 4), np.float32)
+    out = executable.run([both[:, 1:2], both], sizes={"past": 1}, donate=True)[1]  # the inputs share memory
+    assert out is not both
+    with pytest.raises(tenon.Error, match="no such input"):
+        tenon.donate(decoder_step(), {"passed": "present"})
+
+
+def test_a_size_that_decides_a_rank_has_a_program_of_its_own():
+    model = tenon.load(Path(__file__).resolve().parents[2] / "tests/cli/models/squeeze.onnx")
+    assert model(np.ones((1, 4), np.float32)).shape == (4,)
+    assert model(np.ones((3, 4), np.float32)).shape == (3, 4)
+    assert model.assumptions == ["batch >= 2: so it is at the sizes that were given"]
+    assert model(np.ones((1, 4), np.float32)).shape == (4,)
+    assert model.compile_count == 2

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <type_traits>
 
 #include "base/fail.h"
+#include "shape/constraint_check.h"
 
 namespace tenon {
 namespace {
@@ -14,7 +16,10 @@ constexpr size_t kMostPrograms = 16;
 
 struct Program {
   std::map<std::string, Array> values;  // of the inputs that decide shapes
+  std::vector<OnnxAssumption> assumed;  // of sizes
   std::shared_ptr<const Executable> executable;
+
+  bool takes(const std::map<std::string, Array>& inputs) const;
 };
 
 /// Longer lists of integers are data.
@@ -27,6 +32,26 @@ bool are_sizes(const Array& array) {
     }
   }
   return true;
+}
+
+/// Whether these inputs have the sizes that the program was made for. What no input shows is left to the run.
+bool Program::takes(const std::map<std::string, Array>& inputs) const {
+  if (assumed.empty()) {
+    return true;
+  }
+  std::vector<ConcreteInput> given;
+  for (const Port& port : executable->inputs()) {
+    const Array& input = inputs.at(port.name);
+    given.push_back({.name = port.name, .pattern = port.shape, .dtype = input.dtype(), .dims = input.dims()});
+  }
+  const Bindings sizes = extract(given);
+  return std::ranges::all_of(assumed, [&](const OnnxAssumption& each) {
+    const auto is_bound = [&](const Extent& side) {
+      return std::ranges::all_of(side.names(), [&](const std::string& name) { return sizes.find(name).has_value(); });
+    };
+    return !is_bound(each.relation.lhs) || !is_bound(each.relation.rhs) ||
+           holds(each.relation.kind, evaluate(each.relation.lhs, sizes), evaluate(each.relation.rhs, sizes));
+  });
 }
 
 bool same_values(const std::map<std::string, Array>& a, const std::map<std::string, Array>& b) {
@@ -47,7 +72,8 @@ struct LoadedModel::State {
   int compiles = 0;
 
   std::shared_ptr<const Executable> program_for(const Arrays& inputs);
-  Executable compile_for(const Arrays& values);
+  void compile_into(Program& program, const Arrays* inputs);
+  Graph donated(Graph graph) const;
   bool name_sizes(const std::string& input);
 };
 
@@ -102,6 +128,11 @@ int LoadedModel::compile_count() const {
   return state_->compiles;
 }
 
+std::vector<OnnxAssumption> LoadedModel::assumptions() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->programs.empty() ? std::vector<OnnxAssumption>() : state_->programs.front().assumed;
+}
+
 Executable LoadedModel::executable() const {
   const std::scoped_lock lock(state_->mutex);
   if (state_->programs.empty()) {
@@ -126,20 +157,35 @@ bool LoadedModel::State::name_sizes(const std::string& input) {
   return true;
 }
 
-/// With these values of inputs; OnnxValueNeeded where they are not enough.
-Executable LoadedModel::State::compile_for(const Arrays& values) {
+Graph LoadedModel::State::donated(Graph graph) const {
+  std::vector<Donation> pairs = options.donate;
+  for (const Donation& found : options.donate_found ? find_donations(graph) : std::vector<Donation>()) {
+    const auto is_same = [&](const Donation& pair) { return pair.input == found.input || pair.output == found.output; };
+    if (std::ranges::none_of(pairs, is_same)) {
+      pairs.push_back(found);
+    }
+  }
+  return pairs.empty() ? graph : donate(graph, pairs);
+}
+
+/// The program of its values, for the sizes of `inputs` where given; OnnxValueNeeded where the values are not enough.
+void LoadedModel::State::compile_into(Program& program, const Arrays* inputs) {
   OnnxOptions onnx = options.onnx;
-  onnx.values.insert(values.begin(), values.end());
+  onnx.values.insert(program.values.begin(), program.values.end());
   for (const auto& [input, names] : sizes) {
     if (!onnx.values.contains(input)) {
       onnx.sizes.emplace(input, names);
     }
   }
+  for (const OnnxPort& port : inputs == nullptr ? std::vector<OnnxPort>() : signature.inputs) {
+    onnx.dims[port.name] = inputs->at(port.name).dims();
+  }
+  onnx.assumed = &program.assumed;
   CompileOptions compiling = options.compile;
   compiling.sizes_from.insert(onnx.sizes.begin(), onnx.sizes.end());
-  Graph graph = import_onnx(file, onnx);
+  Graph graph = donated(import_onnx(file, onnx));
   ++compiles;
-  return compile(std::move(graph), compiling);
+  program.executable = std::make_shared<const Executable>(compile(std::move(graph), compiling));
 }
 
 /// The program for these inputs, made where there is none yet. The lock is held while compiling, so that many threads
@@ -155,15 +201,16 @@ std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& 
       wanted.values.emplace(name, inputs.at(name));
     }
   }
-  const auto found = std::ranges::find_if(
-      programs, [&](const Program& program) { return same_values(program.values, wanted.values); });
+  const auto found = std::ranges::find_if(programs, [&](const Program& program) {
+    return same_values(program.values, wanted.values) && program.takes(inputs);
+  });
   if (found != programs.end()) {
     std::rotate(programs.begin(), found, found + 1);
     return programs.front().executable;
   }
   while (!wanted.executable) {
     try {
-      wanted.executable = std::make_shared<const Executable>(compile_for(wanted.values));
+      compile_into(wanted, &inputs);
     } catch (const OnnxValueNeeded& needed) {
       // Known values may lead to where further ones count.
       const auto given = inputs.find(needed.input());
@@ -179,19 +226,38 @@ std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& 
   return programs.front().executable;
 }
 
-LoadedModel::Arrays LoadedModel::run(const Arrays& inputs, const RunOptions& options) const {
-  check_names(this->inputs(), inputs);
-  const std::shared_ptr<const Executable> executable = state_->program_for(inputs);
+namespace {
+
+/// Results by name, of inputs that are taken where `inputs` are to be given.
+template <class Inputs>
+LoadedModel::Arrays run_by_names(const Executable& executable, Inputs&& inputs, const RunOptions& options) {
   std::vector<Array> ordered;
-  for (const Port& port : executable->inputs()) {
-    ordered.push_back(inputs.at(port.name));
+  for (const Port& port : executable.inputs()) {
+    if constexpr (std::is_const_v<std::remove_reference_t<Inputs>>) {
+      ordered.push_back(inputs.at(port.name));
+    } else {
+      ordered.push_back(std::move(inputs.at(port.name)));
+    }
   }
-  const std::vector<Array> results = executable->run(ordered, options);
-  Arrays outputs;
+  std::vector<Array> results = executable.run(std::move(ordered), options);
+  LoadedModel::Arrays outputs;
   for (size_t i = 0; i < results.size(); ++i) {
-    outputs.emplace(executable->outputs()[i].name, results[i]);
+    outputs.emplace(executable.outputs()[i].name, std::move(results[i]));
   }
   return outputs;
+}
+
+}  // namespace
+
+LoadedModel::Arrays LoadedModel::run(const Arrays& inputs, const RunOptions& options) const {
+  check_names(this->inputs(), inputs);
+  return run_by_names(*state_->program_for(inputs), inputs, options);
+}
+
+LoadedModel::Arrays LoadedModel::run(Arrays&& inputs, const RunOptions& options) const {
+  check_names(this->inputs(), inputs);
+  const std::shared_ptr<const Executable> executable = state_->program_for(inputs);
+  return run_by_names(*executable, inputs, options);
 }
 
 LoadedModel load(const std::filesystem::path& file, const LoadOptions& options) {
@@ -203,12 +269,20 @@ LoadedModel load(const std::filesystem::path& file, const LoadOptions& options) 
   // Values that are sizes become names; a model that needs more than that of a value waits for it.
   while (state->programs.empty() && state->value_inputs.empty()) {
     try {
-      state->programs.push_front({{}, std::make_shared<const Executable>(state->compile_for({}))});
+      Program program;
+      state->compile_into(program, nullptr);
+      state->programs.push_front(std::move(program));
     } catch (const OnnxValueNeeded& needed) {
       if (!state->name_sizes(needed.input())) {
         state->sizes.erase(needed.input());
         state->value_inputs.push_back(needed.input());
       }
+    }
+  }
+  const bool donates = options.donate_found || !options.donate.empty();
+  if (donates && !state->programs.empty()) {
+    for (const Port& port : state->programs.front().executable->inputs()) {
+      std::ranges::find(state->signature.inputs, port.name, &OnnxPort::name)->shape = port.shape;
     }
   }
   return LoadedModel(std::move(state));

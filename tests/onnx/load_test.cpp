@@ -100,5 +100,26 @@ TEST_F(LoadTest, CompilesForValuesThatDecideMore) {
   EXPECT_EQ(model.compile_count(), 2);
 }
 
+/// Four outputs of a batch that may be 1, of which the file says rank 1: a program for either.
+TEST_F(LoadTest, CompilesForSizesThatDecideARank) {
+  OnnxModelBuilder builder;
+  builder.input("x", "f32[batch, 4]");
+  builder.node("Squeeze", {"x"}, {"y"}).set_name("squeeze");
+  builder.output("y", "f32[4]");
+  const LoadedModel model = load_model(builder);
+  const auto dims = [&](int64_t batch) { return model.run({{"x", Array(f32, {batch, 4})}}).at("y").dims(); };
+  EXPECT_EQ(dims(1), (std::vector<int64_t>{4}));
+  EXPECT_EQ(model.compile_count(), 1);
+  EXPECT_EQ(model.assumptions().at(0).relation.to_string(), "batch == 1");
+  EXPECT_EQ(dims(3), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(dims(8), (std::vector<int64_t>{8, 4}));
+  EXPECT_EQ(model.compile_count(), 2);
+  EXPECT_EQ(model.assumptions().at(0).relation.to_string(), "batch >= 2");
+  EXPECT_EQ(dims(0), (std::vector<int64_t>{0, 4}));
+  EXPECT_EQ(dims(1), (std::vector<int64_t>{4}));
+  EXPECT_EQ(model.compile_count(), 3);
+  EXPECT_NE(error_text([&] { model.run({{"x", Array(f32, {4})}}); }), "no error");
+}
+
 }  // namespace
 }  // namespace tenon

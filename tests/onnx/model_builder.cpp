@@ -60,9 +60,10 @@ proto::TensorProto tensor(const std::string& name, const Array& value) {
   return result;
 }
 
-proto::ValueInfoProto& GraphBuilder::input(const std::string& name, const std::string& shape) {
+namespace {
+
+void declare(proto::ValueInfoProto& info, const std::string& name, const std::string& shape) {
   const Shape parsed = Shape::parse(shape);
-  proto::ValueInfoProto& info = *graph_.add_input();
   info.set_name(name);
   auto& type = *info.mutable_type()->mutable_tensor_type();
   type.set_elem_type(importer::to_onnx_type(parsed.dtype()));
@@ -75,10 +76,23 @@ proto::ValueInfoProto& GraphBuilder::input(const std::string& name, const std::s
       dim.set_dim_param(axis.to_string());
     }
   }
+}
+
+}  // namespace
+
+proto::ValueInfoProto& GraphBuilder::input(const std::string& name, const std::string& shape) {
+  proto::ValueInfoProto& info = *graph_.add_input();
+  declare(info, name, shape);
   return info;
 }
 
 void GraphBuilder::output(const std::string& name) { graph_.add_output()->set_name(name); }
+void GraphBuilder::output(const std::string& name, const std::string& shape) {
+  declare(*graph_.add_output(), name, shape);
+}
+void GraphBuilder::declares(const std::string& name, const std::string& shape) {
+  declare(*graph_.add_value_info(), name, shape);
+}
 
 void GraphBuilder::constant(const std::string& name, const Array& value) {
   *graph_.add_initializer() = tensor(name, value);

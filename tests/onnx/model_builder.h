@@ -29,6 +29,9 @@ class GraphBuilder {
   /// `f32[batch, 3]`: names are dim_param, `-1` is neither.
   proto::ValueInfoProto& input(const std::string& name, const std::string& shape);
   void output(const std::string& name);
+  /// With the shape that the file declares for it; the second says that of a value between.
+  void output(const std::string& name, const std::string& shape);
+  void declares(const std::string& name, const std::string& shape);
   void constant(const std::string& name, const Array& value);
   proto::NodeProto& node(const std::string& type, const std::vector<std::string>& inputs,
                          const std::vector<std::string>& outputs,

@@ -24,12 +24,6 @@ constexpr int kFirstIrWithOpsets = 3;
 constexpr int kDeepestNesting = 64;
 constexpr int64_t kMostFunctionNodes = 100'000;  // functions that call functions multiply
 
-std::string describe(const proto::NodeProto& node) {
-  return node.name().empty() && node.output_size() > 0
-             ? fmt::format("{} -> {}", node.op_type(), node.output(0))
-             : fmt::format("{}", node.name().empty() ? node.op_type() : node.name());
-}
-
 bool has_body(const proto::NodeProto& node) {
   return std::ranges::any_of(node.attribute(), [](const proto::AttributeProto& each) { return each.has_g(); });
 }
@@ -112,7 +106,8 @@ Importer::Importer(const proto::ModelProto& model, ExternalFiles files, const On
 }
 
 Importer::Mark Importer::mark() const {
-  return {scopes_.size(), visible_from_, relations_.size(), decided_.size(), guessed_, trips_.size(), depth_, opsets_};
+  return {scopes_.size(), visible_from_, relations_.size(), decided_.size(), assumed_.size(),
+          guessed_,       trips_.size(), graphs_.size(),    depth_,          opsets_};
 }
 
 void Importer::rewind(const Mark& to) {
@@ -120,6 +115,8 @@ void Importer::rewind(const Mark& to) {
   visible_from_ = to.visible_from;
   relations_.erase(relations_.begin() + static_cast<std::ptrdiff_t>(to.relations), relations_.end());
   decided_.erase(decided_.begin() + static_cast<std::ptrdiff_t>(to.decided), decided_.end());
+  assumed_.erase(assumed_.begin() + static_cast<std::ptrdiff_t>(to.assumed), assumed_.end());
+  graphs_.resize(to.graphs);
   guessed_ = to.guessed;
   trips_.resize(to.trips);
   advice_.clear();
@@ -220,28 +217,6 @@ void Importer::read_sizes(const std::vector<Value>& inputs) {
   }
 }
 
-bool Importer::decide(const SizeCondition& condition, const proto::NodeProto& node) {
-  SizeCondition plain = condition;
-  plain.negated = false;
-  const auto same = std::ranges::find(decided_, plain, &std::pair<SizeCondition, bool>::first);
-  if (same != decided_.end()) {
-    return same->second != condition.negated;
-  }
-  std::optional<bool> holds = evaluate(plain, sizes_);
-  if (!holds) {
-    if (guessed_ == guesses_.size()) {
-      guesses_.push_back(false);
-    }
-    holds = guesses_[guessed_++];
-  }
-  decided_.emplace_back(plain, *holds);
-  Constraint relation = required(plain, *holds, sizes_);
-  relation.needed_by = fmt::format("the branch of {} that was taken when the model was read", node.op_type());
-  relation.place = describe(node);
-  add_relation(std::move(relation));
-  return *holds != condition.negated;
-}
-
 void Importer::tell_sizes(const Value& input, const std::vector<std::string>& names) {
   const Shape& shape = input.shape();
   if (!is_integer(shape.dtype()) || shape.rank() > 1 ||
@@ -268,6 +243,7 @@ Graph Importer::run() {
   for (const Value& input : inputs) {
     data_axes.taken.merge(needed_axes(input.node()));
   }
+  graphs_.push_back(&graph);
   run_nodes(graph.node());
   inputs.insert(inputs.end(), weights_.begin(), weights_.end());
   std::vector<Output> outputs;
@@ -282,6 +258,9 @@ Graph Importer::run() {
     fail("the model has no outputs");
   }
   keep_binders(outputs, relations_, data_axes.made);
+  if (options_.assumed != nullptr) {
+    *options_.assumed = std::move(assumed_);
+  }
   return {graph.name().empty() ? "main" : graph.name(), std::move(inputs), std::move(outputs), std::move(relations_)};
 }
 
@@ -347,11 +326,13 @@ Items Importer::run_function(const proto::FunctionProto& function, const proto::
   const size_t previous_scope = std::exchange(visible_from_, scopes_.size());
   Opsets previous_opsets = std::exchange(opsets_, read_opsets(function.opset_import()));
   scopes_.emplace_back();
+  graphs_.push_back(nullptr);
   for (int i = 0; i < function.input_size(); ++i) {
     define(function.input(i), static_cast<size_t>(i) < operands.size() ? operands[static_cast<size_t>(i)] : Item());
   }
   run_nodes(nodes);
   Items results = find_all(function.output());
+  graphs_.pop_back();
   scopes_.pop_back();
   opsets_ = std::move(previous_opsets);
   visible_from_ = previous_scope;
@@ -367,6 +348,7 @@ Items Importer::run_body(const proto::GraphProto& body, const Items& inputs, con
     fail("the body `{}` takes {} inputs, must take {}", body.name(), body.input_size(), inputs.size());
   }
   scopes_.emplace_back();
+  graphs_.push_back(&body);
   read_initializers(body, false);
   for (int i = 0; i < body.input_size(); ++i) {
     define(body.input(i).name(), inputs[static_cast<size_t>(i)]);
@@ -382,6 +364,7 @@ Items Importer::run_body(const proto::GraphProto& body, const Items& inputs, con
   for (const auto& output : body.output()) {
     results.push_back(find(output.name()));
   }
+  graphs_.pop_back();
   scopes_.pop_back();
   --depth_;
   return results;

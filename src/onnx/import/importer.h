@@ -17,6 +17,16 @@
 
 namespace tenon::importer {
 
+/// The name of a node for people: its own, or its operator and its first result.
+std::string describe(const proto::NodeProto& node);
+
+/// How a comparison of sizes is taken where sizes are not told, and what for.
+struct Deciding {
+  bool likely = false;         // whether it holds, negated or not, where it is tried first
+  std::string because = {};    // why that, where there is a reason
+  std::string needed_by = {};  // what runs at other sizes are refused with
+};
+
 /// Walks a model node by node. One instance imports one model once. What operators need beyond their node is here.
 class Importer {
  public:
@@ -37,13 +47,17 @@ class Importer {
   const std::vector<Value>& trips() const { return trips_; }
 
   /// How a comparison of sizes comes out, where the model has to be one for either: as it does at the sizes of the
-  /// options, else as guessed; runs at other sizes are then refused. `node` needs it.
-  bool decide(const SizeCondition& condition, const proto::NodeProto& node);
+  /// options, else as is likely, else the other way; runs at other sizes are then refused. `node` needs it.
+  bool decide(const SizeCondition& condition, const proto::NodeProto& node, const Deciding& how = {});
+  /// A relation that holds at the sizes that this import is for, and need not at others.
+  void assume(Constraint relation, std::string reason);
+  /// What the graph or body that is read declares of one of its values; null where it says nothing of its shape.
+  const proto::TensorShapeProto* declared(const std::string& name) const;
   /// The number that an extent is at the sizes of the options; nothing when those do not tell.
   std::optional<int64_t> told(const Extent& extent) const { return number_at(extent, sizes_); }
-  /// How many comparisons were decided so far.
-  size_t decision_count() const { return decided_.size(); }
-  /// What was guessed, in order: whether the plain comparison holds, which is no where nobody says otherwise.
+  /// How many branches were chosen by sizes so far.
+  size_t branch_count() const;
+  /// What was guessed, in order: whether otherwise than what is likely.
   const std::vector<bool>& guesses() const { return guesses_; }
 
   /// `attempt()`, whose Error is forgotten, as is all that it asked of sizes; nothing then. Questions (OnnxValueNeeded)
@@ -82,9 +96,16 @@ class Importer {
   using Scope = std::unordered_map<std::string, Item>;
   using Opsets = std::map<std::string, int, std::less<>>;
 
+  /// A comparison that is not negated, and how it came out.
+  struct Decided {
+    SizeCondition condition;
+    bool holds = false;
+    bool is_branch = true;
+  };
+
   /// Where an import stands.
   struct Mark {
-    size_t scopes, visible_from, relations, decided, guessed, trips;
+    size_t scopes, visible_from, relations, decided, assumed, guessed, trips, graphs;
     int depth;
     Opsets opsets;
   };
@@ -113,7 +134,9 @@ class Importer {
   std::map<std::string, bool, std::less<>> graph_inputs_;
   std::vector<Constraint> relations_;
   Bindings sizes_;  // that the model will be run at
-  std::vector<std::pair<SizeCondition, bool>> decided_;
+  std::vector<Decided> decided_;
+  std::vector<OnnxAssumption> assumed_;
+  std::vector<const proto::GraphProto*> graphs_;  // that are read, the innermost last; null for a function
   std::vector<bool> guesses_;
   size_t guessed_ = 0;
   std::vector<Value> weights_;  // the inputs that OnnxOptions::weights tells of

@@ -26,7 +26,7 @@ bool differ(const std::vector<Value>& a, const std::vector<Value>& b) {
 
 /// A branch that has to be chosen by sizes inside of one that a value chooses would ask for the sizes of both.
 void require_no_decisions(const NodeCall& call, size_t before) {
-  if (call.importer().decision_count() != before) {
+  if (call.importer().branch_count() != before) {
     call.fail_unknown(call.x(0), "which branch is taken");
   }
 }
@@ -66,7 +66,7 @@ Results if_else(const NodeCall& call) {
       return run(by_sizes ? call.importer().decide(*by_sizes, call.node()) : *decided());
     }
   }
-  const size_t decisions = call.importer().decision_count();
+  const size_t decisions = call.importer().branch_count();
   const auto branch = [&](bool holds) {
     return [&results_of, holds](const std::vector<Value>&) { return results_of(holds); };
   };

@@ -279,7 +279,14 @@ Results written_out(const NodeCall& call) {
          kMostWrittenOut);
   }
   const int64_t trips = *known;
-  call.require_equal(*trips_by_sizes(call), trips);  // runs at other sizes would make others
+  if (const Extent counted = *trips_by_sizes(call); !counted.is_constant()) {  // runs at other sizes would make others
+    call.importer().assume({.kind = Constraint::Kind::equal,
+                            .lhs = counted,
+                            .rhs = trips,
+                            .needed_by = call.type(),
+                            .place = call.node().name()},
+                           "the loop is written out for the sizes that were given");
+  }
   const proto::GraphProto& body = call.graph_attribute("body");
   Items carried;
   for (size_t i = 2; i < call.count(); ++i) {

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "onnx/import/registry.h"
+#include "onnx/import/squeezed_axes.h"
 #include "onnx/operators/quantised_product.h"
 #include "ops/axes.h"
 #include "tenon/indexing.h"
@@ -97,11 +98,7 @@ Results squeeze_axes(const NodeCall& call) {
   const Value& x = call.x(0);
   Axes axes = to_axes(list_of(call, "axes", 1, 13));
   if (axes.empty() && !(call.version() >= 13 && call.has(1))) {
-    for (int i = 0; i < x.rank(); ++i) {
-      if (x.extent(i) == Extent(1)) {
-        axes.push_back(i);
-      }
-    }
+    axes = squeezed_axes(call, x);
   }
   return axes.empty() ? x : squeeze(x, axes);
 }

@@ -1,0 +1,20 @@
+// `--donate`: outputs that take over the memory of inputs.
+#pragma once
+
+#include "arguments.h"
+#include "load_graph.h"
+
+namespace tenon::cli {
+
+inline constexpr Option kDonate{
+    "--donate", "INPUT=OUTPUT",
+    "the output takes over the input's memory, and later runs begin with it; `auto` for pairs named past and present",
+    true};
+
+/// The model with what `--donate` says done to its graph. Error: `auto` where no names tell of a pair.
+GraphModel with_donations(const Arguments& arguments, GraphModel model);
+
+/// A line for each output that takes over an input, and one that says which others could; none where there are none.
+std::string donations_text(const Graph& graph);
+
+}  // namespace tenon::cli
