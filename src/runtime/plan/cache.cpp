@@ -66,6 +66,17 @@ void SpecializationCache::insert(const Key& key, Pointer made) {
   }
 }
 
+void SpecializationCache::replace(const Key& key, Pointer made) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || !found->second.value) {
+    return;  // evicted, or somebody makes it anew
+  }
+  recent_.erase(found->second.place);
+  counters_.bytes -= found->second.bytes;
+  keep(found->first, found->second, std::move(made));
+}
+
 void SpecializationCache::keep(const Key& key, Entry& entry, Pointer made) {
   recent_.push_front(&key);
   entry.place = recent_.begin();

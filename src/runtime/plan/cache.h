@@ -46,6 +46,8 @@ class SpecializationCache {
 
   /// Null when it is not kept. No hit is counted.
   Pointer peek(const Key& key) const;
+  /// Keep it in place of the one that is kept, if any is.
+  void replace(const Key& key, Pointer made);
   /// Keep it unless the key is known already.
   void insert(const Key& key, Pointer made);
 

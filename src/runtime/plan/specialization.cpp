@@ -14,8 +14,8 @@ namespace {
 
 class Specializer {
  public:
-  Specializer(const Program& program, const Plan& plan, int threads, TileChoices& tiles)
-      : program_(program), plan_(plan), threads_(threads), tiles_(tiles) {}
+  Specializer(const Program& program, const Plan& plan, int threads, TileChoices& tiles, bool exact)
+      : program_(program), plan_(plan), threads_(threads), tiles_(tiles), exact_(exact) {}
 
   Specialization run(const Bindings& bindings) {
     s_.bindings = bindings;
@@ -27,11 +27,11 @@ class Specializer {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Span& bodies = plan_.steps[i].bodies;
       for (uint32_t k = 0; k < bodies.count; ++k) {
-        s_.bodies.push_back(
-            specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_, tiles_));
+        s_.bodies.push_back(specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_,
+                                       tiles_, exact_));
       }
     }
-    tile_regions(program_, plan_, threads_, tiles_, s_);
+    tile_regions(program_, plan_, {.threads = threads_, .exact = exact_}, tiles_, s_);
     const Waves waves = order_steps();
     lay_out(program_, plan_, waves, s_);
     s_.sizes.resize(plan_.sizes.size());
@@ -86,6 +86,7 @@ class Specializer {
   const Plan& plan_;
   int threads_;
   TileChoices& tiles_;
+  bool exact_;
   Specialization s_;
 };
 
@@ -166,8 +167,8 @@ int64_t Specialization::byte_count() const {
 }
 
 Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads,
-                          TileChoices& tiles) {
-  return Specializer(program, plan, threads, tiles).run(bindings);
+                          TileChoices& tiles, bool exact) {
+  return Specializer(program, plan, threads, tiles, exact).run(bindings);
 }
 
 }  // namespace tenon::runtime

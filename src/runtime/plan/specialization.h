@@ -1,6 +1,7 @@
 // Everything about a program that depends on sizes, for one binding of its names.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,7 +49,23 @@ struct RegionChoice {
   int region = -1;  // of Specialization::regions
 };
 
-/// Nobody changes it after specialize() but for Launch::alone, which is atomic; any number of threads may run it at
+/// That something was seen, by any of the threads that run a specialization.
+class Seen {
+ public:
+  Seen() = default;
+  Seen(const Seen& other) : seen_(other.get()) {}
+  Seen& operator=(const Seen& other) {
+    seen_.store(other.get(), std::memory_order_relaxed);
+    return *this;
+  }
+  void set() const { seen_.store(true, std::memory_order_relaxed); }
+  bool get() const { return seen_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<bool> seen_ = false;
+};
+
+/// Nobody changes it after specialize() but for what is atomic in it; any number of threads may run it at
 /// once. Flat lists, so that making one takes a few allocations however long the program is.
 struct Specialization {
   Bindings bindings;
@@ -60,6 +77,7 @@ struct Specialization {
   std::vector<Stage> stages;  // in order
   std::vector<TiledRegion> regions;
   std::vector<RegionChoice> choices;   // in the order of steps
+  Seen too_small;                      // windows of a region: it ran step by step instead
   int64_t tiles = 0;                   // of all regions
   int64_t kept_bytes = 0;              // that their windows stand for
   MemoryReport memory;                 // what bodies need included
@@ -88,6 +106,6 @@ class TileChoices;
 /// neither changes results. Errors: an unbound name, a negative size, sizes beyond 64 bits or beyond the machine's
 /// memory.
 Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads,
-                          TileChoices& tiles);
+                          TileChoices& tiles, bool exact = false);
 
 }  // namespace tenon::runtime

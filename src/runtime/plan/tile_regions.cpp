@@ -13,14 +13,16 @@ namespace {
 /// Windows begin at a line, wherever what they hold begins.
 constexpr int64_t kElementsOfALine = 64;
 
-/// Stages of fewer rows do not advance evenly: their regions, which have few tiles, are walked through.
-constexpr int64_t kFewRows = 4;
-
 /// Cuts the regions of a specialization as was chosen for sizes near its own.
 class Tiler {
  public:
-  Tiler(const Program& program, const Plan& plan, int threads, Specialization& s)
-      : plan_(plan), s_(s), target_(tile_target(program, threads)), maker_(program, plan, s), live_(plan, s) {
+  Tiler(const Program& program, const Plan& plan, const TileOptions& options, Specialization& s)
+      : plan_(plan),
+        s_(s),
+        exact_(options.exact),
+        target_(tile_target(program, options.threads)),
+        maker_(program, plan, s),
+        live_(plan, s) {
     cuts_.reserve(program.steps.size());
   }
 
@@ -89,9 +91,8 @@ class Tiler {
     region.tile = std::min(cut.tile, rows);
     region.strips = std::min(cut.choice.choice.strips, rows);
     region.workers = target_.threads;
-    const auto has_few_rows = [](const RegionStage& stage) { return stage.rows.all < kFewRows; };
-    if (cut.windows.size() != region.buffers.size() /* other kernels run at these sizes than at those */ ||
-        std::ranges::any_of(region.stages, has_few_rows)) {
+    // Other kernels may run at these sizes than at those.
+    if (exact_ || cut.windows.size() != region.buffers.size()) {
       return settle_tiles(region) ? Verdict::tiled : Verdict::shared;
     }
     return set_windows(region, cut) ? Verdict::tiled : Verdict::shared;
@@ -118,6 +119,7 @@ class Tiler {
 
   const Plan& plan_;
   Specialization& s_;
+  bool exact_;
   const TileTarget target_;
   RegionMaker maker_;
   const LiveBytes live_;
@@ -141,14 +143,15 @@ std::vector<RegionCut> choose_at(const Program& program, const Plan& plan, int t
 
 }  // namespace
 
-void tile_regions(const Program& program, const Plan& plan, int threads, TileChoices& kept, Specialization& s) {
+void tile_regions(const Program& program, const Plan& plan, const TileOptions& options, TileChoices& kept,
+                  Specialization& s) {
   if (!program.pipelines.on || program.regions.empty()) {
     return;
   }
   const Bindings rounded = round_sizes(s.bindings);
   const TileChoices::List choices =
-      kept.find_or_make(plan, rounded, [&] { return choose_at(program, plan, threads, rounded, s); });
-  Tiler tiler(program, plan, threads, s);
+      kept.find_or_make(plan, rounded, [&] { return choose_at(program, plan, options.threads, rounded, s); });
+  Tiler tiler(program, plan, options, s);
   s.choices.reserve(choices->size());
   s.regions.reserve(
       static_cast<size_t>(std::ranges::count_if(*choices, [](const RegionCut& cut) { return cut.tile > 0; })));

@@ -7,8 +7,14 @@
 
 namespace tenon::runtime {
 
+struct TileOptions {
+  int threads = 1;
+  bool exact = false;  // windows are sized by going through all tiles
+};
+
 /// Fill in regions and choices. A region of the program may become several, or none.
-void tile_regions(const Program& program, const Plan& plan, int threads, TileChoices& kept, Specialization& s);
+void tile_regions(const Program& program, const Plan& plan, const TileOptions& options, TileChoices& kept,
+                  Specialization& s);
 
 /// The same waves, but that the steps of each region are one, where the first of them was.
 Waves with_regions(const Waves& waves, const Specialization& s, size_t steps);

@@ -80,8 +80,8 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
 }
 
-Specialization Engine::make(const Bindings& bindings) {
-  Specialization s = specialize(program_, plan_, bindings, pool_.size(), tile_choices_);
+Specialization Engine::make(const Bindings& bindings, bool exact) {
+  Specialization s = specialize(program_, plan_, bindings, pool_.size(), tile_choices_, exact);
   if (options_.most_window_elements > 0) {
     for (TiledRegion& region : s.regions) {
       for (RegionBuffer& buffer : region.buffers) {
@@ -90,6 +90,11 @@ Specialization Engine::make(const Bindings& bindings) {
     }
   }
   return s;
+}
+
+void Engine::widen(const SpecializationCache::Key& key, const Specialization& s) {
+  const TimeInto time(specialize_ns_);
+  cache_.replace(key, std::make_shared<const Specialization>(make(s.bindings, true)));
 }
 
 SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,

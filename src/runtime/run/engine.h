@@ -60,7 +60,9 @@ class Engine : public Runnable {
     const Bindings& known;
   };
   SpecializationCache::Pointer find(const SpecializationCache::Key& key, std::variant<const Bindings*, Unbound> at);
-  Specialization make(const Bindings& bindings);
+  Specialization make(const Bindings& bindings, bool exact = false);
+  /// After a run that found a window of a region too small: the next one has windows that fit.
+  void widen(const SpecializationCache::Key& key, const Specialization& s);
   void prepare_memory(const Specialization& s);
   void bind_or_fail(RunState& state, const Bindings& known) const;
   void share_budget();

@@ -40,6 +40,9 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
     const FlushDenormals flush(options.flush_denormals);
     state.waited_ns = 0;
     execution.run(executor, options.threads, watch);
+    if (s->too_small.get()) [[unlikely]] {
+      widen(state.key, *s);
+    }
     if (state.waited_ns > 0) {
       waited_ns_.fetch_add(state.waited_ns, std::memory_order_relaxed);
     }

@@ -176,6 +176,7 @@ void run_region(const Run& run, const TiledRegion& region, bool parallel) {
   }
   failure.raise();
   if (!fits) {
+    run.s.too_small.set();
     run_step_by_step(run, region, parallel, failure);
   }
 }
