@@ -54,6 +54,8 @@ class Content:
         if self.plain is not None:
             self.plain.copy_(value)
             return
+        if x.numel() == 0:
+            return
         if overlaps(x.shape, x.stride()):
             if is_uniform:
                 once = [1 if s == 0 else n for n, s in zip(x.shape, x.stride())]

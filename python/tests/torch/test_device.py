@@ -458,6 +458,7 @@ def test_elements_of_expanded_views_are_written():
         x.expand(2, 3)[1, 2:] += 1
         y = torch.zeros(2, 1).to(device)
         y.expand(2, 3).fill_(4)
+        y[:0].expand(3, 0, 1).clamp_(0, 1)  # nothing is written
         seen.append([x.tolist(), y.tolist()])
         with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
             x.expand(2, 3).add_(1)
