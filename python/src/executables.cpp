@@ -17,14 +17,6 @@
 namespace tenon::python {
 namespace {
 
-std::vector<Array> arrays_from(nb::handle list) {
-  std::vector<Array> arrays;
-  for (nb::handle each : nb::borrow<nb::sequence>(list)) {
-    arrays.push_back(array_from(each));
-  }
-  return arrays;
-}
-
 RunOptions run_options(std::optional<int> threads, nb::handle sizes, Trace* trace) {
   return {.threads = threads.value_or(default_threads()), .bindings = bindings_from(sizes), .trace = trace};
 }
