@@ -65,7 +65,7 @@ TEST(TileChoices, FitTheSizesThatRoundToTheirs) {
   for (const int cores : {2, 3, 16}) {
     const Fit fit = fit_on(cores);
     EXPECT_GT(fit.regions, 100);
-    EXPECT_GT(fit.sound, fit.regions * 9 / 10) << cores << " cores";  // others run step by step once, then exactly
+    EXPECT_GT(fit.sound, fit.regions * 4 / 5) << cores << " cores";  // others run step by step once, then exactly
     EXPECT_EQ(fit.exact, fit.regions) << cores << " cores";
   }
 }
