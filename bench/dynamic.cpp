@@ -103,8 +103,8 @@ void measure_specialize(bench::Report& report, const std::string& name, const Ex
   report.add(name + ".compiles", static_cast<double>(counters.compiles), "compiles", 1);
 }
 
-/// What the choice of tiles adds to a binding: both executables at the same sizes, in turns. The target is for CI, on any
-/// machine: it was a hundred once.
+/// What the choice of tiles adds to a binding: both executables at the same sizes, in turns. The target is for CI, on
+/// any machine: it was a hundred once.
 void compare_regions(bench::Report& report, const std::string& name, const Graph& graph,
                      const std::vector<Range>& ranges, uint64_t seed) {
   if (!report.wants(name + ".specialize.regions")) {
