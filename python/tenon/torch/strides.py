@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from .memory import row_major
+from .memory import order_of, row_major
 
 _answers: dict = {}
 _MOST_ANSWERS = 16384
@@ -19,16 +19,12 @@ _ROW_MAJOR = {
     "prod", "var", "std", "var_mean", "std_mean", "any", "all", "argmax", "argmin", "logsumexp", "embedding",
     "embedding_dense_backward", "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data",
     "native_layer_norm", "native_layer_norm_backward", "log_sigmoid_forward", "mse_loss_backward",
-    "smooth_l1_loss_backward", "huber_loss_backward", "nll_loss_forward", "nll_loss_backward",
+    "smooth_l1_loss_backward", "huber_loss_backward", "tril", "triu", "nll_loss_forward", "nll_loss_backward",
 }  # fmt: skip
 _ROW_MAJOR_OVERLOADS = {"aten.pow.Scalar", "aten.normal.Tensor_Tensor"}
 # These give other strides for contiguous operands, too.
 _NEVER_ROW_MAJOR = {"new_empty_strided", "empty_permuted", "rot90"}
 
-# Pointwise operators lay their results out by one rule (TensorIterator's), which these ask for one to three operands;
-# the functions without elements of some others, written in Python, differ from it.
-_aten = torch.ops.aten
-_POINTWISE = {1: _aten.neg.default, 2: _aten.add.Tensor, 3: _aten.addcmul.default}
 _POINTWISE_TOO = {"native_dropout_backward"}
 _LIKE_BATCH_NORM = {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional"}
 
@@ -105,9 +101,7 @@ def _ask(overload, args, kwargs):
     name = overload._overloadpacket.__name__
     try:
         if (torch.Tag.pointwise in overload.tags and not takes_format) or name in _POINTWISE_TOO:
-            tensors = [_without_elements(a, torch.float32) for a in (*without, *named.values()) if torch.is_tensor(a)]
-            if len(tensors) in _POINTWISE:
-                return _strides(_POINTWISE[len(tensors)](*tensors))
+            return pointwise(_operands(overload, without, named))
         if name == "roll" and len(without) == 3 and len(without[2]) == 1 and without[0].numel():
             x, shift, axis = without[0], without[1][0], without[2][0]
             at = (x.shape[axis] - shift) % x.shape[axis]
@@ -120,6 +114,73 @@ def _ask(overload, args, kwargs):
     except (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError):
         return None  # data decide sizes; or the arguments are wrong, which the row says
     return _strides(result)
+
+
+def _operands(overload, args, kwargs) -> list:
+    """Tensors, and numbers that PyTorch makes tensors of."""
+    kinds = [str(a.type) for a in overload._schema.arguments]
+    found = []
+    for kind, given in zip(kinds, args):
+        is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
+        if torch.is_tensor(given):
+            found.append(given)
+        elif is_number and (kind == "Tensor" or overload._overloadname == "Scalar"):
+            found.append(torch.empty((), device="meta"))
+    return found + [a for a in kwargs.values() if torch.is_tensor(a)]
+
+
+def pointwise(tensors):
+    """The strides of what a pointwise operator gives, None where they are row-major: the rule of PyTorch's
+    TensorIterator. (Its functions without elements are written in Python, and differ where axes have size 1.)"""
+    sizes = torch.broadcast_shapes(*[x.shape for x in tensors])
+    if 0 in sizes:
+        return None
+    if all(x.shape == sizes for x in tensors):
+        first = tensors[0]
+        if all(x.is_contiguous() for x in tensors):
+            return None
+        if len(sizes) == 4 and all(x.is_contiguous(memory_format=torch.channels_last) for x in tensors):
+            return _strides(torch.empty(sizes, device="meta", memory_format=torch.channels_last))
+        if all(x.stride() == first.stride() for x in tensors) and order_of(sizes, first.stride()) is not None:
+            return first.stride()
+    order = _order_of_axes(sizes, [_broadcast_strides(x, sizes) for x in tensors])
+    strides, step = [0] * len(sizes), 1
+    for axis in order:
+        strides[axis] = step
+        step *= sizes[axis]
+    return None if order == list(reversed(range(len(sizes)))) else tuple(strides)
+
+
+def _broadcast_strides(x, sizes) -> list[int]:
+    lead = len(sizes) - x.dim()
+    own = [0 if n == 1 and sizes[lead + i] != 1 else s for i, (n, s) in enumerate(zip(x.shape, x.stride()))]
+    return [0] * lead + own
+
+
+def _order_of_axes(sizes, operands) -> list[int]:
+    """Axes from the innermost in memory to the outermost: by the strides of the first operand that tells two apart."""
+
+    def compare(a: int, b: int) -> int:
+        for strides in operands:
+            if strides[a] == 0 or strides[b] == 0:
+                continue
+            if strides[a] != strides[b]:
+                return -1 if strides[a] < strides[b] else 1
+            if sizes[a] > sizes[b]:
+                return 1
+        return 0
+
+    order = list(reversed(range(len(sizes))))
+    for i in range(1, len(order)):
+        at = i
+        for k in range(i - 1, -1, -1):
+            outcome = compare(order[k], order[at])
+            if outcome > 0:
+                order[k], order[at] = order[at], order[k]
+                at = k
+            elif outcome < 0:
+                break
+    return order
 
 
 def _first(strides):

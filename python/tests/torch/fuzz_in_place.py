@@ -318,7 +318,7 @@ RESULTS = [
     ("new_zeros", _result(lambda x: x.new_zeros(x.shape))),
     ("sum", _by_axis(lambda x, d: x.to(torch.float64).sum(d))),
     ("amax", _by_axis(torch.amax, lambda x: x.dim() and 0 not in x.shape)),
-    ("sort", _by_axis(lambda x, d: x.sort(d))),
+    ("sort", _by_axis(lambda x, d: x.sort(dim=d, stable=True))),
     ("flip", _by_axis(lambda x, d: x.flip(d))),
     ("roll", _by_axis(lambda x, d: x.roll(1, d))),
     ("cumsum", _by_axis(lambda x, d: x.cumsum(d), lambda x: x.dim() and _small(x))),

@@ -522,3 +522,22 @@ def test_histograms_of_integers(dtype):
 def test_single_elements_of_flattened_views(one):
     x = torch.rand(3, 2)
     close(one(x.to(DEVICE)).tanh(), one(x).tanh())
+
+
+def test_the_rule_for_strides_of_pointwise_results_is_pytorchs():
+    import random
+
+    from tenon.torch.strides import pointwise
+
+    r = random.Random(0)
+    for _ in range(2000):
+        sizes = [r.choice((1, 1, 2, 3)) for _ in range(r.randint(1, 5))]
+        operands = []
+        for _ in range(r.randint(1, 3)):
+            own = [1 if r.random() < 0.3 else n for n in sizes[r.choice((0, 0, 0, 1)) :]]
+            order = r.sample(range(len(own)), len(own))
+            x = torch.zeros([own[i] for i in order]).permute([order.index(i) for i in range(len(own))])
+            operands.append(x.repeat_interleave(2, 0)[::2] if own and r.random() < 0.2 else x)
+        result = {1: torch.neg, 2: torch.add, 3: torch.addcmul}[len(operands)](*operands)
+        found = pointwise(operands)
+        assert found == result.stride() or (found is None and result.is_contiguous()), [(x.shape, x.stride()) for x in operands]
