@@ -1,4 +1,5 @@
 // Compiling and running: Executable, models from files, traces.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -65,8 +66,14 @@ Array donated_from(nb::handle object) {
 /// A result that lies where an input lay that was donated is that input's object: whoever holds it has the new state.
 class Donated {
  public:
+  /// `array` was made of the object, and is left out where it is a copy.
   void add(nb::handle object, const Array& array) {
-    if (array.byte_count() > 0) {
+    const bool is_array = nb::isinstance<Array>(object);
+    nb::ndarray<nb::ro> exported;
+    const void* const own = is_array                         ? nb::cast<const Array&>(object).data()
+                            : nb::try_cast(object, exported) ? exported.data()
+                                                             : nullptr;
+    if (own != nullptr && own == array.data() && array.byte_count() > 0) {
       objects_.emplace_back(array.data(), nb::borrow(object));
     }
   }
