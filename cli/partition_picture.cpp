@@ -102,7 +102,8 @@ Layout lay_out(const Plan& plan) {
       box.x = x;
       box.y = y;
       for (int i = 0; i < count; ++i) {
-        layout.operators[p].push_back({x + kMargin + i / kColumn * (kOpWidth + kOpGap),
+        const int column = i / kColumn;
+        layout.operators[p].push_back({x + kMargin + column * (kOpWidth + kOpGap),
                                        y + kTitle + kMargin + i % kColumn * (kOpHeight + kOpGap), kOpWidth, kOpHeight});
       }
       x += box.width + kPartGap;

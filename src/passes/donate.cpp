@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/fail.h"
+#include "ir/unify_names.h"
 #include "ir/walk.h"
 #include "ops/axes.h"
 #include "passes/rewriting/rewrite.h"

@@ -59,8 +59,8 @@ TiledRegion RegionMaker::make_like(const TiledRegion& model, int first) const {
   for (RegionStage& stage : region.stages) {
     const int step = plan_.parts[static_cast<size_t>(stage.part)].step;
     const uint32_t within = static_cast<uint32_t>(stage.part) - plan_.steps[static_cast<size_t>(step)].parts.first;
-    const auto there = static_cast<size_t>(step - model.first_step + first);
-    stage.part = static_cast<int>(plan_.steps[there].parts.first + within);
+    const int there = step - model.first_step + first;
+    stage.part = static_cast<int>(plan_.steps[static_cast<size_t>(there)].parts.first + within);
     const RowsPlan& rows = plan_.parts[static_cast<size_t>(stage.part)].rows;
     for (const RegionUse& use : region.uses_of(stage)) {
       region.buffers[static_cast<size_t>(use.buffer)].slot = plan_.row_uses[rows.uses.first + use.from].slot;
