@@ -185,7 +185,10 @@ Schedule step_decay(double rate, int64_t every, double factor) {
   if (every < 1) {
     fail("step_decay: every {} steps; must be at least 1", every);
   }
-  return [=](int64_t step) { return rate * std::pow(factor, static_cast<double>(step / every)); };
+  return [=](int64_t step) {
+    const int64_t decays = step / every;
+    return rate * std::pow(factor, static_cast<double>(decays));
+  };
 }
 Schedule exponential_decay(double rate, double factor) {
   return [=](int64_t step) { return rate * std::pow(factor, static_cast<double>(step)); };
