@@ -67,6 +67,22 @@ std::vector<Bindings> all_pairs(int64_t most) {
   return result;
 }
 
+/// Every combination of sizes.
+std::vector<Bindings> all_of(const std::vector<std::pair<std::string, std::vector<int64_t>>>& sizes) {
+  std::vector<Bindings> result(1);
+  for (const auto& [name, list] : sizes) {
+    std::vector<Bindings> longer;
+    for (const Bindings& bindings : result) {
+      for (const int64_t size : list) {
+        longer.push_back(bindings);
+        longer.back().set(name, size);
+      }
+    }
+    result = std::move(longer);
+  }
+  return result;
+}
+
 std::vector<Array> inputs_at(const Executable& executable, const Bindings& bindings) {
   std::vector<Array> inputs;
   for (const Port& port : executable.inputs()) {
@@ -101,6 +117,21 @@ void measure_specialize(bench::Report& report, const std::string& name, const Ex
   report.add(name + ".specialize.call", median(calls), "us", std::nullopt, bench::Better::lower,
              "with the shapes of inputs from names, which a run has");
   report.add(name + ".compiles", static_cast<double>(counters.compiles), "compiles", 1);
+}
+
+/// What a run pays that is the first at sizes like its own: nothing is known of their tiles.
+void measure_first_sight(bench::Report& report, const std::string& name, const Executable& executable,
+                         const std::vector<Bindings>& unlike, double target) {
+  std::vector<double> times;
+  for (const Bindings& bindings : unlike) {
+    const std::vector<Array> inputs = inputs_at(executable, bindings);
+    const double before = executable.counters().specialize_ms;
+    (void)executable.run(inputs);
+    times.push_back(1e3 * (executable.counters().specialize_ms - before));
+  }
+  report.add(name + ".specialize.first_sight", median(times), "us", target, bench::Better::lower,
+             fmt::format("in runs, each the first of its powers of two; the slowest of {} took {:.1f} us", times.size(),
+                         quantile(times, 1)));
 }
 
 /// What the choice of tiles adds to a binding: both executables at the same sizes, in turns. The target is for CI, on
@@ -252,12 +283,23 @@ int main(int argc, char** argv) {
   bench::Report report(argc, argv);
   const std::vector<Range> text = {{"batch", 1, 64}, {"seq", 1, 512}};
   const std::vector<Range> images = {{"batch", 1, 64}, {"height", 32, 512}, {"width", 32, 512}};
+  const std::vector<std::pair<std::string, std::vector<int64_t>>> few_images = {
+      {"batch", {1, 2, 4}}, {"height", {100, 224}}, {"width", {128, 224}}};
   compare_regions(report, "bert_base", with_weights(bert()), text, 11);
   compare_regions(report, "resnet18", with_weights(resnet()), images, 12);
   compare_regions(report, "mobilenet_v2", with_weights(mobilenet_v2()), images, 13);
   const auto wants = [&](const std::string& name) {
-    const std::vector<std::string> parts = {"",           ".run",    ".step", ".specialize.median", ".specialize.p99",
-                                            ".first_run", ".static", ".kept", ".specialize.call",   ".compiles",
+    const std::vector<std::string> parts = {"",
+                                            ".run",
+                                            ".step",
+                                            ".specialize.median",
+                                            ".specialize.p99",
+                                            ".specialize.first_sight",
+                                            ".specialize.call",
+                                            ".first_run",
+                                            ".static",
+                                            ".kept",
+                                            ".compiles",
                                             ".grown"};
     return std::ranges::any_of(parts, [&](const std::string& part) { return report.wants(name + part); });
   };
@@ -271,17 +313,20 @@ int main(int argc, char** argv) {
   }
   if (wants("bert_base")) {
     const Executable bert_base = compile(with_weights(bert()));
+    measure_first_sight(report, "bert_base", bert_base, all_of({{"batch", {1, 2, 8}}, {"seq", {33, 65, 129}}}), 50);
     measure_specialize(report, "bert_base", bert_base, random_bindings(text, kBindings, 1), 50, curves[0]);
     run_sample(report, "bert_base", bert_base, random_bindings({{"batch", 1, 1}, {"seq", 8, 32}}, 3, 2));
   }
   if (wants("resnet18")) {
     const Executable resnet18 = compile(with_weights(resnet()));
+    measure_first_sight(report, "resnet18", resnet18, all_of(few_images), 25);
     measure_specialize(report, "resnet18", resnet18, random_bindings(images, kBindings, 3), 25, curves[1]);
     run_sample(report, "resnet18", resnet18,
                random_bindings({{"batch", 1, 1}, {"height", 32, 96}, {"width", 32, 96}}, 3, 4));
   }
   if (wants("mobilenet_v2")) {
     const Executable mobilenet = compile(with_weights(mobilenet_v2()));
+    measure_first_sight(report, "mobilenet_v2", mobilenet, all_of(few_images), 60);
     measure_specialize(report, "mobilenet_v2", mobilenet, random_bindings(images, kBindings, 7), 60, curves[2]);
   }
   if (wants("narrow_encoder")) {

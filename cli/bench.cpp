@@ -96,9 +96,9 @@ Point measure(const Measured& measured, const Bindings& swept, const Bindings& s
   const RunOptions options{
       .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
   Point point{.swept = swept, .bindings = prepared.bindings};
-  const Prepared times = prepare(executable, prepared.bindings);
-  point.specialize = times.specialize;
-  point.first = times.memory + microseconds([&] { state(options); });
+  const FirstRun first = first_run(executable, prepared.bindings, [&] { state(options); });
+  point.specialize = first.specialize;
+  point.first = first.run;
   const Samples samples = sample([&] { state(options); }, settings.repeat, settings.microseconds);
   point.median = samples.median();
   point.least = samples.least();

@@ -53,8 +53,8 @@ constexpr Example kExamples[] = {
 };
 
 struct Times {
-  double load = 0, compile = 0, first = 0;
-  Prepared prepared;
+  double load = 0, compile = 0;
+  FirstRun first;
   Samples repeated;
 };
 
@@ -109,9 +109,8 @@ void print_json(const std::string& model, const PreparedInputs& prepared, const 
   Json us = Json::object();
   us.set("load", times.load)
       .set("compile", times.compile)
-      .set("specialize", times.prepared.specialize)
-      .set("memory", times.prepared.memory)
-      .set("first", times.first);
+      .set("specialize", times.first.specialize)
+      .set("first", times.first.run);
   us.set("median", times.repeated.median()).set("least", times.repeated.least());
   const RunCounters counted = executable.counters();
   Json counters = Json::object();
@@ -171,9 +170,8 @@ void print_text(const std::string& model, const PreparedInputs& prepared, const 
     fmt::print("  {:<4}{:<{}}  {:<{}}  {}\n", row.word, row.name, name_width, row.shape, shape_width, row.remark);
   }
   fmt::print("  compile     {:>10}   {} steps, {}\n", time_text(times.compile), executable.steps().size(), report.code);
-  fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.prepared.specialize));
-  fmt::print("  memory      {:>10}   touched for the first time\n", time_text(times.prepared.memory));
-  fmt::print("  first run   {:>10}\n", time_text(times.first));
+  fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.first.specialize));
+  fmt::print("  first run   {:>10}   its memory is touched for the first time\n", time_text(times.first.run));
   const size_t count = times.repeated.times.size();
   fmt::print("  later runs  {:>10}   {}\n", time_text(times.repeated.median()),
              count == 1 ? "one run; --repeat N for the median of N"
@@ -201,7 +199,6 @@ int run(const Arguments& arguments) {
   const std::string name = model.graph.name();
   const std::vector<int> aliases = StatefulRun::aliases_of(model.graph);
   times.compile = microseconds([&] { executable = compile(std::move(model.graph), compile_options); });
-  times.prepared = prepare(*executable, prepared.bindings);
   progress.show("running");
   StatefulRun state(*executable, aliases, prepared.arrays());
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
@@ -212,7 +209,7 @@ int run(const Arguments& arguments) {
     const InterruptibleRun interruptible;
     RunOptions first = options;
     first.cancel = InterruptibleRun::token();
-    times.first = microseconds([&] { outputs = state(first); });
+    times.first = first_run(*executable, prepared.bindings, [&] { outputs = state(first); });
   }
   const auto repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(1));
   if (std::ranges::any_of(aliases, [](int input) { return input >= 0; })) {
@@ -241,7 +238,9 @@ const Verb kRunVerb{
     .doc = "run a model on files or made-up data, and say what came out and how long it took",
     .about =
         "Prints inputs and outputs with named shapes, a summary of each output, and the times to compile (once for "
-        "all sizes), to specialise and to get memory (once for these sizes) and to run.",
+        "all sizes), to specialise (once for these sizes) and to run. Tiles of steps that run piece by piece are "
+        "chosen "
+        "beside the first run, and used by later ones.",
     .options = kOptions,
     .examples = kExamples,
     .run = run};

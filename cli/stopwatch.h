@@ -17,16 +17,18 @@ inline double microseconds(const std::function<void()>& call) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// What it takes to prepare a binding.
-struct Prepared {
+/// What the first run at some sizes takes.
+struct FirstRun {
   double specialize = 0;
-  double memory = 0;  // to get what a run needs, and to touch it for the first time
+  double run = 0;  // the rest, in which memory is touched for the first time
 };
-inline Prepared prepare(const Executable& executable, const Bindings& bindings) {
+/// Afterwards the binding is prepared: its tiles, which the first run may have gone without, are chosen.
+inline FirstRun first_run(const Executable& executable, const Bindings& bindings, const std::function<void()>& call) {
   const double before = executable.counters().specialize_ms;
-  const double all = microseconds([&] { executable.specialize(bindings); });
+  const double all = microseconds(call);
   const double specialize = (executable.counters().specialize_ms - before) * 1e3;
-  return {.specialize = specialize, .memory = std::max(0.0, all - specialize)};
+  executable.specialize(bindings);
+  return {.specialize = specialize, .run = std::max(0.0, all - specialize)};
 }
 
 /// Times of equal calls.

@@ -38,6 +38,7 @@ SpecializationCache::Pointer SpecializationCache::find_or_claim(const Key& key) 
 SpecializationCache::Pointer SpecializationCache::fulfil(const Key& key, Pointer made) {
   const std::lock_guard lock(mutex_);
   auto& [own_key, entry] = *entries_.find(key);
+  ++counters_.made;
   keep(own_key, entry, made);
   changed_.notify_all();
   return made;
@@ -61,9 +62,12 @@ SpecializationCache::Pointer SpecializationCache::peek(const Key& key) const {
 void SpecializationCache::insert(const Key& key, Pointer made) {
   const std::lock_guard lock(mutex_);
   const auto [found, fresh] = entries_.try_emplace(key);
-  if (fresh) {  // else it is there, or its maker will keep it
+  if (fresh) {
+    ++counters_.made;
     keep(found->first, found->second, std::move(made));
-  }
+  } else if (found->second.value && found->second.value->lacks_choices) {
+    exchange(found->first, found->second, std::move(made));
+  }  // else it is there, or its maker will keep it
 }
 
 void SpecializationCache::replace(const Key& key, Pointer made) {
@@ -72,9 +76,13 @@ void SpecializationCache::replace(const Key& key, Pointer made) {
   if (found == entries_.end() || !found->second.value) {
     return;  // evicted, or somebody makes it anew
   }
-  recent_.erase(found->second.place);
-  counters_.bytes -= found->second.bytes;
-  keep(found->first, found->second, std::move(made));
+  exchange(found->first, found->second, std::move(made));
+}
+
+void SpecializationCache::exchange(const Key& key, Entry& entry, Pointer made) {
+  recent_.erase(entry.place);
+  counters_.bytes -= entry.bytes;
+  keep(key, entry, std::move(made));
 }
 
 void SpecializationCache::keep(const Key& key, Entry& entry, Pointer made) {
@@ -82,7 +90,6 @@ void SpecializationCache::keep(const Key& key, Entry& entry, Pointer made) {
   entry.place = recent_.begin();
   entry.bytes = made->byte_count() + kEntryOverhead + 2 * static_cast<int64_t>(key.size() * sizeof(int64_t));
   entry.value = std::move(made);
-  ++counters_.made;
   counters_.bytes += entry.bytes;
   evict();
 }

@@ -46,9 +46,9 @@ class SpecializationCache {
 
   /// Null when it is not kept. No hit is counted.
   Pointer peek(const Key& key) const;
-  /// Keep it in place of the one that is kept, if any is.
+  /// Keep it in place of the one that is kept, if any is. It does not count as made.
   void replace(const Key& key, Pointer made);
-  /// Keep it unless the key is known already.
+  /// Keep it unless the key is known already, with choices of tiles.
   void insert(const Key& key, Pointer made);
 
   void set_byte_limit(int64_t bytes);
@@ -69,6 +69,7 @@ class SpecializationCache {
   Pointer fulfil(const Key& key, Pointer made);
   void abandon(const Key& key);
   void keep(const Key& key, Entry& entry, Pointer made);
+  void exchange(const Key& key, Entry& entry, Pointer made);
   void evict();
 
   int64_t byte_limit_;

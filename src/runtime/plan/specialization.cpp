@@ -14,8 +14,8 @@ namespace {
 
 class Specializer {
  public:
-  Specializer(const Program& program, const Plan& plan, int threads, TileChoices& tiles, bool exact)
-      : program_(program), plan_(plan), threads_(threads), tiles_(tiles), exact_(exact) {}
+  Specializer(const Program& program, const Plan& plan, int threads, TileChoices& tiles, Tiling tiling)
+      : program_(program), plan_(plan), threads_(threads), tiles_(tiles), tiling_(tiling) {}
 
   Specialization run(const Bindings& bindings) {
     s_.bindings = bindings;
@@ -28,10 +28,11 @@ class Specializer {
       const Span& bodies = plan_.steps[i].bodies;
       for (uint32_t k = 0; k < bodies.count; ++k) {
         s_.bodies.push_back(specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_,
-                                       tiles_, exact_));
+                                       tiles_, tiling_));
+        s_.lacks_choices = s_.lacks_choices || s_.bodies.back().lacks_choices;
       }
     }
-    tile_regions(program_, plan_, {.threads = threads_, .exact = exact_}, tiles_, s_);
+    tile_regions(program_, plan_, {.threads = threads_, .tiling = tiling_}, tiles_, s_);
     const Waves waves = order_steps();
     lay_out(program_, plan_, waves, s_);
     s_.sizes.resize(plan_.sizes.size());
@@ -86,7 +87,7 @@ class Specializer {
   const Plan& plan_;
   int threads_;
   TileChoices& tiles_;
-  bool exact_;
+  Tiling tiling_;
   Specialization s_;
 };
 
@@ -167,8 +168,8 @@ int64_t Specialization::byte_count() const {
 }
 
 Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads,
-                          TileChoices& tiles, bool exact) {
-  return Specializer(program, plan, threads, tiles, exact).run(bindings);
+                          TileChoices& tiles, Tiling tiling) {
+  return Specializer(program, plan, threads, tiles, tiling).run(bindings);
 }
 
 }  // namespace tenon::runtime

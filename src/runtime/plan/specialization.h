@@ -77,6 +77,7 @@ struct Specialization {
   std::vector<Stage> stages;  // in order
   std::vector<TiledRegion> regions;
   std::vector<RegionChoice> choices;   // in the order of steps
+  bool lacks_choices = false;          // of tiles: nothing was known for sizes like these
   Seen too_small;                      // windows of a region: it ran step by step instead
   int64_t tiles = 0;                   // of all regions
   int64_t kept_bytes = 0;              // that their windows stand for
@@ -102,10 +103,17 @@ std::vector<int64_t> values_of(const ExtentProgram& program, std::span<const Ext
 
 class TileChoices;
 
+/// Where the tiles of a specialization come from.
+enum class Tiling : uint8_t {
+  known,   // what was chosen for sizes like these before; where nothing was, steps run whole
+  chosen,  // the same, but what is not known is chosen now, which may take milliseconds
+  exact,   // and windows are sized by going through all tiles
+};
+
 /// `threads` are those that chunks are made for, `tiles` remembers what was chosen for regions at similar sizes;
-/// neither changes results. Errors: an unbound name, a negative size, sizes beyond 64 bits or beyond the machine's
-/// memory.
+/// neither they nor `tiling` change results. Errors: an unbound name, a negative size, sizes beyond 64 bits or beyond
+/// the machine's memory.
 Specialization specialize(const Program& program, const Plan& plan, const Bindings& bindings, int threads,
-                          TileChoices& tiles, bool exact = false);
+                          TileChoices& tiles, Tiling tiling = Tiling::chosen);
 
 }  // namespace tenon::runtime

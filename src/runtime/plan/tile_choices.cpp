@@ -21,24 +21,27 @@ Bindings round_sizes(const Bindings& bindings) {
   return rounded;
 }
 
-TileChoices::List TileChoices::find_or_make(const Plan& plan, const Bindings& rounded,
-                                            const std::function<std::vector<RegionCut>()>& make) {
+TileChoices::Key TileChoices::key(const Plan& plan, const Bindings& rounded) {
   Key key{&plan, {}};
   for (const std::string& name : plan.names) {
     key.second.push_back(rounded.at(name));
   }
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = kept_.find(key); found != kept_.end()) {
-      return found->second;
-    }
-  }
-  auto made = std::make_shared<const std::vector<RegionCut>>(make());
+  return key;
+}
+
+TileChoices::List TileChoices::find(const Plan& plan, const Bindings& rounded) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find(key(plan, rounded));
+  return found != kept_.end() ? found->second : nullptr;
+}
+
+TileChoices::List TileChoices::keep(const Plan& plan, const Bindings& rounded, std::vector<RegionCut> made) {
+  auto list = std::make_shared<const std::vector<RegionCut>>(std::move(made));
   const std::lock_guard lock(mutex_);
   if (kept_.size() >= kMostKept) {
     kept_.clear();
   }
-  return kept_.emplace(std::move(key), std::move(made)).first->second;
+  return kept_.emplace(key(plan, rounded), std::move(list)).first->second;
 }
 
 }  // namespace tenon::runtime

@@ -1,7 +1,6 @@
 // What was chosen for the regions of a program, by sizes.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,13 +22,16 @@ class TileChoices {
   using List = std::shared_ptr<const std::vector<RegionCut>>;
   static constexpr size_t kMostKept = 512;
 
-  /// What is kept of a plan at rounded sizes, else what `make` gives.
-  List find_or_make(const Plan& plan, const Bindings& rounded, const std::function<std::vector<RegionCut>()>& make);
+  /// What is kept of a plan at rounded sizes; null where nothing is.
+  List find(const Plan& plan, const Bindings& rounded) const;
+  /// Keep what was chosen; what was kept meanwhile stays, and is given back.
+  List keep(const Plan& plan, const Bindings& rounded, std::vector<RegionCut> made);
 
  private:
   using Key = std::pair<const Plan*, std::vector<int64_t>>;
+  static Key key(const Plan& plan, const Bindings& rounded);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<Key, List> kept_;
 };
 

@@ -19,7 +19,7 @@ class Tiler {
   Tiler(const Program& program, const Plan& plan, const TileOptions& options, Specialization& s)
       : plan_(plan),
         s_(s),
-        exact_(options.exact),
+        exact_(options.tiling == Tiling::exact),
         target_(tile_target(program, options.threads)),
         maker_(program, plan, s),
         live_(plan, s) {
@@ -149,8 +149,14 @@ void tile_regions(const Program& program, const Plan& plan, const TileOptions& o
     return;
   }
   const Bindings rounded = round_sizes(s.bindings);
-  const TileChoices::List choices =
-      kept.find_or_make(plan, rounded, [&] { return choose_at(program, plan, options.threads, rounded, s); });
+  TileChoices::List choices = kept.find(plan, rounded);
+  if (!choices && options.tiling == Tiling::known) {
+    s.lacks_choices = true;
+    return;
+  }
+  if (!choices) {
+    choices = kept.keep(plan, rounded, choose_at(program, plan, options.threads, rounded, s));
+  }
   Tiler tiler(program, plan, options, s);
   s.choices.reserve(choices->size());
   s.regions.reserve(

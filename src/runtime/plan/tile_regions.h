@@ -9,10 +9,10 @@ namespace tenon::runtime {
 
 struct TileOptions {
   int threads = 1;
-  bool exact = false;  // windows are sized by going through all tiles
+  Tiling tiling = Tiling::chosen;
 };
 
-/// Fill in regions and choices. A region of the program may become several, or none.
+/// Fill in regions and choices, or that these are not known. A region of the program may become several, or none.
 void tile_regions(const Program& program, const Plan& plan, const TileOptions& options, TileChoices& kept,
                   Specialization& s);
 

@@ -10,6 +10,10 @@
 namespace tenon::runtime {
 namespace {
 
+/// A run takes longer to touch so much memory for the first time than tiles take to be chosen, and with them it may
+/// take less: then they are chosen before it.
+constexpr int64_t kMuchMemory = int64_t{64} << 20;
+
 std::vector<StepReport> reports(const Program& program);
 
 StepReport report(const Program& program, const Step& step) {
@@ -80,8 +84,8 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
 }
 
-Specialization Engine::make(const Bindings& bindings, bool exact) {
-  Specialization s = specialize(program_, plan_, bindings, pool_.size(), tile_choices_, exact);
+Specialization Engine::make(const Bindings& bindings, Tiling tiling) {
+  Specialization s = specialize(program_, plan_, bindings, pool_.size(), tile_choices_, tiling);
   if (options_.most_window_elements > 0) {
     for (TiledRegion& region : s.regions) {
       for (RegionBuffer& buffer : region.buffers) {
@@ -92,9 +96,25 @@ Specialization Engine::make(const Bindings& bindings, bool exact) {
   return s;
 }
 
+/// To choose tiles takes ten times what the rest takes: the first run at sizes unlike any before goes without.
+Specialization Engine::make_for_run(const Bindings& bindings) {
+  if (binder_.is_static() || program_.pipelines.rows > 0) {
+    return make(bindings);
+  }
+  Specialization s = make(bindings, Tiling::known);
+  return s.lacks_choices && s.memory.arena_bytes > kMuchMemory ? make(bindings) : std::move(s);
+}
+
+void Engine::choose_later(const SpecializationCache::Key& key, const Specialization& s) {
+  jobs_.add([this, key, bindings = s.bindings] {
+    cache_.replace(key, std::make_shared<const Specialization>(make(bindings)));
+    share_budget();
+  });
+}
+
 void Engine::widen(const SpecializationCache::Key& key, const Specialization& s) {
   const TimeInto time(specialize_ns_);
-  cache_.replace(key, std::make_shared<const Specialization>(make(s.bindings, true)));
+  cache_.replace(key, std::make_shared<const Specialization>(make(s.bindings, Tiling::exact)));
 }
 
 SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,
@@ -104,7 +124,7 @@ SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,
     const TimeInto time(specialize_ns_);
     fresh = true;
     if (const auto* const run = std::get_if<Unbound>(&at)) {
-      return make(binder_.bind(run->inputs, run->known));
+      return make_for_run(binder_.bind(run->inputs, run->known));
     }
     return make(*std::get<const Bindings*>(at));
   };
@@ -122,6 +142,9 @@ SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,
   if (fresh) {
     share_budget();
   }
+  if (fresh && found->lacks_choices) {
+    choose_later(key, *found);
+  }
   return found;
 }
 
@@ -138,7 +161,12 @@ void Engine::bind_or_fail(RunState& state, const Bindings& known) const {
 SpecializationCache::Pointer Engine::specialization(const Bindings& bindings) {
   SpecializationCache::Key key;
   const Bindings bound = binder_.bind_ahead(bindings, key);
-  return find(key, &bound);
+  SpecializationCache::Pointer found = find(key, &bound);
+  if (found->lacks_choices) {
+    found = std::make_shared<const Specialization>(make(bound));
+    cache_.replace(key, found);
+  }
+  return found;
 }
 
 void Engine::pre_specialize(std::span<const Bindings> list) {
@@ -152,7 +180,7 @@ void Engine::pre_specialize(std::span<const Bindings> list) {
     const Bindings bound = binder_.bind_ahead(bindings, made.key);
     if (binder_.is_static()) {
       made.pointer = find(made.key, &bound);
-    } else if (made.pointer = cache_.peek(made.key); !made.pointer) {
+    } else if (made.pointer = cache_.peek(made.key); !made.pointer || made.pointer->lacks_choices) {
       const TimeInto time(specialize_ns_);
       made.pointer = std::make_shared<const Specialization>(make(bound));
     }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/background.h"
 #include "runtime/memory/memory_pool.h"
 #include "runtime/plan/binder.h"
 #include "runtime/plan/cache.h"
@@ -34,7 +35,7 @@ class Engine : public Runnable {
   void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                 const RunOptions& options) override;
 
-  /// Found, or made.
+  /// Found, or made, with the tiles that runs have once these are chosen.
   SpecializationCache::Pointer specialization(const Bindings& bindings);
   /// And memory for a run.
   void pre_specialize(std::span<const Bindings> list) override;
@@ -60,7 +61,10 @@ class Engine : public Runnable {
     const Bindings& known;
   };
   SpecializationCache::Pointer find(const SpecializationCache::Key& key, std::variant<const Bindings*, Unbound> at);
-  Specialization make(const Bindings& bindings, bool exact = false);
+  Specialization make(const Bindings& bindings, Tiling tiling = Tiling::chosen);
+  Specialization make_for_run(const Bindings& bindings);
+  /// Replace it by one with tiles, beside the runs.
+  void choose_later(const SpecializationCache::Key& key, const Specialization& s);
   /// After a run that found a window of a region too small: the next one has windows that fit.
   void widen(const SpecializationCache::Key& key, const Specialization& s);
   void prepare_memory(const Specialization& s);
@@ -98,6 +102,7 @@ class Engine : public Runnable {
   std::atomic<int64_t> waited_ns_ = 0;
   std::atomic<int64_t> run_ns_ = 0;
   std::atomic<int64_t> specialize_ns_ = 0;
+  BackgroundJobs jobs_;  // last, so that it goes first
 };
 
 }  // namespace tenon::runtime
