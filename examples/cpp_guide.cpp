@@ -1,6 +1,5 @@
 // The snippets of docs/cpp.md, as one program: each part between marks is a block of that page.
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
@@ -8,16 +7,11 @@
 #include <tenon/tenon.h>
 // [/include]
 
+#include "require.h"
+
 using namespace tenon;
 
 namespace {
-
-void require(bool holds, const char* what) {
-  if (!holds) {
-    std::cerr << "not so: " << what << "\n";
-    std::exit(1);
-  }
-}
 
 void graphs() {
   // [graph]

@@ -1,9 +1,9 @@
 // The snippets of docs/tensors.md, as one program: each part between marks is a block of that page.
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
+#include "require.h"
 #include "tenon/autograd.h"
 #include "tenon/modules.h"
 #include "tenon/optim.h"
@@ -13,13 +13,6 @@
 using namespace tenon;
 
 namespace {
-
-void require(bool holds, const char* what) {
-  if (!holds) {
-    std::cerr << "not so: " << what << "\n";
-    std::exit(1);
-  }
-}
 
 // [net]
 struct Net : nn::Module {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -213,7 +214,7 @@ struct PoolSettings {
 /// A window slides along the positions of [batch, channel, position...]. One entry of a list stands for all axes.
 class Pool : public Layer {
  protected:
-  Pool(const char* name, int axes, std::vector<int64_t> size, PoolSettings settings);
+  Pool(const std::string& name, int axes, std::vector<int64_t> size, PoolSettings settings);
 
   std::vector<int64_t> size_;
   PoolSettings settings_;
@@ -232,32 +233,21 @@ class AvgPool : public Pool {
   Tensor operator()(const Tensor& x) const override;
 
  protected:
-  AvgPool(const char* name, int axes, std::vector<int64_t> size, PoolSettings settings);
+  AvgPool(const std::string& name, int axes, std::vector<int64_t> size, PoolSettings settings);
 };
-struct MaxPool1d : MaxPool {
-  explicit MaxPool1d(std::vector<int64_t> size, PoolSettings settings = {})
-      : MaxPool("MaxPool1d", 1, std::move(size), std::move(settings)) {}
+/// A pool along so many axes, which errors call by its name.
+template <class Kind, int kAxes>
+struct PoolAlong : Kind {
+  explicit PoolAlong(std::vector<int64_t> size, PoolSettings settings = {})
+      : Kind((std::is_same_v<Kind, MaxPool> ? "MaxPool" : "AvgPool") + std::to_string(kAxes) + "d", kAxes,
+             std::move(size), std::move(settings)) {}
 };
-struct MaxPool2d : MaxPool {
-  explicit MaxPool2d(std::vector<int64_t> size, PoolSettings settings = {})
-      : MaxPool("MaxPool2d", 2, std::move(size), std::move(settings)) {}
-};
-struct MaxPool3d : MaxPool {
-  explicit MaxPool3d(std::vector<int64_t> size, PoolSettings settings = {})
-      : MaxPool("MaxPool3d", 3, std::move(size), std::move(settings)) {}
-};
-struct AvgPool1d : AvgPool {
-  explicit AvgPool1d(std::vector<int64_t> size, PoolSettings settings = {})
-      : AvgPool("AvgPool1d", 1, std::move(size), std::move(settings)) {}
-};
-struct AvgPool2d : AvgPool {
-  explicit AvgPool2d(std::vector<int64_t> size, PoolSettings settings = {})
-      : AvgPool("AvgPool2d", 2, std::move(size), std::move(settings)) {}
-};
-struct AvgPool3d : AvgPool {
-  explicit AvgPool3d(std::vector<int64_t> size, PoolSettings settings = {})
-      : AvgPool("AvgPool3d", 3, std::move(size), std::move(settings)) {}
-};
+using MaxPool1d = PoolAlong<MaxPool, 1>;
+using MaxPool2d = PoolAlong<MaxPool, 2>;
+using MaxPool3d = PoolAlong<MaxPool, 3>;
+using AvgPool1d = PoolAlong<AvgPool, 1>;
+using AvgPool2d = PoolAlong<AvgPool, 2>;
+using AvgPool3d = PoolAlong<AvgPool, 3>;
 /// Means of `size` equal parts of each position axis, whose sizes must be multiples.
 class AdaptiveAvgPool : public Layer {
  public:

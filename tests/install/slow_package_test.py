@@ -50,6 +50,7 @@ class Package(unittest.TestCase):
         project.mkdir()
         (project / "CMakeLists.txt").write_text(re.search(r"^```cmake\n(.*?)^```$", page, re.M | re.S).group(1))
         shutil.copy(ROOT / "examples/cpp_guide.cpp", project / "main.cpp")
+        shutil.copy(ROOT / "examples/require.h", project / "require.h")
         self.build(project)
         self.assertIn("8 rows", run(project / "build/my_program"))
 

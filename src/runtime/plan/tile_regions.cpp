@@ -54,7 +54,7 @@ class Tiler {
     }
     if (choice.choice.tiled()) {
       choice.region = static_cast<int>(s_.regions.size());
-      choice.choice.kept_bytes = inside_bytes(region);
+      choice.choice.kept_bytes = region.inside_bytes();
       s_.tiles += region.tiles();
       s_.kept_bytes += choice.choice.kept_bytes;
       s_.regions.push_back(std::move(region));
@@ -77,7 +77,7 @@ class Tiler {
   /// What was chosen is for sizes near these. Whether it can be done at these is seen here.
   Verdict cut_region(TiledRegion& region, const RegionCut& cut) const {
     const auto has_no_rows = [](const RegionStage& stage) { return stage.rows.all <= 0; };
-    const int64_t inside = inside_bytes(region);
+    const int64_t inside = region.inside_bytes();
     if (std::ranges::any_of(region.stages, has_no_rows) || inside == 0) {
       return Verdict::empty;
     }
@@ -107,14 +107,6 @@ class Tiler {
           static_cast<int64_t>(cut.windows[b].rows * static_cast<double>(buffer.elements) / rows) + kElementsOfALine;
     }
     return place_windows(region);
-  }
-
-  static int64_t inside_bytes(const TiledRegion& region) {
-    int64_t bytes = 0;
-    for (const RegionBuffer& buffer : region.buffers) {
-      bytes += buffer.inside ? buffer.elements * buffer.element_bytes : 0;
-    }
-    return bytes;
   }
 
   const Plan& plan_;

@@ -68,22 +68,14 @@ class Chooser {
  private:
   TileChoice::Verdict why_not() const {
     const auto has_no_rows = [](const RegionStage& stage) { return stage.rows.all <= 0; };
-    if (std::ranges::any_of(region_.stages, has_no_rows) || inside_bytes() == 0) {
+    if (std::ranges::any_of(region_.stages, has_no_rows) || region_.inside_bytes() == 0) {
       return TileChoice::Verdict::empty;
     }
     if (!is_ordered(region_)) {
       return TileChoice::Verdict::unordered;
     }
-    return target_.rows == 0 && inside_bytes() <= cached_bytes(target_) ? TileChoice::Verdict::fits_already
-                                                                        : TileChoice::Verdict::tiled;
-  }
-
-  int64_t inside_bytes() const {
-    int64_t bytes = 0;
-    for (const RegionBuffer& buffer : region_.buffers) {
-      bytes += buffer.inside ? buffer.elements * buffer.element_bytes : 0;
-    }
-    return bytes;
+    return target_.rows == 0 && region_.inside_bytes() <= cached_bytes(target_) ? TileChoice::Verdict::fits_already
+                                                                                : TileChoice::Verdict::tiled;
   }
 
   int64_t driven() const { return region_.driving().rows.all; }
@@ -104,7 +96,8 @@ class Chooser {
     }
     set_strips(target_.threads);
     // About twice as many rows as fit, of which a half are tried from there on.
-    const double fitting = kWindowShare * static_cast<double>(target_.cache) / static_cast<double>(inside_bytes());
+    const double fitting =
+        kWindowShare * static_cast<double>(target_.cache) / static_cast<double>(region_.inside_bytes());
     const auto rows = static_cast<int64_t>(2 * fitting * static_cast<double>(driven()));
     region_.tile = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, driven() / region_.strips));
     for (best = judge(); best.saved_ns == 0 && region_.tile > 1; best = judge()) {
@@ -130,7 +123,7 @@ class Chooser {
   }
 
   /// Nanoseconds, if nothing of what is between the stages leaves the second cache.
-  double most_saved() const { return runtime::most_saved(target_, inside_bytes(), bytes_between()); }
+  double most_saved() const { return runtime::most_saved(target_, region_.inside_bytes(), bytes_between()); }
 
   /// Work of all rows, each once.
   double once() const {
@@ -146,7 +139,8 @@ class Chooser {
     const auto tiles = static_cast<double>(region_.tiles());
     int64_t live = 0;
     int64_t weights = 0;
-    TileChoice choice{.verdict = TileChoice::Verdict::tiled, .kept_bytes = inside_bytes(), .strips = region_.strips};
+    TileChoice choice{
+        .verdict = TileChoice::Verdict::tiled, .kept_bytes = region_.inside_bytes(), .strips = region_.strips};
     if (target_.threads > 1) {
       choice.waiting_ns = uneven() * once() / loops::kWorkOfANanosecond;
     }

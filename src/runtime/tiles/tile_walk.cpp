@@ -32,6 +32,14 @@ Interval own_elements(const TiledRegion& region, const RegionStage& stage, const
   return touched_elements(region, stage, use, share_of(region, stage, strip));
 }
 
+int64_t TiledRegion::inside_bytes() const {
+  int64_t bytes = 0;
+  for (const RegionBuffer& buffer : buffers) {
+    bytes += buffer.inside ? buffer.elements * buffer.element_bytes : 0;
+  }
+  return bytes;
+}
+
 int64_t TiledRegion::tiles_before(int64_t end) const {
   // Strips have `shortest` rows or one more.
   const int64_t rows = driving().rows.all;

@@ -72,6 +72,8 @@ struct TiledRegion {
     return {all * i / strips, all * (i + 1) / strips};
   }
   int64_t tiles() const { return tiles_before(strips); }
+  /// Of all that is between the stages, whole.
+  int64_t inside_bytes() const;
   /// In the strips before one.
   int64_t tiles_before(int64_t end) const;
 };

@@ -4,19 +4,19 @@
 
 namespace tenon::nn {
 
-Pool::Pool(const char* name, int axes, std::vector<int64_t> size, PoolSettings settings)
+Pool::Pool(const std::string& name, int axes, std::vector<int64_t> size, PoolSettings settings)
     : settings_(std::move(settings)) {
   const auto count = static_cast<size_t>(axes);
-  size_ = spread(name, "size", size, count);
+  size_ = spread(name.c_str(), "size", size, count);
   if (size_.empty()) {
     fail("{}: size has no entries, must have 1 or {}", name, count);
   }
-  settings_.stride = spread(name, "stride", settings_.stride, count);
-  settings_.padding = spread(name, "padding", settings_.padding, count);
-  settings_.dilation = spread(name, "dilation", settings_.dilation, count);
+  settings_.stride = spread(name.c_str(), "stride", settings_.stride, count);
+  settings_.padding = spread(name.c_str(), "padding", settings_.padding, count);
+  settings_.dilation = spread(name.c_str(), "dilation", settings_.dilation, count);
 }
 
-AvgPool::AvgPool(const char* name, int axes, std::vector<int64_t> size, PoolSettings settings)
+AvgPool::AvgPool(const std::string& name, int axes, std::vector<int64_t> size, PoolSettings settings)
     : Pool(name, axes, std::move(size), std::move(settings)) {
   if (!settings_.dilation.empty()) {
     fail("{}: dilation is for MaxPool", name);
