@@ -5,8 +5,12 @@ what templates such as std::vector make of them. And a type of `namespace tenon`
 `using namespace tenon`: the folders of INTERNAL have namespaces of their own, such as tenon::schedule. Anonymous
 namespaces of sources do not count.
 
+A test tests/FOLDER/NAME_test.cpp has a namespace of its own, such as tenon::NAME_test: several tests are compiled
+together, and may then give their helpers the same names.
+
 usage: check_types.py [ROOT]
-Prints PATH:LINE: MESSAGE for each type that is defined again or in the users' namespace; the status is then 1.
+Prints PATH:LINE: MESSAGE for each type that is defined again or in the users' namespace, and for each test without a
+namespace of its own; the status is then 1.
 """
 import pathlib
 import re
@@ -33,6 +37,18 @@ def types(path):
             yield number, "::".join([*spaces, found.group(1)])
 
 
+def strange_namespaces(path):
+    """(line, namespace) of each outermost namespace of a test that is not the test's own."""
+    depth = 0
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if found := NAMESPACE.match(line):
+            if depth == 0 and found.group(1).rpartition("::")[2] != path.stem:
+                yield number, found.group(1)
+            depth += 1
+        elif END.match(line):
+            depth -= 1
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     first = {}
@@ -47,6 +63,11 @@ def main():
             if PUBLIC.fullmatch(name) and path.relative_to(root).as_posix().startswith(tuple(f + "/" for f in INTERNAL)):
                 print(f"{place}: {name}: internal names stay out of the namespace that users see")
                 failed = True
+    for path in sorted((root / "tests").glob("*/*_test.cpp")):
+        for line, name in strange_namespaces(path):
+            own = f"{name}::{path.stem}" if name else f"tenon::{path.stem}"
+            print(f"{path.relative_to(root)}:{line}: a test has a namespace of its own: {own}")
+            failed = True
     return 1 if failed else 0
 
 

@@ -9,7 +9,7 @@
 #include "base/element_text.h"
 #include "support/arrays.h"
 
-namespace tenon {
+namespace tenon::array_test {
 namespace {
 
 TEST(Half, EveryBitPatternRoundTrips) {
@@ -144,4 +144,4 @@ TEST(Array, AdoptedMemoryLivesAsLongAsItsLastArray) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::array_test

@@ -5,7 +5,7 @@
 
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::json_test {
 namespace {
 
 JsonValue parse(std::string_view text) { return JsonValue::parse(text, "it"); }
@@ -48,4 +48,4 @@ TEST(JsonValue, QuotedTextComesBack) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::json_test

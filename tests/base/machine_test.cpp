@@ -9,7 +9,7 @@
 
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::machine_test {
 namespace {
 
 constexpr const char* kText =
@@ -123,4 +123,4 @@ TEST(Machine, WithoutCoresIsNone) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::machine_test

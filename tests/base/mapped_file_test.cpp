@@ -9,7 +9,7 @@
 #include "support/error_text.h"
 #include "tenon/array.h"
 
-namespace tenon {
+namespace tenon::mapped_file_test {
 namespace {
 
 class MappedFile : public testing::Test {
@@ -53,4 +53,4 @@ TEST_F(MappedFile, MistakesNameTheFile) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::mapped_file_test

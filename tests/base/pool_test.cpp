@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-namespace tenon {
+namespace tenon::pool_test {
 namespace {
 
 TEST(Pool, CoversEveryIndexOnce) {
@@ -273,4 +273,4 @@ TEST(Pool, ForgetsSlowly) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::pool_test

@@ -9,7 +9,7 @@
 
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::read_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ TEST_F(ReadFile, NotBeyondTheLimit) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::read_file_test

@@ -5,7 +5,7 @@
 #include "support/compiled.h"
 #include "support/count_graphs.h"
 
-namespace bench {
+namespace bench::counts_test {
 namespace {
 
 class CountGraphs : public testing::TestWithParam<CountGraph> {};
@@ -33,4 +33,4 @@ INSTANTIATE_TEST_SUITE_P(Tensors, CountGraphs, testing::ValuesIn(tensor_graphs()
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace bench
+}  // namespace bench::counts_test

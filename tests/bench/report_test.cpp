@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-namespace bench {
+namespace bench::report_test {
 namespace {
 
 struct Printed {
@@ -87,4 +87,4 @@ TEST(Report, TableIsAlignedAndShowsMisses) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace bench::report_test

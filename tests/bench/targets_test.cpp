@@ -5,7 +5,7 @@
 #include "compiler/inspect.h"
 #include "support/count_graphs.h"
 
-namespace bench {
+namespace bench::targets_test {
 namespace {
 
 namespace compiler = tenon::compiler;
@@ -56,4 +56,4 @@ INSTANTIATE_TEST_SUITE_P(All, Targets, testing::Values("x86-64-v3", "x86-64-v4",
 });
 
 }  // namespace
-}  // namespace bench
+}  // namespace bench::targets_test

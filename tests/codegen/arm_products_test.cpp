@@ -14,7 +14,7 @@
 #include "codegen/products/product_library.h"
 #include "codegen/products/product_shape.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::arm_products_test {
 namespace {
 
 // Bits of Linux's capability words.
@@ -180,4 +180,4 @@ TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::arm_products_test

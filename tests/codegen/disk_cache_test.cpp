@@ -10,7 +10,7 @@
 #include "tenon/compile.h"
 #include "tenon/ops.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::disk_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,4 +47,4 @@ TEST(DiskCacheTest, HoldsKernelsAndProductsOrNothing) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::disk_cache_test

@@ -9,7 +9,7 @@
 #include "kernel/loop/loop_run.h"
 #include "support/arrays.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::emit_random_test {
 namespace {
 
 /// Specials among the floats; positions of which a few are out of range when `failing`.
@@ -109,4 +109,4 @@ TEST(EmitRandomKernels, AgreeForOlderMachinesThatThisOneIncludes) {
 TEST(EmitRandomKernels, SlowAgreeWithTheInterpreter) { run_seeds(1000, 1500, native_jit()); }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::emit_random_test

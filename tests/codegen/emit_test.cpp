@@ -9,7 +9,7 @@
 #include "support/loop_builder.h"
 #include "support/loop_kernels.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::emit_test {
 namespace {
 
 const std::vector<int64_t> kSizes = {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 1000, 1003};
@@ -134,4 +134,4 @@ TEST(CompileKernels, TheEmitterHasAVersion) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::emit_test

@@ -11,7 +11,7 @@
 #include "base/convert.h"
 #include "codegen/scalar_loops.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::half_emit_test {
 namespace {
 
 bool is_same(float actual, float expected) {
@@ -111,4 +111,4 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, HalfEmit, testing::Values(Dtype::f16, Dtype::bf
                          [](const auto& row) { return std::string(name(row.param)); });
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::half_emit_test

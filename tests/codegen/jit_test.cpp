@@ -11,7 +11,7 @@
 #include "codegen/llvm_text.h"
 #include "support/error_text.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::jit_test {
 namespace {
 
 extern "C" int tenon_test_triple(int x) { return 3 * x; }
@@ -297,4 +297,4 @@ TEST(Jit, SanitizerSeesCode) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::jit_test

@@ -13,7 +13,7 @@
 #include "codegen/target/llvm_target.h"
 #include "support/loop_kernels.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::llvm_compile_test {
 namespace {
 
 // Adds one number to `count` vectors; where they are cut short, divides. What the loops do not change is inside of
@@ -108,4 +108,4 @@ TEST(ModuleCompiler, MakesEveryModuleAsIfItWereTheFirst) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::llvm_compile_test

@@ -14,7 +14,7 @@
 
 #include "codegen/scalar_loops.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::math_accuracy_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -254,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(F32, MathAccuracyOfTwo, testing::ValuesIn(kBinary),
                          [](const auto& row) { return std::string(name(row.param.prim)); });
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::math_accuracy_test

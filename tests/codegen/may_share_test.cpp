@@ -14,7 +14,7 @@
 #include "support/arrays.h"
 #include "support/loop_builder.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::may_share_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -113,4 +113,4 @@ TEST(MayShare, AllOthersAreDistinct) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::may_share_test

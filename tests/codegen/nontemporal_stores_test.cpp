@@ -13,7 +13,7 @@
 #include "support/arrays.h"
 #include "support/loop_kernels.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::nontemporal_stores_test {
 namespace {
 
 const EmitOptions kAlways = {.nontemporal_bytes = 0};
@@ -108,4 +108,4 @@ TEST(NontemporalStores, MayFallOntoWhatTheLoopReads) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::nontemporal_stores_test

@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::object_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -331,4 +331,4 @@ TEST(ObjectCacheDirectory, FollowsTheUsersVariables) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::object_cache_test

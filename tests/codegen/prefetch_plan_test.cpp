@@ -13,7 +13,7 @@
 #include "codegen/native_kernel.h"
 #include "support/loop_kernels.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::prefetch_plan_test {
 namespace {
 
 /// The loop that `n` others come before in a block.
@@ -147,4 +147,4 @@ TEST(PrefetchPlan, IsInTheCode) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::prefetch_plan_test

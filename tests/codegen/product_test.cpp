@@ -12,7 +12,7 @@
 #include "codegen/products/product_shape.h"
 #include "support/product_case.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::product_test {
 namespace {
 
 /// Kernels for a machine, made once for each combination of dtypes.
@@ -259,4 +259,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Products, testing::ValuesIn(product_kinds().begi
                          [](const auto& row) { return std::string(row.param.symbol.substr(14)); });
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::product_test

@@ -13,7 +13,7 @@
 #include "codegen/scalar_loops.h"
 #include "kernel/scalar/scalar_eval.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::scalar_emit_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -328,4 +328,4 @@ TEST(ScalarSymbols, AreSortedNamedOnceAndThere) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::scalar_emit_test

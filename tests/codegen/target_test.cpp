@@ -4,7 +4,7 @@
 
 #include "codegen/llvm_text.h"
 
-namespace tenon::codegen {
+namespace tenon::codegen::target_test {
 namespace {
 
 constexpr uint64_t bit(int position) { return uint64_t{1} << position; }
@@ -138,4 +138,4 @@ TEST(Target, ProductsAndSumsFuseOnlyWhenAsked) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::target_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tenon::codegen {
+namespace tenon::codegen::vector_plan_test {
 namespace {
 
 /// Rows of `length`, squared, and stored or added up.
@@ -73,4 +73,4 @@ TEST(VectorPlan, WhatFitsOneStepIsOne) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen
+}  // namespace tenon::codegen::vector_plan_test

@@ -11,7 +11,7 @@
 #include "support/compiled.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::attention_stream_test {
 namespace {
 
 constexpr const char* kInputs = "q: f32[b, s, 8], k: f32[b, t, 8], v: f32[b, t, e]";
@@ -210,4 +210,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.graph.name; });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::attention_stream_test

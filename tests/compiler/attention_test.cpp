@@ -8,7 +8,7 @@
 #include "tenon/autodiff.h"
 #include "tenon/nn.h"
 
-namespace tenon {
+namespace tenon::attention_test {
 namespace {
 
 enum class Mask : uint8_t { none, seen, added, padding };
@@ -142,4 +142,4 @@ INSTANTIATE_TEST_SUITE_P(All, AttentionMemory,
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::attention_test

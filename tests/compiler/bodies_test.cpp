@@ -11,7 +11,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/nn.h"
 
-namespace tenon {
+namespace tenon::bodies_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -236,4 +236,4 @@ TEST(Bodies, SizesBeyondMemoryAreRefusedBeforeTheFirstTrip) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::bodies_test

@@ -5,7 +5,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::concat_test {
 namespace {
 
 Graph two_products(bool also_read) {
@@ -42,4 +42,4 @@ TEST(CompiledConcat, AlongTheFirstAxisAndOfThree) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::concat_test

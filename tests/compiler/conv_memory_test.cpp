@@ -5,7 +5,7 @@
 #include "tenon/autodiff.h"
 #include "tenon/compile.h"
 
-namespace tenon {
+namespace tenon::conv_memory_test {
 namespace {
 
 struct MemoryCase {
@@ -62,4 +62,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.graph.name; });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::conv_memory_test

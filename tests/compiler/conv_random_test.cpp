@@ -11,7 +11,7 @@
 #include "tenon/convolution.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::conv_random_test {
 namespace {
 
 /// A convolution and sizes for its names.
@@ -119,4 +119,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomConvs, testing::Range(uint64_t{0}, uint64_
 INSTANTIATE_TEST_SUITE_P(Seeds, SlowRandomConvs, testing::Range(uint64_t{0}, uint64_t{20}));
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::conv_random_test

@@ -13,7 +13,7 @@
 #include "tenon/models.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::cores_test {
 namespace {
 
 Executable compile_for(const Graph& graph, int64_t cores) {
@@ -110,4 +110,4 @@ TEST(Cores, DoNotChangeBitsOfNetworks) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::cores_test

@@ -11,7 +11,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/nn.h"
 
-namespace tenon {
+namespace tenon::denormals_test {
 namespace {
 
 constexpr float kLeast = static_cast<float>(vanishing_exponent(f32));
@@ -107,4 +107,4 @@ TEST(Denormals, AttentionOfScoresFarApart) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::denormals_test

@@ -7,7 +7,7 @@
 
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::differential_test {
 namespace {
 
 constexpr uint64_t kShards = 20;
@@ -60,4 +60,4 @@ TEST_P(SlowMachineCode, IsInterpreted) {
 INSTANTIATE_TEST_SUITE_P(Seeds, SlowMachineCode, testing::Range(kShards, 2 * kShards));
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::differential_test

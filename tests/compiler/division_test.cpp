@@ -10,7 +10,7 @@
 #include "tenon/compile.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::division_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -94,4 +94,4 @@ TEST(Division, OfZerosInfinitiesAndNan) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::division_test

@@ -15,7 +15,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::donate_test {
 namespace {
 
 const Extent kPast = Extent::name("past");
@@ -320,4 +320,4 @@ TEST(Donate, WhatCannotBeIsAnError) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::donate_test

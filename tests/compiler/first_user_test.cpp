@@ -12,7 +12,7 @@
 #include "tenon/losses.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::first_user_test {
 namespace {
 
 TEST(FirstUser, PositionsBeyondTheSignedOnesAreOutOfRange) {
@@ -108,4 +108,4 @@ TEST(FirstUser, AllMemoryOfARunIsLookedAt) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::first_user_test

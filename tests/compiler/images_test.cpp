@@ -6,7 +6,7 @@
 #include "support/random_network.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::images_test {
 namespace {
 
 void expect_equal(uint64_t seed) {
@@ -31,4 +31,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Networks, testing::Range(uint64_t{1000}, uint64_
 INSTANTIATE_TEST_SUITE_P(Seeds, SlowNetworks, testing::Range(uint64_t{0}, uint64_t{12}));
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::images_test

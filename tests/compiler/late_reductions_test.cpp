@@ -16,7 +16,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::late_reductions_test {
 namespace {
 
 /// With inputs of another dtype.
@@ -202,4 +202,4 @@ TEST(BatchNormBehindConvolutions, GradientsMatch) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::late_reductions_test

@@ -9,7 +9,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::long_graphs_test {
 namespace {
 
 /// Each operation reads the one before it and one of the ten before that.
@@ -31,4 +31,4 @@ TEST(LongGraphs, AreCutIntoKernelsAndEqualTheInterpreter) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::long_graphs_test

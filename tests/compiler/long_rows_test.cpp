@@ -13,7 +13,7 @@
 #include "tenon/losses.h"
 #include "tenon/nn.h"
 
-namespace tenon {
+namespace tenon::long_rows_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -233,4 +233,4 @@ TEST(LongRowsSeveral, CrossEntropyEqualsTheInterpreter) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::long_rows_test

@@ -10,7 +10,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::long_sums_test {
 namespace {
 
 constexpr int64_t kLong = 1'000'000;
@@ -91,4 +91,4 @@ TEST(LongSums, OfProductsDriftLittle) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::long_sums_test

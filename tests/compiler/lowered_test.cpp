@@ -12,7 +12,7 @@
 #include "tenon/nn.h"
 #include "tenon/selection.h"
 
-namespace tenon::compiler {
+namespace tenon::compiler::lowered_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -216,4 +216,4 @@ TEST(Lowered, AStepThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace tenon::compiler
+}  // namespace tenon::compiler::lowered_test

@@ -9,7 +9,7 @@
 #include "support/error_text.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::machine_test {
 namespace {
 
 std::string first_loops(const Graph& graph, const Machine& machine) {
@@ -75,4 +75,4 @@ TEST(Machine, DecidesPanelsAndTiles) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::machine_test

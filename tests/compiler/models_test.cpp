@@ -11,7 +11,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::models_test {
 namespace {
 
 class CompiledModels : public testing::TestWithParam<ModelCase> {};
@@ -72,4 +72,4 @@ INSTANTIATE_TEST_SUITE_P(All, CompiledModels, testing::ValuesIn(model_cases()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::models_test

@@ -14,7 +14,7 @@
 #include "support/small_graph.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::narrow_weights_test {
 namespace {
 
 const SmallGraph kGraphs[] = {
@@ -146,4 +146,4 @@ TEST(NarrowWeightsForm, IsOneOfThree) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::narrow_weights_test

@@ -16,7 +16,7 @@
 #include "support/small_graph.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::pipelines_test {
 namespace {
 
 /// Everything is shared out and cut into tiles of so many rows, however small it is; 0: not in tiles.
@@ -332,4 +332,4 @@ TEST(Pipelines, OfAThousandBindingsKeepMemoryFlat) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::pipelines_test

@@ -6,7 +6,7 @@
 #include "support/compiled.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::product_fusion_test {
 namespace {
 
 /// Half types round what is nearly the same to neighbours.
@@ -137,4 +137,4 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::product_fusion_test

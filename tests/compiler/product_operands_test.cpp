@@ -4,7 +4,7 @@
 #include "support/compiled.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::product_operands_test {
 namespace {
 
 class ProductOperands : public testing::TestWithParam<SmallGraph> {};
@@ -184,4 +184,4 @@ TEST(ProductConstants, EveryWidth) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::product_operands_test

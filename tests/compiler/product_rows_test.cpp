@@ -4,7 +4,7 @@
 #include "support/compiled.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::product_rows_test {
 namespace {
 
 TEST(ProductRows, AreNotReadByAnotherNest) {
@@ -18,4 +18,4 @@ TEST(ProductRows, AreNotReadByAnotherNest) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::product_rows_test

@@ -11,7 +11,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::product_shapes_test {
 namespace {
 
 /// Blocks are 12, 14 or 16 rows in registers and 384 in a tile, ...
@@ -200,4 +200,4 @@ TEST(RowsOfWeights, EqualTheInterpreter) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::product_shapes_test

@@ -9,7 +9,7 @@
 #include "support/small_graph.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::product_values_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -144,4 +144,4 @@ TEST(ProductErrors, OfConvolutions) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::product_values_test

@@ -9,7 +9,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::repeated_rows_test {
 namespace {
 
 /// `copies` of x one after the other.
@@ -37,4 +37,4 @@ TEST(RepeatedRows, AreReducedAsOne) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::repeated_rows_test

@@ -8,7 +8,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::report_test {
 namespace {
 
 /// Constants that no other graph of this process has: code that is there already takes no time.
@@ -33,4 +33,4 @@ TEST(CompileReport, HasEveryKernel) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::report_test

@@ -12,7 +12,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::scalar_edges_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -145,4 +145,4 @@ TEST(ScalarEdges, CastsToHalfTypesRoundOnce) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::scalar_edges_test

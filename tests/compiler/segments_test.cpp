@@ -16,7 +16,7 @@
 #include "tenon/nn.h"
 #include "tenon/selection.h"
 
-namespace tenon {
+namespace tenon::segments_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -297,4 +297,4 @@ TEST(Segments, ManyThreadsRunOneExecutable) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::segments_test

@@ -11,7 +11,7 @@
 #include "tenon/ops.h"
 #include "tenon/optimizers.h"
 
-namespace tenon {
+namespace tenon::state_test {
 namespace {
 
 Executable compiled(const Graph& graph) { return compile(graph, {.disk_cache = false}); }
@@ -146,4 +146,4 @@ TEST(State, AllOfATrainingStep) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::state_test

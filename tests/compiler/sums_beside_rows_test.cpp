@@ -14,7 +14,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::sums_beside_rows_test {
 namespace {
 
 /// Every pair of sizes, but for the pair of the largest, which the interpreter is slow at.
@@ -153,4 +153,4 @@ TEST(SumsOfRows, ASoftmaxOfSumsInTwoPlaces) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::sums_beside_rows_test

@@ -6,7 +6,7 @@
 #include "support/machines.h"
 #include "support/small_graph.h"
 
-namespace tenon {
+namespace tenon::tile_cache_test {
 namespace {
 
 constexpr int64_t kKiB = 1024;
@@ -57,4 +57,4 @@ TEST(OtherCaches, CannotBeLessThanNothing) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::tile_cache_test

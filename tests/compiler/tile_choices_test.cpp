@@ -13,7 +13,7 @@
 #include "support/random_network.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::tile_choices_test {
 namespace {
 
 /// Batches of three images.
@@ -156,4 +156,4 @@ TEST(TileChoices, DoNotDependOnWhatCameBefore) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::tile_choices_test

@@ -8,7 +8,7 @@
 #include "tenon/compile.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::trace_test {
 namespace {
 
 TEST(CompiledTrace, CountsTheOperationsOfProducts) {
@@ -25,4 +25,4 @@ TEST(CompiledTrace, CountsTheOperationsOfProducts) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::trace_test

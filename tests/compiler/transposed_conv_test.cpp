@@ -12,7 +12,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::transposed_conv_test {
 namespace {
 
 struct Case {
@@ -98,4 +98,4 @@ TEST(TransposedConvs, EveryWayGivesTheSame) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::transposed_conv_test

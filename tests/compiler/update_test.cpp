@@ -8,7 +8,7 @@
 #include "tenon/autodiff.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::update_test {
 namespace {
 
 bool is_kernels(const Executable& executable) {
@@ -71,4 +71,4 @@ TEST(CompiledUpdate, GradientsOfSlicesWithSteps) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::update_test

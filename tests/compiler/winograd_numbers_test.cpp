@@ -10,7 +10,7 @@
 #include "support/machines.h"
 #include "support/winograd_graphs.h"
 
-namespace tenon {
+namespace tenon::winograd_numbers_test {
 namespace {
 
 /// Pixels that are no numbers reach the results that read them, and no others; a weight of 0 makes NaN of an infinity.
@@ -134,4 +134,4 @@ TEST(Winograd, PixelsThatAreTooLarge) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::winograd_numbers_test

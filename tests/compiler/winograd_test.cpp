@@ -17,7 +17,7 @@
 #include "support/winograd_graphs.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::winograd_test {
 namespace {
 
 constexpr double kRounding = 0x1p-24;  // of f32, by the number
@@ -321,4 +321,4 @@ TEST(Winograd, ScratchStaysSmall) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::winograd_test

@@ -8,7 +8,7 @@
 #include "tenon/indexing.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::control_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -230,4 +230,4 @@ TEST(Loop, OtherMistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::control_test

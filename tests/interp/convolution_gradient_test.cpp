@@ -9,7 +9,7 @@
 #include "tenon/convolution.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::convolution_gradient_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -208,4 +208,4 @@ TEST(WindowGradient, TheFirstOfEqualsGetsAll) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::convolution_gradient_test

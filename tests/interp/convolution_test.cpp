@@ -9,7 +9,7 @@
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::convolution_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -310,4 +310,4 @@ TEST(Convolution, TransposedSpreadsTheWeights) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::convolution_test

@@ -3,7 +3,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::dtypes_test {
 namespace {
 
 /// 0, 1, 2, 0, 1, 2, ... as `dtype`.
@@ -54,4 +54,4 @@ TEST(EveryDtype, ViewsAndJoins) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::dtypes_test

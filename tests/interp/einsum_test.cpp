@@ -6,7 +6,7 @@
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::einsum_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -188,4 +188,4 @@ TEST(Einsum, ScalarsAreOperandsToo) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::einsum_test

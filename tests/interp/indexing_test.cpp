@@ -9,7 +9,7 @@
 #include "support/kind_gradient.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::indexing_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -374,4 +374,4 @@ TEST(ScatterGradient, BatchAxes) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::indexing_test

@@ -9,7 +9,7 @@
 #include "support/arrays.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::interpreter_test {
 namespace {
 
 const std::vector<int64_t> kSizes = {0, 1, 7, 8, 9, 1000};
@@ -336,4 +336,4 @@ TEST(Interpreter, WrongInputsAreNamed) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::interpreter_test

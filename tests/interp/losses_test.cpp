@@ -10,7 +10,7 @@
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::losses_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -240,4 +240,4 @@ TEST(ElementLosses, NothingBroadcasts) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::losses_test

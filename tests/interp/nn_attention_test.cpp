@@ -9,7 +9,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/nn.h"
 
-namespace tenon {
+namespace tenon::nn_attention_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -360,4 +360,4 @@ TEST(Attention, ErrorsNameTheAxis) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::nn_attention_test

@@ -7,7 +7,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/nn.h"
 
-namespace tenon {
+namespace tenon::nn_norm_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -311,4 +311,4 @@ TEST(Norms, Errors) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::nn_norm_test

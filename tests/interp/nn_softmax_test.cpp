@@ -7,7 +7,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/nn.h"
 
-namespace tenon {
+namespace tenon::nn_softmax_test {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -204,4 +204,4 @@ TEST(Softmax, ErrorsNameTheComposite) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::nn_softmax_test

@@ -8,7 +8,7 @@
 #include "tenon/convolution.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::pool_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -207,4 +207,4 @@ TEST(Pool, GlobalAndAdaptive) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::pool_test

@@ -10,7 +10,7 @@
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::random_test {
 namespace {
 
 constexpr uint64_t kKey = 0x0123456789abcdef;
@@ -203,4 +203,4 @@ TEST(Random, ErrorsSayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::random_test

@@ -8,7 +8,7 @@
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::recurrent_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -243,4 +243,4 @@ TEST(Recurrent, ErrorsNameWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::recurrent_test

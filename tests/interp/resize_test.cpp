@@ -6,7 +6,7 @@
 #include "tenon/convolution.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::resize_test {
 namespace {
 
 int64_t floor_quotient(int64_t a, int64_t b) { return (a - ((a % b) + b) % b) / b; }
@@ -188,4 +188,4 @@ TEST(Resize, EveryDtype) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::resize_test

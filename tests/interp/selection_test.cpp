@@ -14,7 +14,7 @@
 #include "tenon/nn.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::selection_test {
 namespace {
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -292,4 +292,4 @@ TEST(Selection, TextReadsBack) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::selection_test

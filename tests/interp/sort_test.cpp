@@ -8,7 +8,7 @@
 #include "tenon/indexing.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::sort_test {
 namespace {
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -206,4 +206,4 @@ TEST(ScanGradient, ExclusiveExtremes) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::sort_test

@@ -5,7 +5,7 @@
 #include "support/arrays.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::graph_test {
 namespace {
 
 Graph two_layers(const char* name) {
@@ -82,4 +82,4 @@ TEST(Walk, OperandsComeBeforeUsersAndOnce) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::graph_test

@@ -6,7 +6,7 @@
 #include "support/arrays.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::intern_test {
 namespace {
 
 TEST(Intern, EqualOperationsAreOneNode) {
@@ -110,4 +110,4 @@ TEST(Intern, ManyThreadsBuildTheSameNodes) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::intern_test

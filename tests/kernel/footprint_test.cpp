@@ -6,7 +6,7 @@
 #include "support/loop_builder.h"
 #include "tenon/bindings.h"
 
-namespace tenon::loops {
+namespace tenon::loops::footprint_test {
 namespace {
 
 const Extent kH = Extent::name("h");
@@ -102,4 +102,4 @@ TEST(Footprint, OfWhatDataDecidesIsAllThereIs) {
 }
 
 }  // namespace
-}  // namespace tenon::loops
+}  // namespace tenon::loops::footprint_test

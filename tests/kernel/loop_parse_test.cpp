@@ -13,7 +13,7 @@
 #include "support/loop_kernels.h"
 #include "support/loop_launch.h"
 
-namespace tenon {
+namespace tenon::loop_parse_test {
 namespace {
 
 using loops::parse_kernel;
@@ -244,4 +244,4 @@ TEST(LoopParse, DeepTextsDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::loop_parse_test

@@ -7,7 +7,7 @@
 #include "support/loop_builder.h"
 #include "support/loop_kernels.h"
 
-namespace tenon {
+namespace tenon::loop_print_test {
 namespace {
 
 TEST(LoopPrint, Softmax) {
@@ -127,4 +127,4 @@ TEST(LoopSizes, GridAndScratch) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::loop_print_test

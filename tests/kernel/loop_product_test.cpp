@@ -9,7 +9,7 @@
 #include "support/loop_launch.h"
 #include "tenon/error.h"
 
-namespace tenon {
+namespace tenon::loop_product_test {
 namespace {
 
 using loops::Product;
@@ -192,4 +192,4 @@ TEST(LoopProduct, RunsInTilesAndBlocks) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::loop_product_test

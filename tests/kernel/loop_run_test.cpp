@@ -9,7 +9,7 @@
 #include "support/loop_kernels.h"
 #include "support/loop_launch.h"
 
-namespace tenon {
+namespace tenon::loop_run_test {
 namespace {
 
 /// Around vector widths, and around one and two blocks of the interpreter.
@@ -137,4 +137,4 @@ TEST(LoopRun, CastToHalfRounds) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::loop_run_test

@@ -4,7 +4,7 @@
 #include "kernel/facts/in_place.h"
 #include "support/loop_builder.h"
 
-namespace tenon::loops {
+namespace tenon::loops::may_share_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -67,4 +67,4 @@ TEST(MayShare, IsPartOfTheCodeAndNotOfWhatPeopleRead) {
 }
 
 }  // namespace
-}  // namespace tenon::loops
+}  // namespace tenon::loops::may_share_test

@@ -8,7 +8,7 @@
 #include "base/aligned.h"
 #include "support/product_case.h"
 
-namespace tenon {
+namespace tenon::product_matrix_test {
 namespace {
 
 constexpr int kStep = 4;
@@ -71,4 +71,4 @@ TEST(MatrixProduct, MultipliesBytes) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::product_matrix_test

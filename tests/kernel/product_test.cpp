@@ -14,7 +14,7 @@
 #include "kernel/product/product_blocked.h"
 #include "support/product_case.h"
 
-namespace tenon {
+namespace tenon::product_test {
 namespace {
 
 TEST(ReferenceProduct, MultipliesByHand) {
@@ -233,4 +233,4 @@ INSTANTIATE_TEST_SUITE_P(Machines, BlockedProduct, testing::Bool(),
                          [](const auto& row) { return std::string(row.param ? "masks" : "whole_vectors"); });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::product_test

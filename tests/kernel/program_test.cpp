@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tenon {
+namespace tenon::program_test {
 namespace {
 
 TEST(Program, TrafficCountsEachBufferOnce) {
@@ -18,4 +18,4 @@ TEST(Program, TrafficCountsEachBufferOnce) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::program_test

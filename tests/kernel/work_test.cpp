@@ -8,7 +8,7 @@
 #include "support/loop_builder.h"
 #include "tenon/bindings.h"
 
-namespace tenon::loops {
+namespace tenon::loops::work_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -78,4 +78,4 @@ TEST(Work, FewRowsOfAProductCostAsMuchAsSome) {
 }
 
 }  // namespace
-}  // namespace tenon::loops
+}  // namespace tenon::loops::work_test

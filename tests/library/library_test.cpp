@@ -15,7 +15,7 @@
 #include "tenon/indexing.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::library_test {
 namespace {
 
 constexpr int kThreads[] = {1, 2, 7};
@@ -318,4 +318,4 @@ TEST(Library, PositionsOfTrueElements) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::library_test

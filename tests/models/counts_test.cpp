@@ -9,7 +9,7 @@
 #include "tenon/models.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::counts_test {
 namespace {
 
 int64_t macs(const Model& model, const Bindings& bindings) { return evaluate(count_macs(model.graph), bindings); }
@@ -91,4 +91,4 @@ TEST(ModelTable, SpatialAxesStaySymbolic) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::counts_test

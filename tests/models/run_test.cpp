@@ -9,7 +9,7 @@
 #include "support/model_cases.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::run_test {
 namespace {
 
 class Models : public testing::TestWithParam<ModelCase> {};
@@ -127,4 +127,4 @@ TEST(ModelWeights, OfOneOwnsChoiceAreChecked) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::run_test

@@ -5,7 +5,7 @@
 #include "support/digits.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::training_test {
 namespace {
 
 double accuracy(const Array& logits, const Array& labels) {
@@ -68,4 +68,4 @@ TEST(SlowTraining, ASmallCnnLearnsDigits) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::training_test

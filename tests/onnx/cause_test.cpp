@@ -5,7 +5,7 @@
 #include "support/error_text.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::cause_test {
 namespace {
 
 struct CauseCase {
@@ -207,4 +207,4 @@ TEST(OnnxCause, SizesAreNeededByOperatorsOfTheModel) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::cause_test

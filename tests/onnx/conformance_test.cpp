@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-namespace tenon {
+namespace tenon::conformance_test {
 namespace {
 
 Conformance run(Way way) {
@@ -62,4 +62,4 @@ TEST(SlowOnnxConformance, NamedAxes) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::conformance_test

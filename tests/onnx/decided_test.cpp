@@ -10,7 +10,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::decided_test {
 namespace {
 
 /// x[n, m], and its sizes `n` and `m` beside `n_is_one`, `m_is_one` and `one`.
@@ -248,4 +248,4 @@ TEST(OnnxDecided, SizesThatAreToldWriteALoopOut) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::decided_test

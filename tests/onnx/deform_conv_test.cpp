@@ -9,7 +9,7 @@
 #include "support/compiled.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::deform_conv_test {
 namespace {
 
 struct DeformCase {
@@ -113,4 +113,4 @@ TEST(DeformConv, IsItsDefinition) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::deform_conv_test

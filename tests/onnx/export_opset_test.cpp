@@ -13,7 +13,7 @@
 #include "tenon/onnx_export.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::export_opset_test {
 namespace {
 
 std::string written(const std::string& text, int opset) {
@@ -125,4 +125,4 @@ TEST(ExportOpset, TheExponentialOfASoftmaxIsExp) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::export_opset_test

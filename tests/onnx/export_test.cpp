@@ -17,7 +17,7 @@
 #include "tenon/onnx_export.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::export_test {
 namespace {
 
 using ::testing::TestWithParam;
@@ -397,4 +397,4 @@ TEST(Export, RefusesWhatHasNoForm) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::export_test

@@ -10,7 +10,7 @@
 #include "onnx/tensor_data.h"
 #include "support/arrays.h"
 
-namespace tenon::exporter {
+namespace tenon::exporter::export_types_test {
 namespace {
 
 /// Whether the first operand of the operator may have this dtype, in opset 17.
@@ -39,4 +39,4 @@ TEST(ExportTypes, AreThoseOfTheDefinitions) {
 }
 
 }  // namespace
-}  // namespace tenon::exporter
+}  // namespace tenon::exporter::export_types_test

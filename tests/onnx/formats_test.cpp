@@ -7,7 +7,7 @@
 #include "support/error_text.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::formats_test {
 namespace {
 
 constexpr int kInt4 = 22;
@@ -113,4 +113,4 @@ TEST(OnnxFunctions, AttributesHaveDefaults) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::formats_test

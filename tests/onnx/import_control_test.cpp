@@ -11,7 +11,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::import_control_test {
 namespace {
 
 /// x without its last axis where that is 1, as an exporter writes squeeze().
@@ -341,4 +341,4 @@ TEST(OnnxControl, StepsOfScansDrawNumbersOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::import_control_test

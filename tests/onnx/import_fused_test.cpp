@@ -5,7 +5,7 @@
 #include "support/arrays.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::import_fused_test {
 namespace {
 
 TEST(OnnxFused, ActivationsStandBehindProducts) {
@@ -42,4 +42,4 @@ TEST(OnnxFused, ActivationsStandBehindProducts) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::import_fused_test

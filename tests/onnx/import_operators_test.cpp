@@ -16,7 +16,7 @@
 #include "tenon/half.h"
 #include "tenon/interpreter.h"
 
-namespace tenon {
+namespace tenon::import_operators_test {
 namespace {
 
 TEST(OnnxOperators, OpsetsDifferInWhatTheyMean) {
@@ -393,4 +393,4 @@ TEST(OnnxOperators, WalksBackwardsFromBeforeTheStart) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::import_operators_test

@@ -10,7 +10,7 @@
 #include "tenon/onnx.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::import_test {
 namespace {
 
 /// The names of the operations, inputs and constants left out.
@@ -314,4 +314,4 @@ TEST(OnnxImport, SequencesLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::import_test

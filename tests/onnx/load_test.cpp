@@ -10,7 +10,7 @@
 #include "onnx/model_builder.h"
 #include "support/arrays.h"
 
-namespace tenon {
+namespace tenon::load_test {
 namespace {
 
 class LoadTest : public testing::Test {
@@ -122,4 +122,4 @@ TEST_F(LoadTest, CompilesForSizesThatDecideARank) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::load_test

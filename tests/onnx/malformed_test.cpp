@@ -11,7 +11,7 @@
 #include "support/error_text.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::malformed_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -316,4 +316,4 @@ TEST_F(OnnxExternal, SizesAreChecked) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::malformed_test

@@ -12,7 +12,7 @@
 #include "tenon/nn.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::microsoft_test {
 namespace {
 
 constexpr const char* kDomain = "com.microsoft";
@@ -354,4 +354,4 @@ TEST_F(OnnxMicrosoft, RowsOfATableOfBlocksOfRows) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::microsoft_test

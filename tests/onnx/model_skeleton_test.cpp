@@ -14,7 +14,7 @@
 #include "support/error_text.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::model_skeleton_test {
 namespace {
 
 constexpr int kInt4 = 22;  // which older headers of protobuf do not name
@@ -141,4 +141,4 @@ TEST_F(ModelSkeleton, LeavesWhatIsElsewhere) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::model_skeleton_test

@@ -4,7 +4,7 @@
 #include "onnx/model_builder.h"
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::operand_ranks_test {
 namespace {
 
 struct RankCase {
@@ -105,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return std::string(row.param.op); });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::operand_ranks_test

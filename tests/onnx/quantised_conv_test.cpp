@@ -13,7 +13,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::quantised_conv_test {
 namespace {
 
 struct ConvCase {
@@ -226,4 +226,4 @@ TEST(OnnxQuantisedConv, LayersAreOneKernelEach) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::quantised_conv_test

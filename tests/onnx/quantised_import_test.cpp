@@ -14,7 +14,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::quantised_import_test {
 namespace {
 
 template <class T>
@@ -316,4 +316,4 @@ TEST(OnnxQuantisedImport, StatesOfRecurrentLayersAreFloats) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::quantised_import_test

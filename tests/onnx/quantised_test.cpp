@@ -12,7 +12,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::quantised_test {
 namespace {
 
 std::vector<int64_t> numbers(int64_t count, int64_t low, int64_t high, uint64_t seed) {
@@ -195,4 +195,4 @@ TEST(OnnxQuantised, ProductsOfDequantisedValuesAreOfIntegers) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::quantised_test

@@ -13,7 +13,7 @@
 #include "tenon/modules.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::save_test {
 namespace {
 
 struct Net : nn::Module {
@@ -49,4 +49,4 @@ TEST(SaveOnnx, ANetworkRunsFromItsFileAtEveryBatch) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::save_test

@@ -7,7 +7,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
 
-namespace tenon {
+namespace tenon::squeeze_test {
 namespace {
 
 /// y is x without its axes of size 1; `declared` is empty, or what the file says of y.
@@ -114,4 +114,4 @@ TEST(OnnxSqueeze, RanksOfValuesBetweenAreRead) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::squeeze_test

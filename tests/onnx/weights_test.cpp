@@ -13,7 +13,7 @@
 #include "tenon/onnx_export.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::weights_test {
 namespace {
 
 std::vector<std::string> input_names(const Graph& graph) {
@@ -113,4 +113,4 @@ TEST(OnnxWeights, ThatFitNoInputAreRefused) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::weights_test

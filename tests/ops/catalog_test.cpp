@@ -10,7 +10,7 @@
 #include "tenon/error.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::catalog_test {
 namespace {
 
 /// Gives something of the right type for every parameter without a default.
@@ -122,4 +122,4 @@ TEST(Catalog, MissingArgumentIsAnError) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::catalog_test

@@ -5,7 +5,7 @@
 #include "support/arrays.h"
 #include "tenon/constraint.h"
 
-namespace tenon {
+namespace tenon::convolution_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -153,4 +153,4 @@ TEST(InferConvolution, ErrorsNameTheAxis) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::convolution_test

@@ -7,7 +7,7 @@
 #include "support/arrays.h"
 #include "tenon/control.h"
 
-namespace tenon {
+namespace tenon::indexing_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -132,4 +132,4 @@ TEST(CloseOver, LoopsPassTheirCapturesAsOperands) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::indexing_test

@@ -4,7 +4,7 @@
 #include "support/arrays.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::infer_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -86,4 +86,4 @@ TEST(Infer, ErrorsNameTheOperationTheAxisAndThePlace) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::infer_test

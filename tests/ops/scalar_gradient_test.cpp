@@ -9,7 +9,7 @@
 #include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
 
-namespace tenon {
+namespace tenon::scalar_gradient_test {
 namespace {
 
 template <class T>
@@ -274,4 +274,4 @@ TEST(ScalarGradient, EveryPrimitiveIsTheRowOfItsName) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::scalar_gradient_test

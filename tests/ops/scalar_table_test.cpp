@@ -6,7 +6,7 @@
 #include "kernel/scalar/scalar_program.h"
 #include "support/arrays.h"
 
-namespace tenon {
+namespace tenon::scalar_table_test {
 namespace {
 
 TEST(ScalarTable, EveryRowIsComplete) {
@@ -42,4 +42,4 @@ TEST(ScalarTable, EveryPrimitiveIsReachedByARow) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::scalar_table_test

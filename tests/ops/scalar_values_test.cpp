@@ -11,7 +11,7 @@
 #include "ops/scalar/scalar_table.h"
 #include "support/arrays.h"
 
-namespace tenon {
+namespace tenon::scalar_values_test {
 namespace {
 
 using Point = std::vector<double>;
@@ -367,4 +367,4 @@ TEST(ScalarValues, LogicAndSelection) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::scalar_values_test

@@ -10,7 +10,7 @@
 #include "tenon/ops.h"
 #include "tenon/partition.h"
 
-namespace tenon::partition {
+namespace tenon::partition::blocks_test {
 namespace {
 
 Value weights(std::vector<int64_t> dims) { return constant(Array::full(f32, std::move(dims), 0.01)); }
@@ -129,4 +129,4 @@ TEST(Blocks, SayHowMuchLeavesThem) {
 }
 
 }  // namespace
-}  // namespace tenon::partition
+}  // namespace tenon::partition::blocks_test

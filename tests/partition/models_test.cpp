@@ -5,7 +5,7 @@
 
 #include "tenon/partition.h"
 
-namespace tenon::partition {
+namespace tenon::partition::models_test {
 namespace {
 
 struct Counts {
@@ -46,4 +46,4 @@ INSTANTIATE_TEST_SUITE_P(Table, ModelParts,
                                          Counts{"bert_base", 240, 216, 180, 12, 11.174}));
 
 }  // namespace
-}  // namespace tenon::partition
+}  // namespace tenon::partition::models_test

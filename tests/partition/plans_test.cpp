@@ -15,7 +15,7 @@
 #include "tenon/partition.h"
 #include "tenon/text.h"
 
-namespace tenon::partition {
+namespace tenon::partition::plans_test {
 namespace {
 
 Graph residual_block() {
@@ -287,4 +287,4 @@ TEST(PartGraphs, ReadEachOfSeveralResultsOfAnOperator) {
 }
 
 }  // namespace
-}  // namespace tenon::partition
+}  // namespace tenon::partition::plans_test

@@ -10,7 +10,7 @@
 #include "support/error_text.h"
 #include "support/random_dag.h"
 
-namespace tenon::partition {
+namespace tenon::partition::random_dags_test {
 namespace {
 
 SizedGraph nth_dag(uint64_t seed) {
@@ -203,4 +203,4 @@ TEST(CutByNumber, IsNearTheOptimumOfSmallGraphs) {
 }
 
 }  // namespace
-}  // namespace tenon::partition
+}  // namespace tenon::partition::random_dags_test

@@ -14,7 +14,7 @@
 #include "tenon/partition.h"
 #include "tenon/text.h"
 
-namespace tenon::partition {
+namespace tenon::partition::reasons_test {
 namespace {
 
 /// Two blocks with a shortcut each.
@@ -194,4 +194,4 @@ graph up(x: f32[n, 8, height, width]) {
 }
 
 }  // namespace
-}  // namespace tenon::partition
+}  // namespace tenon::partition::reasons_test

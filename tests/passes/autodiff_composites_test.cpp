@@ -9,7 +9,7 @@
 #include "tenon/random.h"
 #include "tenon/recurrent.h"
 
-namespace tenon::passes {
+namespace tenon::passes::autodiff_composites_test {
 namespace {
 
 using Inputs = std::vector<Value>;
@@ -116,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(Autodiff, CompositeDifferences, testing::ValuesIn(cases
                          [](const auto& instance) { return instance.param.test_name(); });
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::autodiff_composites_test

@@ -11,7 +11,7 @@
 #include "tenon/ops.h"
 #include "tenon/text.h"
 
-namespace tenon::passes {
+namespace tenon::passes::autodiff_control_test {
 namespace {
 
 Value x_input(const Shape& shape) { return input("x", shape); }
@@ -198,4 +198,4 @@ TEST(LoopGradient, OfAWhileLoopIsAnErrorWhereItMustFlow) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::autodiff_control_test

@@ -14,7 +14,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon::passes {
+namespace tenon::passes::autodiff_test {
 namespace {
 
 using Inputs = std::vector<Value>;
@@ -356,4 +356,4 @@ TEST(Gradients, SecondDerivativesOfActivationsAreFiniteFarOut) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::autodiff_test

@@ -9,7 +9,7 @@
 #include "tenon/ops.h"
 #include "tenon/text.h"
 
-namespace tenon::passes {
+namespace tenon::passes::canonicalize_test {
 namespace {
 
 TEST(Canonicalize, NamesThatMustBeEqualBecomeOne) {
@@ -44,4 +44,4 @@ TEST(Canonicalize, BodiesAreRenamedToo) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::canonicalize_test

@@ -12,7 +12,7 @@
 #include "tenon/nn.h"
 #include "tenon/recurrent.h"
 
-namespace tenon::passes {
+namespace tenon::passes::composite_gradient_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -121,4 +121,4 @@ TEST(CompositeGradients, AreFiniteForExtremeValues) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::composite_gradient_test

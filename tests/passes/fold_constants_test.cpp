@@ -7,7 +7,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon::passes {
+namespace tenon::passes::fold_constants_test {
 namespace {
 
 Value counted(std::vector<int64_t> dims) {
@@ -99,4 +99,4 @@ TEST(FoldConstants, KeepsEveryDtype) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::fold_constants_test

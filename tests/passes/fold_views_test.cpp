@@ -7,7 +7,7 @@
 #include "passes/simplify.h"
 #include "tenon/ops.h"
 
-namespace tenon::passes {
+namespace tenon::passes::fold_views_test {
 namespace {
 
 /// x to the power 2^60: each step has one reader, which reads it twice.
@@ -39,4 +39,4 @@ TEST(FoldViews, MovesThroughASumOfMany) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::fold_views_test

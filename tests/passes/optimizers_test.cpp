@@ -9,7 +9,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon::passes {
+namespace tenon::passes::optimizers_test {
 namespace {
 
 /// The state of one number being trained, by hand.
@@ -195,4 +195,4 @@ TEST(TrainingStep, ErrorsNameWhatIsWrong) {
 TEST(Optimizers, AdamwDecaysUnlessToldNot) { EXPECT_EQ(AdamWOptions{.learning_rate = 0.1}.weight_decay, 1e-2); }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::optimizers_test

@@ -7,7 +7,7 @@
 #include "support/graph_file.h"
 #include "tenon/text.h"
 
-namespace tenon::passes {
+namespace tenon::passes::passes_test {
 namespace {
 
 class PassFiles : public testing::TestWithParam<std::string> {};
@@ -39,4 +39,4 @@ TEST(PassTable, EveryPassHasATextTest) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::passes_test

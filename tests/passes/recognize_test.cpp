@@ -9,7 +9,7 @@
 #include "tenon/nn.h"
 #include "tenon/text.h"
 
-namespace tenon::passes {
+namespace tenon::passes::recognize_test {
 namespace {
 
 std::string text(const Graph& graph) { return to_text(graph, {.places = false}); }
@@ -116,4 +116,4 @@ TEST(Recognize, HalfTypesStayBecauseEveryStepRounds) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::recognize_test

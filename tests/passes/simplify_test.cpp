@@ -9,7 +9,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
 
-namespace tenon::passes {
+namespace tenon::passes::simplify_test {
 namespace {
 
 /// Numbers on which careless algebra shows.
@@ -93,4 +93,4 @@ TEST(Simplify, LongChainsOfViewsCollapse) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::simplify_test

@@ -7,7 +7,7 @@
 #include "tenon/control.h"
 #include "tenon/interpreter.h"
 
-namespace tenon::passes {
+namespace tenon::passes::sink_constants_test {
 namespace {
 
 TEST(SinkConstants, IntoLoopsAndBothBranches) {
@@ -38,4 +38,4 @@ TEST(SinkConstants, IntoLoopsAndBothBranches) {
 }
 
 }  // namespace
-}  // namespace tenon::passes
+}  // namespace tenon::passes::sink_constants_test

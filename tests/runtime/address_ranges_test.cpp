@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace tenon::runtime {
+namespace tenon::runtime::address_ranges_test {
 namespace {
 
 std::byte memory[64];
@@ -42,4 +42,4 @@ TEST(AddressRanges, CountAsComparingEachDoes) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::address_ranges_test

@@ -21,6 +21,7 @@
 
 #ifndef TENON_SANITIZED
 
+namespace tenon::allocations_test {
 namespace {
 
 std::atomic<int64_t> allocations = 0;
@@ -32,10 +33,13 @@ void* counted(size_t bytes, size_t alignment) {
 }
 
 }  // namespace
+}  // namespace tenon::allocations_test
 
-void* operator new(size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
-void* operator new[](size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
+void* operator new(size_t bytes) { return tenon::allocations_test::counted(bytes, alignof(std::max_align_t)); }
+void* operator new[](size_t bytes) { return tenon::allocations_test::counted(bytes, alignof(std::max_align_t)); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return tenon::allocations_test::counted(bytes, static_cast<size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
@@ -43,7 +47,7 @@ void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
-namespace tenon {
+namespace tenon::allocations_test {
 namespace {
 
 /// Code that does nothing: what the interpreter of loops allocates is not the runtime's.
@@ -105,6 +109,6 @@ TEST(Allocations, FewInASpecializationHoweverLongTheProgram) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::allocations_test
 
 #endif

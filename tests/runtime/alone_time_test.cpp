@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tenon::runtime {
+namespace tenon::runtime::alone_time_test {
 namespace {
 
 /// The first runs find nothing in caches, and any run may be interrupted.
@@ -21,4 +21,4 @@ TEST(AloneTime, IsTheLeastOfSeveralRuns) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::alone_time_test

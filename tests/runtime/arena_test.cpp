@@ -9,7 +9,7 @@
 
 #include "support/error_text.h"
 
-namespace tenon::runtime {
+namespace tenon::runtime::arena_test {
 namespace {
 
 int64_t most_live(const std::vector<Block>& blocks) {
@@ -83,4 +83,4 @@ TEST(Arena, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::arena_test

@@ -7,7 +7,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::borrowed_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -211,4 +211,4 @@ TEST(RunInto, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::borrowed_test

@@ -5,7 +5,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::denormals_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -90,4 +90,4 @@ TEST(Denormals, ResultsThatAreUsedAgainAreOfTheSameMode) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::denormals_test

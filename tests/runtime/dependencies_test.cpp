@@ -16,7 +16,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon::runtime {
+namespace tenon::runtime::dependencies_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -176,4 +176,4 @@ TEST(Waves, RacesAreFound) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::dependencies_test

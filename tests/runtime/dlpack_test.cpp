@@ -7,7 +7,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::dlpack_test {
 namespace {
 
 /// A tensor of another library's, which counts how often it is released.
@@ -150,4 +150,4 @@ TEST(DlPack, IsAnInputLikeAnyOther) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::dlpack_test

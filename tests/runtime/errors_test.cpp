@@ -6,7 +6,7 @@
 #include "tenon/interpreter.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::errors_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -174,4 +174,4 @@ TEST(RunErrors, ARoutinesErrorReachesTheCaller) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::errors_test

@@ -2,7 +2,7 @@
 #include "support/loop_kernels.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::explain_test {
 namespace {
 
 TEST(Explain, SaysWhatEachStepDoesAndWhyItEnds) {
@@ -48,4 +48,4 @@ TEST(Explain, TellsCopiesFromKernels) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::explain_test

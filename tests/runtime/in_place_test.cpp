@@ -9,7 +9,7 @@
 #include "support/loop_builder.h"
 #include "support/programs.h"
 
-namespace tenon::runtime {
+namespace tenon::runtime::in_place_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -80,4 +80,4 @@ TEST(InPlace, OnlyOfTheLastReaderAndOfEqualSizes) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::in_place_test

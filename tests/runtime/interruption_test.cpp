@@ -7,7 +7,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::interruption_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -163,4 +163,4 @@ TEST(Interruption, AnErrorInABodyReachesTheCaller) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::interruption_test

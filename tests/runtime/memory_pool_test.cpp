@@ -8,7 +8,7 @@
 
 #include "tenon/error.h"
 
-namespace tenon::runtime {
+namespace tenon::runtime::memory_pool_test {
 namespace {
 
 TEST(MemoryPool, GivesTheSameMemoryAgain) {
@@ -113,4 +113,4 @@ TEST(MemoryPool, ManyThreads) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::memory_pool_test

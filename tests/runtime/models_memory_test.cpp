@@ -3,7 +3,7 @@
 #include "tenon/compile.h"
 #include "tenon/models.h"
 
-namespace tenon {
+namespace tenon::models_memory_test {
 namespace {
 
 class ModelsMemory : public testing::TestWithParam<size_t> {};
@@ -21,4 +21,4 @@ INSTANTIATE_TEST_SUITE_P(All, ModelsMemory, testing::Range(size_t{0}, model_tabl
                          [](const auto& each) { return std::string(model_table()[each.param].name); });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::models_memory_test

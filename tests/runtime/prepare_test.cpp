@@ -7,7 +7,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::prepare_test {
 namespace {
 
 /// y[a, b] = x[a, b] * 2, in two steps.
@@ -152,4 +152,4 @@ TEST(Prepare, CountersAndCapabilities) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::prepare_test

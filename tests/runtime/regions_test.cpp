@@ -8,7 +8,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::regions_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -141,4 +141,4 @@ TEST(Regions, AreLanesOfATrace) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::regions_test

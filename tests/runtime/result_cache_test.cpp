@@ -4,7 +4,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::result_cache_test {
 namespace {
 
 /// y = x, counting how often it is computed.
@@ -61,4 +61,4 @@ TEST(ResultCache, StaysWithinTheBudget) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::result_cache_test

@@ -7,7 +7,7 @@
 #include "support/loop_launch.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::run_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -219,4 +219,4 @@ TEST(Run, AProgramWithoutSteps) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::run_test

@@ -8,7 +8,7 @@
 #include "runtime/tiles/choose_tiles.h"
 #include "runtime/tiles/tile_walk.h"
 
-namespace tenon::runtime {
+namespace tenon::runtime::settle_tiles_test {
 namespace {
 
 class Numbers {
@@ -150,4 +150,4 @@ TEST(SettleTiles, TheVerifierSeesRowsThatTwoStripsWrite) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::settle_tiles_test

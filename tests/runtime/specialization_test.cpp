@@ -6,7 +6,7 @@
 #include "support/loop_kernels.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::specialization_test {
 namespace {
 
 ProgramBuilder scale_program() {
@@ -196,4 +196,4 @@ TEST(Specialization, ResultsAreTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::specialization_test

@@ -8,7 +8,7 @@
 
 #include "support/arrays.h"
 
-namespace tenon {
+namespace tenon::strided_array_test {
 namespace {
 
 Array counting(Dtype dtype, int64_t size) {
@@ -96,4 +96,4 @@ TEST(StridedArray, WhatLiesInOrderIsNotCopied) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::strided_array_test

@@ -6,7 +6,7 @@
 
 #include "runtime/tiles/rows.h"
 
-namespace tenon::runtime {
+namespace tenon::runtime::tile_rows_test {
 namespace {
 
 struct Rows {
@@ -89,4 +89,4 @@ TEST(TileRows, RowsAreAllThatTouchTheElements) {
 }
 
 }  // namespace
-}  // namespace tenon::runtime
+}  // namespace tenon::runtime::tile_rows_test

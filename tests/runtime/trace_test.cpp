@@ -6,7 +6,7 @@
 #include "support/arrays.h"
 #include "support/programs.h"
 
-namespace tenon {
+namespace tenon::trace_test {
 namespace {
 
 const Extent kN = Extent::name("n");
@@ -83,4 +83,4 @@ TEST(Trace, CollectsSeveralRunsAlsoThoseThatFail) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::trace_test

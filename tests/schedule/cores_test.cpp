@@ -4,7 +4,7 @@
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::cores_test {
 namespace {
 
 /// How many iterations the first grid has of the first kernel that has `label` in its name.
@@ -52,4 +52,4 @@ TEST(Cores, ResultsOfAConvolutionAreEnoughForEach) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::cores_test

@@ -12,7 +12,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::epilogue_reductions_test {
 namespace {
 
 Program program_of(const Graph& graph) {
@@ -102,4 +102,4 @@ TEST(SharedSources, AreStoredInTheirPlace) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::epilogue_reductions_test

@@ -14,7 +14,7 @@
 #include "support/small_graph.h"
 #include "support/touched_elements.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::footprint_test {
 namespace {
 
 Program program_of(const SmallGraph& graph) {
@@ -248,4 +248,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.graph.name; });
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::footprint_test

@@ -8,7 +8,7 @@
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::long_rows_test {
 namespace {
 
 Program program_of(const SmallGraph& graph) {
@@ -153,4 +153,4 @@ TEST(RowsOfChannels, LanesRunAlongWhatIsReadForEveryElement) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::long_rows_test

@@ -8,7 +8,7 @@
 #include "support/compiled.h"
 #include "tenon/ops.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::masked_reductions_test {
 namespace {
 
 Graph padded_quotient() {
@@ -35,4 +35,4 @@ TEST(MaskedReductions, AreComputedOnce) {
 TEST(MaskedReductions, EveryWayGivesTheSame) { EXPECT_TRUE(matches_every_way(padded_quotient())); }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::masked_reductions_test

@@ -13,7 +13,7 @@
 #include "support/random_graph.h"
 #include "tenon/models.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::parse_test {
 namespace {
 
 std::vector<loops::Product> products_of(const loops::Kernel& kernel) {
@@ -89,4 +89,4 @@ TEST(ParsedKernels, OfRandomGraphsComeBack) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::parse_test

@@ -10,7 +10,7 @@
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::product_tiles_test {
 namespace {
 
 constexpr int64_t kKiB = 1024;
@@ -97,4 +97,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::product_tiles_test

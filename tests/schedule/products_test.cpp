@@ -12,7 +12,7 @@
 #include "support/small_graph.h"
 #include "tenon/models.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::products_test {
 namespace {
 
 Program program_of(const Graph& graph, const ScheduleOptions& options = {}) {
@@ -229,4 +229,4 @@ INSTANTIATE_TEST_SUITE_P(All, PanelScratch,
                          [](const auto& each) { return std::string(each.param); });
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::products_test

@@ -8,7 +8,7 @@
 #include "tenon/ops.h"
 #include "tenon/text.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::row_chains_test {
 namespace {
 
 /// Two to four reductions over the last axis, or the last two, each of the rows changed by the one before.
@@ -93,4 +93,4 @@ TEST_P(RowChains, AreOneKernel) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RowChains, testing::Range(uint64_t{0}, uint64_t{10}));
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::row_chains_test

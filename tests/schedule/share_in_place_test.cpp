@@ -11,7 +11,7 @@
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::share_in_place_test {
 namespace {
 
 constexpr int kTile = 3;    // that the product leaves,
@@ -99,4 +99,4 @@ TEST(ShareInPlace, AttentionHasOneTileOfScores) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::share_in_place_test

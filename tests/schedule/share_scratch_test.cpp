@@ -5,7 +5,7 @@
 
 #include "kernel/loop/loop_parse.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::share_scratch_test {
 namespace {
 
 std::string shared(std::string_view text) {
@@ -65,4 +65,4 @@ TEST(ShareScratch, WhatIsInUseAtOnceOrOfOtherSizesStays) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::share_scratch_test

@@ -10,7 +10,7 @@
 #include "support/equivalence.h"
 #include "support/small_graph.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::skipped_nan_test {
 namespace {
 
 struct Case {
@@ -101,4 +101,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.graph.name; });
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::skipped_nan_test

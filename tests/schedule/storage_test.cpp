@@ -11,7 +11,7 @@
 #include "support/small_graph.h"
 #include "tenon/tenon.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::storage_test {
 namespace {
 
 /// The order of the value that was made first among those of this kind; empty where it lies row by row.
@@ -120,4 +120,4 @@ TEST(StorageOrders, OfConstantsAreTransposes) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::storage_test

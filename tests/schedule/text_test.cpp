@@ -44,7 +44,7 @@
 #include "support/small_graph.h"
 #include "tenon/interpreter.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::text_test {
 namespace {
 
 const std::filesystem::path kFolder = std::filesystem::path(TENON_SOURCE_DIR) / "tests/schedule/text";
@@ -218,4 +218,4 @@ INSTANTIATE_TEST_SUITE_P(All, ScheduleText, testing::ValuesIn(text_files()),
                          [](const auto& test) { return std::filesystem::path(test.param).stem().string(); });
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::text_test

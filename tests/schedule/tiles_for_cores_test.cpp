@@ -10,7 +10,7 @@
 #include "schedule/products/product_blocks.h"
 #include "tenon/bindings.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::tiles_for_cores_test {
 namespace {
 
 constexpr int64_t kRows = 192, kColumns = 256;  // that caches allow
@@ -166,4 +166,4 @@ TEST(OutputTilesForCores, StayAsTheyAreOnOne) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::tiles_for_cores_test

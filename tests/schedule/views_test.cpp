@@ -7,7 +7,7 @@
 #include "tenon/convolution.h"
 #include "tenon/indexing.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::views_test {
 namespace {
 
 Graph graph_of(const std::vector<Value>& inputs, const Value& output) {
@@ -182,4 +182,4 @@ TEST(Rows, RowsKeptInOnePhaseAreComputedAgainInTheNext) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::views_test

@@ -6,7 +6,7 @@
 #include "kernel/product/product.h"
 #include "kernel/program/program.h"
 
-namespace tenon::schedule {
+namespace tenon::schedule::winograd_blocks_test {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
@@ -115,4 +115,4 @@ TEST(WinogradBlocks, AreOfLargeSquaresWhereWeightsAreFewForTheImage) {
 }
 
 }  // namespace
-}  // namespace tenon::schedule
+}  // namespace tenon::schedule::winograd_blocks_test

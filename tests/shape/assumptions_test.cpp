@@ -7,7 +7,7 @@
 
 #include "tenon/error.h"
 
-namespace tenon {
+namespace tenon::assumptions_test {
 namespace {
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
@@ -299,4 +299,4 @@ TEST(Assumptions, LongExtentsAnswerQuickly) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::assumptions_test

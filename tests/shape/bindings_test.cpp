@@ -4,7 +4,7 @@
 
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::bindings_test {
 namespace {
 
 TEST(Bindings, OrderDoesNotMatter) {
@@ -113,4 +113,4 @@ TEST(Resolve, ShapeErrors) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::bindings_test

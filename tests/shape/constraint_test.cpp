@@ -9,7 +9,7 @@
 #include "shape/constraint_set.h"
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::constraint_test {
 namespace {
 
 using Kind = Constraint::Kind;
@@ -386,4 +386,4 @@ TEST(ConstraintSet, AcceptsWhatTheConstraintsAccept) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::constraint_test

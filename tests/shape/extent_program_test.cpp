@@ -10,6 +10,7 @@
 
 #include "tenon/error.h"
 
+namespace tenon::extent_program_test {
 namespace {
 std::atomic<size_t> allocations{0};
 
@@ -21,17 +22,18 @@ void* counted(std::size_t size) {
   throw std::bad_alloc();
 }
 }  // namespace
+}  // namespace tenon::extent_program_test
 
 // Where new is inlined and delete is not, g++ takes malloc and free for a mismatch.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
+void* operator new(std::size_t size) { return tenon::extent_program_test::counted(size); }
+void* operator new[](std::size_t size) { return tenon::extent_program_test::counted(size); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
-namespace tenon {
+namespace tenon::extent_program_test {
 namespace {
 
 using Outcome = ExtentProgram::Outcome;
@@ -146,4 +148,4 @@ TEST(ExtentProgram, EmptyProgram) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::extent_program_test

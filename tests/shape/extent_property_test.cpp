@@ -12,7 +12,7 @@
 #include "tenon/error.h"
 #include "tenon/extent.h"
 
-namespace tenon {
+namespace tenon::extent_property_test {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -323,4 +323,4 @@ TEST(ExtentProperty, ClaimsAreTrue) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::extent_property_test

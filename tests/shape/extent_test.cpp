@@ -7,7 +7,7 @@
 
 #include "tenon/error.h"
 
-namespace tenon {
+namespace tenon::extent_test {
 namespace {
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
@@ -394,4 +394,4 @@ TEST(Extent, IntegersAndNamesMix) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::extent_test

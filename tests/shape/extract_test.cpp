@@ -5,7 +5,7 @@
 #include "support/error_text.h"
 #include "tenon/bindings.h"
 
-namespace tenon {
+namespace tenon::extract_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -135,4 +135,4 @@ TEST(Extract, AfterResolveRoundTrips) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::extract_test

@@ -7,7 +7,7 @@
 #include "shape/shape_text.h"
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::shape_test {
 namespace {
 
 const Extent kBatch = Extent::name("batch");
@@ -224,4 +224,4 @@ TEST(Shape, Replaced) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::shape_test

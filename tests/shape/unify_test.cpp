@@ -4,7 +4,7 @@
 
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::unify_test {
 namespace {
 
 struct Case {
@@ -116,4 +116,4 @@ TEST(Unify, Broadcasts) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::unify_test

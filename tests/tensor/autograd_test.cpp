@@ -9,7 +9,7 @@
 #include "tenon/modules.h"
 #include "tenon/realizations.h"
 
-namespace tenon {
+namespace tenon::autograd_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -240,4 +240,4 @@ TEST(Autograd, AskingGradientsOfWhatHasThemChangesNothing) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::autograd_test

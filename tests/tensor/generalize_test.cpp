@@ -9,7 +9,7 @@
 #include "tensor/realize/extents.h"
 #include "tensor/record/cell.h"
 
-namespace tenon::tensors {
+namespace tenon::tensors::generalize_test {
 namespace {
 
 std::shared_ptr<const Pending> recorded(const Tensor& tensor) {
@@ -88,4 +88,4 @@ TEST(Generalize, SizesThatAreEqualByChanceAreACaseOfTheGeneralProgram) {
 }
 
 }  // namespace
-}  // namespace tenon::tensors
+}  // namespace tenon::tensors::generalize_test

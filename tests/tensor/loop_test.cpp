@@ -9,7 +9,7 @@
 #include "tenon/optim.h"
 #include "tenon/realizations.h"
 
-namespace tenon {
+namespace tenon::loop_test {
 namespace {
 
 /// Steps of a small network; `axes` are those of the data.
@@ -65,4 +65,4 @@ TEST(TrainingLoop, CompilesTwiceWithoutNames) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::loop_test

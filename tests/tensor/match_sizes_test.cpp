@@ -6,7 +6,7 @@
 #include "tenon/realizations.h"
 #include "tensor/record/symbols.h"
 
-namespace tenon::tensors {
+namespace tenon::tensors::match_sizes_test {
 namespace {
 
 std::string text(const std::vector<Axis>& axes) { return Shape(f32, axes).to_string(); }
@@ -62,4 +62,4 @@ TEST(LazySettings, SayWhereLooksComeFrom) {
 }
 
 }  // namespace
-}  // namespace tenon::tensors
+}  // namespace tenon::tensors::match_sizes_test

@@ -18,7 +18,7 @@
 #include "tenon/optim.h"
 #include "tenon/realizations.h"
 
-namespace tenon {
+namespace tenon::modules_test {
 namespace {
 
 struct Net : nn::Module {
@@ -383,4 +383,4 @@ TEST(Optim, CountsTheStepsOfEachParameter) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::modules_test

@@ -13,7 +13,7 @@
 #include "tenon/realizations.h"
 #include "tenon/tensor.h"
 
-namespace tenon {
+namespace tenon::pending_writes_test {
 namespace {
 
 /// Whether a look on this thread ends as cancelled.
@@ -161,4 +161,4 @@ TEST(PendingWrites, InPlaceAreDoneOnceWheneverTheRunIsCancelled) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::pending_writes_test

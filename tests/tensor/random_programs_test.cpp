@@ -14,7 +14,7 @@
 #include "tensor/random_program.h"
 #include "tensor/realize/programs.h"
 
-namespace tenon::random_programs {
+namespace tenon::random_programs::random_programs_test {
 namespace {
 
 /// Executes a program twice at once and compares. `T` is the lazy side.
@@ -322,4 +322,4 @@ TEST_F(RandomPrograms, SlowEqualEagerTensorsInMachineCode) {
 }
 
 }  // namespace
-}  // namespace tenon::random_programs
+}  // namespace tenon::random_programs::random_programs_test

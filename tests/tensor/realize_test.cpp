@@ -12,7 +12,7 @@
 #include "tenon/tensor.h"
 #include "tensor/record/cell.h"
 
-namespace tenon {
+namespace tenon::realize_test {
 namespace {
 
 struct Realize : testing::Test {
@@ -242,4 +242,4 @@ TEST_F(Realize, ALossThatIsAddedUpDoesNotCompileAgain) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::realize_test

@@ -9,7 +9,7 @@
 
 #include "support/error_text.h"
 
-namespace tenon {
+namespace tenon::safetensors_test {
 namespace {
 
 struct SafeTensorsFile : testing::Test {
@@ -109,4 +109,4 @@ TEST_F(SafeTensorsFile, NamesThatCannotBeReadAreNotWritten) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::safetensors_test

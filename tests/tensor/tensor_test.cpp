@@ -11,7 +11,7 @@
 #include "support/error_text.h"
 #include "tenon/realizations.h"
 
-namespace tenon {
+namespace tenon::tensor_test {
 namespace {
 
 std::vector<float> elements(const Tensor& tensor) {
@@ -267,4 +267,4 @@ TEST(Tensor, ManyViewsOfViews) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::tensor_test

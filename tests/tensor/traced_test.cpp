@@ -12,7 +12,7 @@
 #include "tenon/modules.h"
 #include "tenon/optim.h"
 
-namespace tenon {
+namespace tenon::traced_test {
 namespace {
 
 struct Net : nn::Module {
@@ -88,4 +88,4 @@ TEST(Traced, TakesSeveralInputsAndGivesSeveralOutputs) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::traced_test

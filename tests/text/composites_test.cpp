@@ -8,7 +8,7 @@
 #include "tenon/recurrent.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::composites_test {
 namespace {
 
 Value in(const char* name, const char* text) { return input(name, Shape::parse(text)); }
@@ -54,4 +54,4 @@ TEST(CompositesInText, SeveralResults) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::composites_test

@@ -6,7 +6,7 @@
 #include "tenon/random.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::control_text_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -44,4 +44,4 @@ TEST(ControlText, ReadsBackWhatItWrites) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::control_text_test

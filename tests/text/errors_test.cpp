@@ -5,7 +5,7 @@
 #include "support/graph_file.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::errors_test {
 namespace {
 
 /// Whether `part` occurs in `message`.
@@ -138,4 +138,4 @@ TEST(TextErrors, ExpressionsNestToALimit) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::errors_test

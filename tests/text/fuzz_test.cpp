@@ -7,7 +7,7 @@
 #include "support/error_text.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::fuzz_test {
 namespace {
 
 constexpr std::string_view kTexts[] = {
@@ -144,4 +144,4 @@ TEST(Fuzz, MutatedTextsGiveAGraphOrAnError) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::fuzz_test

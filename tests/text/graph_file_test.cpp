@@ -6,7 +6,7 @@
 #include "support/error_text.h"
 #include "tenon/ops.h"
 
-namespace tenon {
+namespace tenon::graph_file_test {
 namespace {
 
 TEST(GraphFile, HoldsCases) {
@@ -35,4 +35,4 @@ TEST(GraphFile, MissingFileIsAnError) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::graph_file_test

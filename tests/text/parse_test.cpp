@@ -8,7 +8,7 @@
 #include "tenon/ops.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::parse_test {
 namespace {
 
 /// The graph main(x: f32[batch, 8], y: f32[8], i: i64[seq]) with these statements.
@@ -119,4 +119,4 @@ TEST(ParsePlaces, GoIntoTheNodes) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::parse_test

@@ -5,10 +5,10 @@
 #include "tenon/ops.h"
 #include "tenon/text.h"
 
-namespace tenon {
+namespace tenon::print_test {
 namespace {
 
-Value softmax(const Value& x) {
+Value softmax_of_rows(const Value& x) {
   return composite("softmax", {x}, [](const std::vector<Value>& in) {
     const Value e = exp(in[0] - reduce_max(in[0], {1}, true));
     return e / reduce_sum(e, {1}, true);
@@ -23,7 +23,7 @@ TEST(Print, Graph) {
     const Place place("/layers.0/MatMul");
     return matmul(x, w);
   }();
-  const Graph graph("main", {x, w, state}, {{"y", softmax(y)}, {"new_state", relu(y), 2}},
+  const Graph graph("main", {x, w, state}, {{"y", softmax_of_rows(y)}, {"new_state", relu(y), 2}},
                     {parse_constraint("batch multiple of 8")});
   EXPECT_EQ(to_text(graph), R"(graph softmax(x0: f32[batch, 10]) {
   %0: f32[batch] = reduce(x0, op=max, axes=[1])
@@ -120,4 +120,4 @@ TEST(Print, EmptyGraphIsAnError) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::print_test

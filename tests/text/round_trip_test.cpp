@@ -15,7 +15,7 @@
 #include "text/field_parse.h"
 #include "text/field_print.h"
 
-namespace tenon {
+namespace tenon::round_trip_test {
 namespace {
 
 void expect_round_trip(const Graph& graph) {
@@ -350,4 +350,4 @@ TEST(RoundTrip, FieldsOfEveryKind) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::round_trip_test

@@ -38,6 +38,17 @@ class CheckTypes(unittest.TestCase):
         state = "namespace tenon {\nstruct Executable::State {\n};\n}  // namespace tenon\n"
         self.assertEqual(check({"src/runtime/executable.cpp": state}), (0, ""))
 
+    def test_tests_have_namespaces_of_their_own(self):
+        test = "namespace {0} {{\nnamespace {{\nstruct Case {{\n}};\n}}  // namespace\n}}  // namespace {0}\n"
+        self.assertEqual(check({"tests/a/sum_test.cpp": test.format("tenon::loops::sum_test"),
+                                "tests/a/cut_test.cpp": test.format("tenon::cut_test"),
+                                "tests/support/cut.cpp": test.format("tenon")}), (0, ""))
+        status, text = check({"tests/a/sum_test.cpp": test.format("tenon::loops"),
+                              "tests/b/cut_test.cpp": "namespace {\n}  // namespace\n"})
+        self.assertEqual(status, 1)
+        self.assertEqual(text, "tests/a/sum_test.cpp:1: a test has a namespace of its own: tenon::loops::sum_test\n"
+                               "tests/b/cut_test.cpp:1: a test has a namespace of its own: tenon::cut_test\n")
+
 
 if __name__ == "__main__":
     unittest.main()

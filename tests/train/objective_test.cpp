@@ -9,7 +9,7 @@
 #include "train/dataset.h"
 #include "train/trainable.h"
 
-namespace tenon::train {
+namespace tenon::train::objective_test {
 namespace {
 
 bool has_all(const std::string& text, const std::vector<std::string>& parts) {
@@ -150,4 +150,4 @@ TEST(Dataset, OrdersAreDecidedBySeedAndRound) {
 }
 
 }  // namespace
-}  // namespace tenon::train
+}  // namespace tenon::train::objective_test

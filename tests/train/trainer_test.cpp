@@ -11,7 +11,7 @@
 #include "tenon/losses.h"
 #include "tenon/ops.h"
 
-namespace tenon::train {
+namespace tenon::train::trainer_test {
 namespace {
 
 bool has_all(const std::string& text, const std::vector<std::string>& parts) {
@@ -201,4 +201,4 @@ TEST(Trainer, NeedsExamplesOnBothSides) {
 }
 
 }  // namespace
-}  // namespace tenon::train
+}  // namespace tenon::train::trainer_test
