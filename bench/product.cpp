@@ -46,7 +46,7 @@ class Matrix {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
-struct Shape {
+struct ProductShape {
   std::string name;
   int64_t rows;
   int64_t columns;
@@ -57,8 +57,8 @@ struct Shape {
   double flops() const { return 2.0 * static_cast<double>(rows * columns * depth); }
 };
 
-std::vector<Shape> shapes() {
-  std::vector<Shape> all;
+std::vector<ProductShape> shapes() {
+  std::vector<ProductShape> all;
   for (const int64_t size : {16, 32, 64, 100, 128, 256, 384, 512, 768, 1024, 2048}) {
     all.push_back({fmt::format("square.{}", size), size, size, size, false, size < 512 ? 1.2 : 0.95});
   }
@@ -88,7 +88,7 @@ class Benchmark {
                 codegen::describe(jit_->target()));
   }
 
-  void measure(const Shape& shape) {
+  void measure(const ProductShape& shape) {
     if (!report_.wants(shape.name)) return;
     const Matrix left(shape.rows * shape.depth);
     const Matrix right(shape.depth * shape.columns);
@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
   if (blas == nullptr)
     fmt::print(stderr, "bench product: OpenBLAS is not installed (libopenblas0); nothing to compare with\n");
   Benchmark benchmark(report, blas);
-  for (const Shape& shape : shapes()) {
+  for (const ProductShape& shape : shapes()) {
     benchmark.measure(shape);
   }
   benchmark.finish();

@@ -24,7 +24,7 @@
 namespace tenon::cli {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kBenchOptions[] = {
     {"--sweep", "NAME=SIZES", "go through sizes of an axis: 1,2,4,8 or FROM:TO:STEP; several give all combinations",
      true},
     {"--bind", "NAME=SIZE,...", "sizes of the other axes; built-in models have usual ones"},
@@ -43,7 +43,7 @@ constexpr Option kOptions[] = {
     kLongOption,
 };
 
-constexpr Example kExamples[] = {
+constexpr Example kBenchExamples[] = {
     {"bench mlp --sweep batch=1,2,4,8", "how latency grows with the batch"},
     {"bench bert_base --sweep seq=16:128:16 --svg bert.svg", "sequences of every length, and a plot"},
     {"bench model.onnx --sweep batch=1,8 --sweep seq=16,77,128", "every combination"},
@@ -175,7 +175,7 @@ void print_row(const Point& point, size_t width) {
              count_text(point.runs_per_second()), point.flops > 0 ? fmt::format("{:.3g}", point.gflops()) : "-");
 }
 
-int run(const Arguments& arguments) {
+int run_bench(const Arguments& arguments) {
   const bool as_json = arguments.has("--json");
   const std::vector<Sweep> sweeps = parse_sweeps(arguments.all("--sweep"));
   const std::vector<Bindings> swept = combinations(sweeps);
@@ -256,8 +256,8 @@ const Verb kBenchVerb{
         "The model is compiled once. For each binding: what it costs to specialise it and to run it the first "
         "time, with the memory it takes, and the median and least of later runs. State that outputs update (caches of "
         "gpt2, and what --donate names) goes from one run to the next, in place.",
-    .options = kOptions,
-    .examples = kExamples,
-    .run = run};
+    .options = kBenchOptions,
+    .examples = kBenchExamples,
+    .run = run_bench};
 
 }  // namespace tenon::cli

@@ -22,7 +22,7 @@
 namespace tenon::cli {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kCheckOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of axes; files give theirs, built-in models have usual ones"},
     {"--input", "NAME=SOURCE", "a .npy file, `random` (the default), `zeros` or `ones`; without NAME=, for all inputs",
      true},
@@ -39,7 +39,7 @@ constexpr Option kOptions[] = {
     kLongOption,
 };
 
-constexpr Example kExamples[] = {
+constexpr Example kCheckExamples[] = {
     {"check mlp", "is the compiled model right?"},
     {"check model.onnx --input x=x.npy --expect y=y.npy", "and does it give what another program gave?"},
     {"check bert_base --bind batch=2,seq=7 --tolerance 1e-5", "small sizes: the interpreter is slow"},
@@ -232,7 +232,7 @@ void allow_roundings(Difference& difference, const Array& got, const Array& want
   }
 }
 
-int run(const Arguments& arguments) {
+int run_check(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
@@ -319,8 +319,8 @@ const Verb kCheckVerb{
         "computed "
         "four times more with every result on the way off by half a unit of its last place at random, and an element "
         "is right if it is off by at most 64 times as much as that moves it.",
-    .options = kOptions,
-    .examples = kExamples,
-    .run = run};
+    .options = kCheckOptions,
+    .examples = kCheckExamples,
+    .run = run_check};
 
 }  // namespace tenon::cli

@@ -183,7 +183,7 @@ std::string fish_script() {
   return text;
 }
 
-int run(const Arguments& arguments) {
+int run_completion(const Arguments& arguments) {
   const std::string& shell = arguments.rest()[0];
   std::string script;
   if (shell == "bash") {
@@ -203,7 +203,7 @@ int run(const Arguments& arguments) {
   return 0;
 }
 
-constexpr Example kExamples[] = {
+constexpr Example kCompletionExamples[] = {
     {"completion bash", "then: source <(tenon completion bash)"},
 };
 
@@ -213,7 +213,7 @@ const Verb kCompletionVerb{.name = "completion",
                            .words = "bash|zsh|fish",
                            .doc = "print the script that completes words in a shell",
                            .about = "It knows the verbs, their options and the built-in models.",
-                           .examples = kExamples,
-                           .run = run};
+                           .examples = kCompletionExamples,
+                           .run = run_completion};
 
 }  // namespace tenon::cli

@@ -39,7 +39,7 @@ double largest_difference(const Array& a, const Array& b) {
   return largest;
 }
 
-int run(const Arguments& arguments) {
+int run_demo(const Arguments& arguments) {
   const Progress progress;
   progress.show("building the model");
   const GraphModel model{.graph = with_weights(encoder()), .typical = {}, .decided = {}};
@@ -108,6 +108,6 @@ const Verb kDemoVerb{.name = "demo",
                      .words = "",
                      .doc = "compile a small transformer once, run it at eight bindings, print times",
                      .about = "This is what `./dev run` shows.",
-                     .run = run};
+                     .run = run_demo};
 
 }  // namespace tenon::cli

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t kMostConstantElements = 8;
 
-constexpr Option kOptions[] = {
+constexpr Option kExplainOptions[] = {
     {"--bind", "NAME=SIZE,...", "also bytes, FLOPs and time of each step at these sizes"},
     {"--train", "", "one step of training instead of the model: batch statistics, loss, gradients, optimiser"},
     {"--loss", "LOSS", "with --train: cross_entropy (the default for logits), mse (else), ...: see `tenon train`"},
@@ -50,7 +50,7 @@ constexpr Option kOptions[] = {
     kWeights,
 };
 
-constexpr Example kExamples[] = {
+constexpr Example kExplainExamples[] = {
     {"explain mlp", "what runs, and why it is not fewer kernels"},
     {"explain bert_base --bind batch=8,seq=128", "and how much each step moves and computes"},
     {"explain examples/block.graph --html block.html", "a page with a picture"},
@@ -275,7 +275,7 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
   return 0;
 }
 
-int run(const Arguments& arguments) {
+int run_explain(const Arguments& arguments) {
   check(arguments);
   const std::string& word = arguments.rest()[0];
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
@@ -329,8 +329,8 @@ const Verb kExplainVerb{
     .about =
         "Compiles MODEL and prints the steps that run it: the operators in each, the bytes it reads and writes, "
         "and why it ends where it does.",
-    .options = kOptions,
-    .examples = kExamples,
-    .run = run};
+    .options = kExplainOptions,
+    .examples = kExplainExamples,
+    .run = run_explain};
 
 }  // namespace tenon::cli

@@ -19,12 +19,12 @@
 namespace tenon::cli {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kExportOptions[] = {
     {"--external-data", "", "weights in FILE.onnx.data beside the model, which importing it maps; needed beyond 2 GB"},
     {"--opset", "N", "of the ONNX file, 17 to 24; 17 where it is not said, which has no form for bits of integers"},
 };
 
-constexpr Example kExamples[] = {
+constexpr Example kExportExamples[] = {
     {"export resnet18 resnet18.onnx", "a built-in model, its weights included"},
     {"export bert_base bert.onnx --external-data", "weights in bert.onnx.data"},
     {"export examples/block.graph block.onnx", "graph text"},
@@ -45,7 +45,7 @@ OnnxFile onnx_of(const std::string& word) {
           .usual = Bindings::parse(entry.typical)};
 }
 
-int run(const Arguments& arguments) {
+int run_export(const Arguments& arguments) {
   const std::string& path = arguments.rest()[1];
   const std::string ending = std::filesystem::path(path).extension();
   const bool external_data = arguments.has("--external-data");
@@ -105,8 +105,8 @@ const Verb kExportVerb{
         "and "
         "the sizes that the model is usually run at are kept in it. FILE.graph: graph text. Weights of built-in models "
         "are part of both.",
-    .options = kOptions,
-    .examples = kExamples,
-    .run = run};
+    .options = kExportOptions,
+    .examples = kExportExamples,
+    .run = run_export};
 
 }  // namespace tenon::cli

@@ -124,7 +124,7 @@ std::string help_text() {
 
 namespace {
 
-constexpr Example kExamples[] = {{"help run", "one verb: what it does, its options, examples"}};
+constexpr Example kHelpExamples[] = {{"help run", "one verb: what it does, its options, examples"}};
 
 }  // namespace
 
@@ -132,7 +132,7 @@ const Verb kHelpVerb{.name = "help",
                      .words = "[VERB]",
                      .doc = "list the verbs, or explain one",
                      .about = "With --json, verbs and options as data.",
-                     .examples = kExamples,
+                     .examples = kHelpExamples,
                      .run = run_help};
 
 }  // namespace tenon::cli

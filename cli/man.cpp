@@ -55,7 +55,7 @@ std::string manual_page() {
          "either\n.TP\n.B XDG_CACHE_HOME\nmachine code is kept below it, else below ~/.cache\n";
 }
 
-int run(const Arguments& arguments) {
+int run_man(const Arguments& arguments) {
   if (arguments.has("--json")) {
     Json::object().set("page", manual_page()).print();
   } else {
@@ -64,7 +64,7 @@ int run(const Arguments& arguments) {
   return 0;
 }
 
-constexpr Example kExamples[] = {{"man", "then: man -l <(tenon man)"}};
+constexpr Example kManExamples[] = {{"man", "then: man -l <(tenon man)"}};
 
 }  // namespace
 
@@ -72,7 +72,7 @@ const Verb kManVerb{.name = "man",
                     .words = "",
                     .doc = "print the manual page",
                     .about = "It is written in roff, for man.",
-                    .examples = kExamples,
-                    .run = run};
+                    .examples = kManExamples,
+                    .run = run_man};
 
 }  // namespace tenon::cli

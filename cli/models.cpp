@@ -49,7 +49,7 @@ void print_model(const ModelEntry& entry, const Model& model, int64_t macs) {
   fmt::print("  {:<16}{:.3f} G at {}\n\n", "MACs", static_cast<double>(macs) / 1e9, entry.typical);
 }
 
-int run(const Arguments& arguments) {
+int run_models(const Arguments& arguments) {
   Json list = Json::array();
   for (const ModelEntry& entry : model_table()) {
     const Model model = entry.build();
@@ -72,6 +72,6 @@ const Verb kModelsVerb{.name = "models",
                        .words = "",
                        .doc = "list the built-in models: inputs, outputs, parameters, multiply-accumulates",
                        .about = "Each name is a MODEL for the other verbs. Weights are random and the same every time.",
-                       .run = run};
+                       .run = run_models};
 
 }  // namespace tenon::cli

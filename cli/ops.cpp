@@ -38,7 +38,7 @@ void print_json() {
   Json::object().set("elementwise", functions).set("builders", builders).print();
 }
 
-int run(const Arguments& arguments) {
+int run_ops(const Arguments& arguments) {
   if (arguments.has("--json")) {
     print_json();
     return 0;
@@ -60,6 +60,6 @@ const Verb kOpsVerb{.name = "ops",
                     .words = "",
                     .doc = "list every elementwise function and builder with what it does",
                     .about = "These are the operations of .graph files and, by the same names, of the C++ API.",
-                    .run = run};
+                    .run = run_ops};
 
 }  // namespace tenon::cli

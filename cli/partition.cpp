@@ -22,7 +22,7 @@ using partition::Plan;
 
 constexpr int64_t kMostPlan = int64_t{1} << 28;
 
-constexpr Option kOptions[] = {
+constexpr Option kPartitionOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of axes; built-in models have usual ones"},
     {"--train", "", "one step of Adam on the model instead of the model"},
     {"--profile", "NAME", "hardware: cpu64 (the default), gpu108, tpu, kpu256, `host` (measured), or a file .json"},
@@ -49,7 +49,7 @@ constexpr Option kOptions[] = {
     {"--plot", "FILE.svg", "with --run: draw what was estimated for parts against what was measured"},
 };
 
-constexpr Example kExamples[] = {
+constexpr Example kPartitionExamples[] = {
     {"partition resnet18", "fused parts and what they move"},
     {"partition resnet18 --by blocks --profile kpu256", "residual blocks, on a grid of tiles"},
     {"partition bert_base --parts 4 --imbalance 0.1 --write p.json", "four parts with few bytes between them"},
@@ -164,7 +164,7 @@ Plan read_plan(const std::string& file, const PartitionModel& model, partition::
   return plan;
 }
 
-int run(const Arguments& arguments) {
+int run_partition(const Arguments& arguments) {
   if (arguments.has("--diff")) {
     return print_differences(arguments);
   }
@@ -238,8 +238,8 @@ const Verb kPartitionVerb{
         "Makes operators with their costs of MODEL, joins them by strategies, cuts them into parts, places these on a "
         "hardware profile and estimates them. Every plan is verified: each operator once, no circles between parts, "
         "transfers complete, memories kept, totals the sum of the parts.",
-    .options = kOptions,
-    .examples = kExamples,
-    .run = run};
+    .options = kPartitionOptions,
+    .examples = kPartitionExamples,
+    .run = run_partition};
 
 }  // namespace tenon::cli

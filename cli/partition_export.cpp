@@ -62,7 +62,7 @@ std::vector<Port> write_part(const Graph&, const std::string& path, const Bindin
 }
 #endif
 
-std::string ports_json(const std::vector<Port>& ports) {
+std::string port_rows(const std::vector<Port>& ports) {
   std::vector<std::string> rows;
   for (const Port& port : ports) {
     rows.push_back(
@@ -82,12 +82,12 @@ void write_files(const PartitionModel& model, const partition::Plan& plan, const
     separator = ", ";
   }
   text += fmt::format("}},\n  \"inputs\": {},\n  \"outputs\": {},\n  \"parts\": [\n",
-                      ports_json(inputs_of(model.work.graph)), ports_json(outputs_of(model.work.graph)));
+                      port_rows(inputs_of(model.work.graph)), port_rows(outputs_of(model.work.graph)));
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const Graph graph = part_graph(model.work, plan, i);
     const std::vector<Port> inputs = write_part(graph, (folder / part_file(i)).string(), plan.bindings);
     text += fmt::format("    {{\"file\": \"{}\", \"inputs\": {}, \"outputs\": {}}}{}\n", part_file(i),
-                        ports_json(inputs), ports_json(outputs_of(graph)), i + 1 < plan.parts.size() ? "," : "");
+                        port_rows(inputs), port_rows(outputs_of(graph)), i + 1 < plan.parts.size() ? "," : "");
   }
   write_text((folder / kManifest).string(), text + "  ]\n}\n");
 }

@@ -13,7 +13,7 @@ namespace {
 
 using partition::Plan;
 
-constexpr const char* kHullColours[] = {"#e8f0fe", "#e6f4ea", "#fef7e0", "#fce8e6", "#f3e8fd", "#e4f7fb"};
+constexpr const char* kPartColours[] = {"#e8f0fe", "#e6f4ea", "#fef7e0", "#fce8e6", "#f3e8fd", "#e4f7fb"};
 /// Of operators, by role: products, depthwise, maps, rows, windows, moves, gathers, others.
 constexpr const char* kRoleColours[] = {"#1a73e8", "#12b5cb", "#34a853", "#f9ab00",
                                         "#a142f4", "#9aa0a6", "#e8710a", "#d93025"};
@@ -154,7 +154,7 @@ std::string plan_svg(const PartitionModel& model, const Plan& plan) {
         "<g class=\"part\" data-part=\"{}\"><rect class=\"hull\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
         "height=\"{:.0f}\" "
         "rx=\"8\" fill=\"{}\" stroke=\"#9aa0a6\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}</text>\n",
-        p, box.x, box.y, box.width, box.height, kHullColours[p % std::size(kHullColours)], box.x + kMargin, box.y + 15,
+        p, box.x, box.y, box.width, box.height, kPartColours[p % std::size(kPartColours)], box.x + kMargin, box.y + 15,
         p + 1);
     for (size_t i = 0; i < plan.parts[p].operators.size(); ++i) {
       const auto index = static_cast<size_t>(plan.parts[p].operators[i]);
@@ -211,7 +211,7 @@ std::string plan_dot(const PartitionModel& model, const Plan& plan) {
   for (size_t p = 0; p < plan.parts.size(); ++p) {
     text += fmt::format(
         "  subgraph cluster_{} {{\n    label=\"{}\"; style=\"rounded,filled\"; fillcolor=\"{}\"; tooltip=\"{}\";\n",
-        p + 1, p + 1, kHullColours[p % std::size(kHullColours)], quoted(plan.parts[p].why));
+        p + 1, p + 1, kPartColours[p % std::size(kPartColours)], quoted(plan.parts[p].why));
     for (const int index : plan.parts[p].operators) {
       const auto op = static_cast<size_t>(index);
       text += fmt::format("    {} [label=\"{}\"];\n", id(p, op), quoted(model.work.operators[op].name));

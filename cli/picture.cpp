@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kHullColours[] = {"#e8f0fe", "#e6f4ea", "#fef7e0", "#fce8e6", "#f3e8fd", "#e4f7fb"};
 
-std::string escaped(std::string_view text) {
+std::string dot_escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
@@ -42,7 +42,7 @@ class DotWriter {
         "margin=\"0.08,0.04\", height=0.3];\n"
         "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#5f6368\", arrowsize=0.6];\n"
         "  graph [fontname=\"Helvetica\", fontsize=11];\n",
-        escaped(executable.name()));
+        dot_escaped(executable.name()));
     for (const Node* node : nodes_) {
       if (!step_of_.contains(node)) {
         text_ += "  " + box(*node);
@@ -56,9 +56,9 @@ class DotWriter {
     }
     const std::vector<Value> outputs = graph_.outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {
-      text_ +=
-          fmt::format("  out{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n  n{} -> out{}{};\n", i,
-                      escaped(executable.outputs()[i].name), ids_.at(&outputs[i].node()), i, edge_label(outputs[i]));
+      text_ += fmt::format("  out{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n  n{} -> out{}{};\n", i,
+                           dot_escaped(executable.outputs()[i].name), ids_.at(&outputs[i].node()), i,
+                           edge_label(outputs[i]));
     }
     return text_ + "}\n";
   }
@@ -73,7 +73,7 @@ class DotWriter {
   }
 
   static std::string edge_label(const Value& value) {
-    return fmt::format(" [label=\"{}\"]", escaped(value.shape().to_string()));
+    return fmt::format(" [label=\"{}\"]", dot_escaped(value.shape().to_string()));
   }
 
   std::string box(const Node& node) {
@@ -82,13 +82,14 @@ class DotWriter {
       return "";
     }
     if (const auto* in = node.as<Input>()) {
-      return fmt::format("n{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n", id, escaped(in->name));
+      return fmt::format("n{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n", id, dot_escaped(in->name));
     }
     if (node.as<Constant>() != nullptr) {
       return fmt::format("n{} [label=\"{}\", shape=cylinder, fillcolor=\"#f1f3f4\"];\n", id,
-                         escaped(node.shapes[0].to_string()));
+                         dot_escaped(node.shapes[0].to_string()));
     }
-    return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"];\n", id, escaped(op_name(node.op)), escaped(node.place));
+    return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"];\n", id, dot_escaped(op_name(node.op)),
+                       dot_escaped(node.place));
   }
 
   /// A cluster around the steps of a region is more than Graphviz can lay out, so each says it for itself.
@@ -111,7 +112,7 @@ class DotWriter {
         "fillcolor=\"{}\"; "
         "URL=\"#step{}\"; tooltip=\"{}\";\n",
         i + 1, i + 1, name(report.kind), region, region.empty() ? "#9aa0a6" : "#1a73e8",
-        kHullColours[i % std::size(kHullColours)], i + 1, escaped(report.boundary));
+        kHullColours[i % std::size(kHullColours)], i + 1, dot_escaped(report.boundary));
     for (const Node* node : nodes_) {
       const auto at = step_of_.find(node);
       if (at != step_of_.end() && at->second == i) {

@@ -11,11 +11,12 @@
 namespace tenon::cli {
 namespace {
 
-constexpr double kWidth = 460, kHeight = 300, kLeft = 70, kTop = 60, kGap = 40, kBottom = 50, kLegendLine = 18;
+constexpr double kPanelWidth = 460, kPanelHeight = 300, kPanelLeft = 70, kTop = 60, kGap = 40, kBottom = 50,
+                 kLegendLine = 18;
 constexpr const char* kColours[] = {"#1a73e8", "#d93025", "#188038", "#f9ab00",
                                     "#9334e6", "#12b5cb", "#e8710a", "#5f6368"};
 
-std::string escaped(std::string_view text) {
+std::string svg_escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string{c};
@@ -72,26 +73,26 @@ std::string panel_svg(const Panel& panel, double left) {
   if (!panel.logarithmic) {
     y.add(0);
   }
-  const auto px = [&](double value) { return left + x.place(value) * kWidth; };
-  const auto py = [&](double value) { return kTop + kHeight - y.place(value) * kHeight; };
-  std::string text =
-      fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", left, kTop - 14, escaped(panel.title));
+  const auto px = [&](double value) { return left + x.place(value) * kPanelWidth; };
+  const auto py = [&](double value) { return kTop + kPanelHeight - y.place(value) * kPanelHeight; };
+  std::string text = fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", left, kTop - 14,
+                                 svg_escaped(panel.title));
   text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#9aa0a6\"/>\n", left,
-                      kTop, kWidth, kHeight);
+                      kTop, kPanelWidth, kPanelHeight);
   for (const double tick : ticks(y, panel.logarithmic)) {
     text += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#e8eaed\"/>\n", left,
-                        left + kWidth, py(tick));
+                        left + kPanelWidth, py(tick));
     text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left - 6, py(tick) + 4,
                         count_text(panel.logarithmic ? std::pow(10, tick) : tick));
   }
   for (const double tick : ticks(x, false)) {
-    text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", px(tick), kTop + kHeight + 18,
-                        count_text(tick));
+    text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", px(tick),
+                        kTop + kPanelHeight + 18, count_text(tick));
   }
-  text += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", left + kWidth / 2,
-                      kTop + kHeight + 38, escaped(panel.x_label));
+  text += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", left + kPanelWidth / 2,
+                      kTop + kPanelHeight + 38, svg_escaped(panel.x_label));
   text += fmt::format("<text transform=\"translate({},{}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", left - 52,
-                      kTop + kHeight / 2, escaped(panel.y_label));
+                      kTop + kPanelHeight / 2, svg_escaped(panel.y_label));
   for (const Line& line : panel.lines) {
     const char* colour = kColours[static_cast<size_t>(line.colour) % std::size(kColours)];
     std::string points;
@@ -109,17 +110,17 @@ std::string panel_svg(const Panel& panel, double left) {
 }  // namespace
 
 std::string plot_svg(const std::string& title, const std::vector<Panel>& panels) {
-  const double width = kGap + static_cast<double>(panels.size()) * (kLeft + kWidth) + kGap;
-  const double legend = kTop + kHeight + kBottom;
+  const double width = kGap + static_cast<double>(panels.size()) * (kPanelLeft + kPanelWidth) + kGap;
+  const double legend = kTop + kPanelHeight + kBottom;
   const size_t lines = panels.empty() ? 0 : panels[0].lines.size();
   const double height = legend + static_cast<double>(lines) * kLegendLine + 20;
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"Helvetica, sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"24\" font-size=\"16\">{3}</text>\n",
-      width, height, kLeft, escaped(title));
+      width, height, kPanelLeft, svg_escaped(title));
   for (size_t i = 0; i < panels.size(); ++i) {
-    text += panel_svg(panels[i], kLeft + static_cast<double>(i) * (kLeft + kWidth));
+    text += panel_svg(panels[i], kPanelLeft + static_cast<double>(i) * (kPanelLeft + kPanelWidth));
   }
   for (size_t i = 0; i < lines; ++i) {
     const Line& line = panels[0].lines[i];
@@ -127,8 +128,8 @@ std::string plot_svg(const std::string& title, const std::vector<Panel>& panels)
     text += fmt::format(
         "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\" stroke=\"{3}\" stroke-width=\"2\"{4}/>\n"
         "<text x=\"{5}\" y=\"{6}\">{7}</text>\n",
-        kLeft, kLeft + 28, y, kColours[static_cast<size_t>(line.colour) % std::size(kColours)],
-        line.dashed ? " stroke-dasharray=\"5 4\"" : "", kLeft + 36, y + 4, escaped(line.name));
+        kPanelLeft, kPanelLeft + 28, y, kColours[static_cast<size_t>(line.colour) % std::size(kColours)],
+        line.dashed ? " stroke-dasharray=\"5 4\"" : "", kPanelLeft + 36, y + 4, svg_escaped(line.name));
   }
   return text + "</svg>\n";
 }

@@ -26,7 +26,7 @@
 namespace tenon::cli {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kRunOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of axes; files give theirs, built-in models have usual ones"},
     {"--input", "NAME=SOURCE", "a .npy file, `random` (the default), `zeros` or `ones`; without NAME=, for all inputs",
      true},
@@ -44,7 +44,7 @@ constexpr Option kOptions[] = {
     kLongOption,
 };
 
-constexpr Example kExamples[] = {
+constexpr Example kRunExamples[] = {
     {"run bert_base --bind batch=8,seq=77", "a built-in model at some sizes"},
     {"run model.onnx --input ids=ids.npy --output out", "a file on data; outputs to out/*.npy"},
     {"run examples/softmax.graph --bind row=2,col=9 --json", "for programs"},
@@ -90,8 +90,8 @@ Json array_json(const std::string& name, const Shape& declared, const Array& val
       .set("dims", value.dims());
 }
 
-void print_json(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
-                const CompileReport& report, const Executable& executable, const Times& times) {
+void print_run_json(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
+                    const CompileReport& report, const Executable& executable, const Times& times) {
   Json inputs = Json::array();
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const NamedArray& input = prepared.inputs[i];
@@ -146,8 +146,8 @@ struct PortRow {
   std::string name, shape, remark;
 };
 
-void print_text(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
-                const CompileReport& report, const Executable& executable, const Times& times) {
+void print_run_text(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
+                    const CompileReport& report, const Executable& executable, const Times& times) {
   const std::string sizes = prepared.bindings.to_string();
   fmt::print("{}{}{}\n", bold(model), sizes.empty() ? "" : " at ", sizes);
   std::vector<PortRow> rows;
@@ -178,7 +178,7 @@ void print_text(const std::string& model, const PreparedInputs& prepared, const 
                         : fmt::format("median of {}, least {}", count, time_text(times.repeated.least())));
 }
 
-int run(const Arguments& arguments) {
+int run_run(const Arguments& arguments) {
   Times times;
   const Progress progress;
   progress.show("loading");
@@ -226,7 +226,7 @@ int run(const Arguments& arguments) {
   if (const auto folder = arguments.find("--output")) {
     write_outputs(*folder, executable->outputs(), outputs);
   }
-  (arguments.has("--json") ? print_json : print_text)(name, prepared, outputs, report, *executable, times);
+  (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, report, *executable, times);
   return 0;
 }
 
@@ -241,8 +241,8 @@ const Verb kRunVerb{
         "all sizes), to specialise (once for these sizes) and to run. Tiles of steps that run piece by piece are "
         "chosen "
         "beside the first run, and used by later ones.",
-    .options = kOptions,
-    .examples = kExamples,
-    .run = run};
+    .options = kRunOptions,
+    .examples = kRunExamples,
+    .run = run_run};
 
 }  // namespace tenon::cli

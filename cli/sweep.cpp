@@ -8,7 +8,7 @@
 namespace tenon::cli {
 namespace {
 
-constexpr size_t kMostPoints = 10'000;
+constexpr size_t kMostSweepPoints = 10'000;
 
 int64_t parse_size(const std::string& word, const std::string& text) {
   int64_t size = 0;
@@ -39,8 +39,8 @@ Sweep parse_sweep(const std::string& word) {
   if (range.size() > 3 || step == 0 || to < from) {
     fail("`--sweep {}` should be NAME=FROM:TO:STEP, with a STEP above 0 and TO not below FROM", word);
   }
-  if (static_cast<size_t>((to - from) / step) >= kMostPoints) {
-    fail("`--sweep {}`: more than {} sizes", word, kMostPoints);
+  if (static_cast<size_t>((to - from) / step) >= kMostSweepPoints) {
+    fail("`--sweep {}`: more than {} sizes", word, kMostSweepPoints);
   }
   for (int64_t size = from; size <= to; size += step) {
     sweep.sizes.push_back(size);
@@ -66,8 +66,8 @@ std::vector<Sweep> parse_sweeps(const std::vector<std::string>& words) {
 std::vector<Bindings> combinations(const std::vector<Sweep>& sweeps) {
   std::vector<Bindings> points{{}};
   for (const Sweep& sweep : sweeps) {
-    if (points.size() * sweep.sizes.size() > kMostPoints) {
-      fail("the sweeps have more than {} combinations", kMostPoints);
+    if (points.size() * sweep.sizes.size() > kMostSweepPoints) {
+      fail("the sweeps have more than {} combinations", kMostSweepPoints);
     }
     std::vector<Bindings> longer;
     for (const Bindings& point : points) {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kUsualHeldOut = 0.2;  // of made-up data
 
-constexpr Option kOptions[] = {
+constexpr Option kTrainOptions[] = {
     {"--input", "NAME=FILE.npy", "all examples of an input, along its axis `batch` or its first; NAME= where several",
      true},
     {"--target", "FILE.npy", "what should come out: integers are labels, other numbers are compared"},
@@ -51,7 +51,7 @@ constexpr Option kOptions[] = {
     {"--curve", "FILE.svg", "a picture of the losses"},
 };
 
-constexpr Example kExamples[] = {
+constexpr Example kTrainExamples[] = {
     {"train mlp", "a built-in model on made-up data"},
     {"train model.onnx --input x=images.npy --target labels.npy --validate 0.1 --save better.onnx", "fine-tune a file"},
     {"train model.onnx --input images.npy --target labels.npy --freeze 'features.*'", "the last layers alone"},
@@ -225,7 +225,7 @@ void train_all(Loop& loop, train::Trainer& trainer, const Progress& progress) {
   }
 }
 
-int run(const Arguments& arguments) {
+int run_train(const Arguments& arguments) {
   check_files(arguments);
   const TrainingFiles files{.inputs = arguments.all("--input"), .target = arguments.find("--target")};
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
@@ -312,8 +312,8 @@ const Verb kTrainVerb{.name = "train",
                           "has them. A run is the same for the same seed, and one that is resumed ends with the same "
                           "bits as one that was "
                           "not interrupted.",
-                      .options = kOptions,
-                      .examples = kExamples,
-                      .run = run};
+                      .options = kTrainOptions,
+                      .examples = kTrainExamples,
+                      .run = run_train};
 
 }  // namespace tenon::cli

@@ -14,7 +14,7 @@
 namespace tenon::cli {
 namespace {
 
-constexpr size_t kMostPoints = 200;
+constexpr size_t kMostLossPoints = 200;
 
 struct Counts {
   int64_t trained = 0, frozen = 0;
@@ -128,7 +128,7 @@ void print_train_json(const train::Trainer& trainer, const std::vector<EpochRow>
 std::string curve_svg(const train::Trainer& trainer) {
   Line training{.name = "training", .colour = 0, .points = {}};
   const std::vector<double>& losses = trainer.losses();
-  const size_t group = (losses.size() + kMostPoints - 1) / kMostPoints;
+  const size_t group = (losses.size() + kMostLossPoints - 1) / kMostLossPoints;
   for (size_t begin = 0; begin < losses.size(); begin += group) {
     const size_t end = std::min(begin + group, losses.size());
     double sum = 0;

@@ -39,7 +39,7 @@ CacheUse cache_use(const std::string& folder) {
   return use;
 }
 
-int run(const Arguments& arguments) {
+int run_version(const Arguments& arguments) {
   const compiler::BuildReport report = compiler::build_report();
   constexpr std::string_view on = "on: ";
   const bool cached = report.cache.starts_with(on);
@@ -80,6 +80,6 @@ const Verb kVersionVerb{.name = "version",
                         .words = "",
                         .doc = "print the version, what is built in, the machine that code is made for, the cache",
                         .about = "The cache holds machine code by its content; deleting it costs compile time only.",
-                        .run = run};
+                        .run = run_version};
 
 }  // namespace tenon::cli

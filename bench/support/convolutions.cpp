@@ -18,7 +18,7 @@
 namespace bench {
 namespace {
 
-constexpr int kRounds = 11;
+constexpr int kConvolutionRounds = 11;
 constexpr double kMeanTarget = 0.7;
 
 /// Equal ones do the same work on other numbers.
@@ -59,7 +59,7 @@ void measure_convolutions(Report& report) {
   tenon::Array image = tenon::Array::uninitialized(tenon::f32, {1, 3, 224, 224});
   std::ranges::fill(image.mutable_values<float>(), 0.5F);
   std::map<Kind, Measured> kinds;
-  for (int round = -1; round < kRounds; ++round) {
+  for (int round = -1; round < kConvolutionRounds; ++round) {
     tenon::Trace trace;
     const double before = peak_flops();
     model.run({image}, {.threads = 1, .trace = &trace});
@@ -83,7 +83,7 @@ void measure_convolutions(Report& report) {
     report.add(fmt::format("conv.step{:02}", measured.step), median(measured.shares), "of peak", std::nullopt,
                Better::higher,
                fmt::format("{:.1f} GFLOP/s, {:.0f} MFLOP, {:.1f} MB, {} times: {}", 1e-9 * median(measured.rates),
-                           1e-6 * flops, 1e-6 * bytes, measured.count / kRounds, label));
+                           1e-6 * flops, 1e-6 * bytes, measured.count / kConvolutionRounds, label));
   }
   const auto mean = [](const std::vector<double>& shares) {
     return std::reduce(shares.begin(), shares.end()) / static_cast<double>(shares.size());

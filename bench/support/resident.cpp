@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-constexpr double kWidth = 800;
+constexpr double kPictureWidth = 800;
 constexpr double kHeight = 200;
 constexpr double kMargin = 40;
 
@@ -17,14 +17,14 @@ std::string curve_svg(const ResidentCurve& curve, double top) {
   const double most = 1.1 * *std::ranges::max_element(curve.bytes);
   std::string points;
   for (size_t i = 0; i < curve.done.size(); ++i) {
-    points += fmt::format("{:.1f},{:.1f} ", kMargin + kWidth * curve.done[i] / curve.done.back(),
+    points += fmt::format("{:.1f},{:.1f} ", kMargin + kPictureWidth * curve.done[i] / curve.done.back(),
                           top + kHeight * (1 - curve.bytes[i] / most));
   }
   return fmt::format(
       "<text x=\"{0}\" y=\"{1}\">{2}: {3:.1f} MB at the end, {4:.0f} bindings</text>\n"
       "<rect x=\"{0}\" y=\"{5}\" width=\"{6}\" height=\"{7}\" fill=\"none\" stroke=\"#bbb\"/>\n"
       "<polyline points=\"{8}\" fill=\"none\" stroke=\"#2466a8\" stroke-width=\"1.5\"/>\n",
-      kMargin, top - 6, curve.name, curve.bytes.back() / 1e6, curve.done.back(), top, kWidth, kHeight, points);
+      kMargin, top - 6, curve.name, curve.bytes.back() / 1e6, curve.done.back(), top, kPictureWidth, kHeight, points);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void write_svg(const std::string& path, const std::vector<ResidentCurve>& curves
   file << fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
       "font-size=\"13\">\n",
-      kWidth + 2 * kMargin, step * static_cast<double>(curves.size()));
+      kPictureWidth + 2 * kMargin, step * static_cast<double>(curves.size()));
   for (size_t i = 0; i < curves.size(); ++i) {
     file << curve_svg(curves[i], kMargin + step * static_cast<double>(i));
   }

@@ -45,7 +45,7 @@ nb::dict named(const nn::NamedTensors& list) {
 }
 
 /// One number, or one for each axis.
-std::vector<int64_t> list_from(nb::handle object) {
+std::vector<int64_t> integers_from(nb::handle object) {
   if (object.is_none()) {
     return {};
   }
@@ -75,10 +75,10 @@ void bind_conv(nb::module_& m, const char* name, const char* doc) {
       "__init__",
       [](C* self, int64_t in, int64_t out, nb::handle size, nb::handle stride, nb::handle padding, nb::handle dilation,
          int64_t groups, bool bias) {
-        new (self) C(in, out, list_from(size),
-                     {.stride = list_from(stride),
-                      .padding = list_from(padding),
-                      .dilation = list_from(dilation),
+        new (self) C(in, out, integers_from(size),
+                     {.stride = integers_from(stride),
+                      .padding = integers_from(padding),
+                      .dilation = integers_from(dilation),
                       .groups = groups,
                       .bias = bias});
       },
@@ -150,10 +150,10 @@ void bind_max_pool(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](C* self, nb::handle size, nb::handle stride, nb::handle padding, nb::handle dilation, bool ceil_mode) {
-            new (self) C(list_from(size), {.stride = list_from(stride),
-                                           .padding = list_from(padding),
-                                           .dilation = list_from(dilation),
-                                           .ceil_mode = ceil_mode});
+            new (self) C(integers_from(size), {.stride = integers_from(stride),
+                                               .padding = integers_from(padding),
+                                               .dilation = integers_from(dilation),
+                                               .ceil_mode = ceil_mode});
           },
           nb::arg("kernel_size"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, nb::arg("dilation") = 1,
           nb::arg("ceil_mode") = false);
@@ -165,10 +165,10 @@ void bind_average_pool(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](C* self, nb::handle size, nb::handle stride, nb::handle padding, bool ceil_mode, bool count_include_pad) {
-            new (self) C(list_from(size), {.stride = list_from(stride),
-                                           .padding = list_from(padding),
-                                           .ceil_mode = ceil_mode,
-                                           .count_include_pad = count_include_pad});
+            new (self) C(integers_from(size), {.stride = integers_from(stride),
+                                               .padding = integers_from(padding),
+                                               .ceil_mode = ceil_mode,
+                                               .count_include_pad = count_include_pad});
           },
           nb::arg("kernel_size"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, nb::arg("ceil_mode") = false,
           nb::arg("count_include_pad") = true);
@@ -184,7 +184,7 @@ void bind_pools(nb::module_& m) {
   layer<nn::AdaptiveAvgPool>(m, "AdaptiveAvgPool", "Means of equal parts of each position axis.")
       .def(
           "__init__",
-          [](nn::AdaptiveAvgPool* self, nb::handle size) { new (self) nn::AdaptiveAvgPool(list_from(size)); },
+          [](nn::AdaptiveAvgPool* self, nb::handle size) { new (self) nn::AdaptiveAvgPool(integers_from(size)); },
           nb::arg("output_size"));
   layer<nn::Flatten>(m, "Flatten", "All axes from `start_dim` on as one.")
       .def(nb::init<int>(), nb::arg("start_dim") = 1);
@@ -198,7 +198,7 @@ void bind_norms(nb::module_& m) {
   batch.def_prop_ro("running_mean", member(&nn::BatchNorm::running_mean));
   batch.def_prop_ro("running_var", member(&nn::BatchNorm::running_var));
   const auto sizes_init = [](auto* self, nb::handle sizes, double eps) {
-    new (self) std::remove_pointer_t<decltype(self)>(list_from(sizes), eps);
+    new (self) std::remove_pointer_t<decltype(self)>(integers_from(sizes), eps);
   };
   auto norm = layer<nn::LayerNorm>(m, "LayerNorm", "Over the last axes, which have these sizes.");
   norm.def(
@@ -290,11 +290,11 @@ void bind_modules(nb::module_& parent) {
       "__init__",
       [](nn::ConvTranspose* self, int64_t in, int64_t out, nb::handle size, nb::handle stride, nb::handle padding,
          nb::handle output_padding, nb::handle dilation, int64_t groups, bool bias) {
-        new (self) nn::ConvTranspose(in, out, list_from(size),
-                                     {.stride = list_from(stride),
-                                      .padding = list_from(padding),
-                                      .output_padding = list_from(output_padding),
-                                      .dilation = list_from(dilation),
+        new (self) nn::ConvTranspose(in, out, integers_from(size),
+                                     {.stride = integers_from(stride),
+                                      .padding = integers_from(padding),
+                                      .output_padding = integers_from(output_padding),
+                                      .dilation = integers_from(dilation),
                                       .groups = groups,
                                       .bias = bias});
       },

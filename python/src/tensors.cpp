@@ -20,7 +20,7 @@
 namespace tenon::python {
 namespace {
 
-nb::tuple sizes_of(const Tensor& tensor) {
+nb::tuple named_sizes(const Tensor& tensor) {
   nb::list sizes;
   const Shape shape = tensor.shape();
   for (const Axis& axis : shape.axes()) {
@@ -240,7 +240,7 @@ void bind_tensors(nb::module_& m) {
         return nb::tuple(nb::cast(self.dims(std::source_location())));
       },
       nb::sig("def shape(self) -> tuple[int, ...]"), "Sizes in numbers.");
-  tensor.def_prop_ro("sizes", &sizes_of, nb::sig("def sizes(self) -> tuple[int | Extent, ...]"),
+  tensor.def_prop_ro("sizes", &named_sizes, nb::sig("def sizes(self) -> tuple[int | Extent, ...]"),
                      "Sizes that keep their names: `x.reshape([x.sizes[0], -1])` holds at every size.");
   tensor.def_prop_ro("type", &named_type, "Dtype and axes, with their names.");
   tensor.def(
