@@ -1,20 +1,37 @@
 #!/usr/bin/env python3
 """Check that each header compiles alone: it includes what it needs, in whatever order it is included itself.
 
-Needs a configured build tree, with its generated headers written. Prints the compiler's messages for each header that
+The headers of the standard library are parsed once for all: that each is included where it is needed is what
+tools/check_includes.py finds. Needs a configured build tree, with its generated headers written. Prints the compiler's messages for each header that
 fails and exits with status 1 when there is any.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+STANDARD = re.compile(r"^#include <(\w+)>$", re.M)
+
+
+def precompile(headers, command, folder):
+    """Options that make the standard headers among what `headers` include known without parsing them."""
+    names = sorted({name for header in headers for name in STANDARD.findall(header.read_text(encoding="utf-8"))})
+    result = Path(folder, "standard.pch")
+    run = subprocess.run([*command, "-fpch-instantiate-templates", "-x", "c++-header", "-o", result, "-"],
+                         input="".join(f"#include <{name}>\n" for name in names), capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(f"the standard headers do not compile:\n{run.stderr}")
+    return ["-include-pch", result]
+
 
 def compile_alone(header, command, root):
-    run = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True, cwd=root)
+    run = subprocess.run([*command, "-fsyntax-only", "-x", "c++", "-"], input=f'#include "{header}"\n',
+                         capture_output=True, text=True, cwd=root)
     return header, run.returncode, run.stderr
 
 
@@ -30,21 +47,22 @@ def llvm_include(build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, required=True, help="build tree with generated/include")
-    parser.add_argument("--compiler", default="c++")
+    parser.add_argument("--compiler", default="clang++-19", help="a clang")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     args = parser.parse_args()
     root = args.root.resolve()
 
-    headers = [path.relative_to(root / top).as_posix()
-               for top in ("include", "src") for path in sorted((root / top).rglob("*.h"))]
+    headers = {path.relative_to(root / top).as_posix(): path
+               for top in ("include", "src") for path in sorted((root / top).rglob("*.h"))}
     llvm = llvm_include(args.build)
     if llvm is None:
-        headers = [header for header in headers if not Path(header).name.startswith("llvm_")]
-    command = [args.compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
-               "-Iinclude", "-Isrc", f"-I{args.build.resolve() / 'generated/include'}", *(["-isystem", llvm] if llvm else []), "-x", "c++", "-"]
+        headers = {name: path for name, path in headers.items() if not path.name.startswith("llvm_")}
+    command = [args.compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc",
+               f"-I{args.build.resolve() / 'generated/include'}", *(["-isystem", llvm] if llvm else [])]
     failed = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for header, status, messages in pool.map(lambda h: compile_alone(h, command, root), headers):
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        command += precompile(headers.values(), command, folder)
+        for header, status, messages in pool.map(lambda name: compile_alone(name, command, root), headers):
             if status:
                 failed += 1
                 print(f"{header} does not compile alone:\n{messages}", end="")
