@@ -1,7 +1,7 @@
 """Files stay short and folders small.
 
-A folder of src/ holds at most MOST_FILES files directly, its README not counted; a source or header has at most
-MOST_LINES lines. What is larger is two things: two files, or rooms in the folder.
+A folder of src/ holds at most MOST_FILES files directly, its README not counted; a source, header or script has
+at most MOST_LINES lines. What is larger is two things: two files, or rooms in the folder.
 
 usage: check_sizes.py [ROOT]
 Prints PATH: MESSAGE for each that is larger; the status is then 1.
@@ -11,7 +11,8 @@ import sys
 
 MOST_FILES = 40
 MOST_LINES = 400
-SOURCES = ("src", "include", "cli", "bench", "tests")
+SOURCES = ("src", "include", "cli", "bench", "tests", "fuzz", "examples", "python", "tools")
+SUFFIXES = (".h", ".cpp", ".py")
 
 
 def large_folders(root):
@@ -23,9 +24,9 @@ def large_folders(root):
 
 
 def long_files(root):
-    """(file, number of lines) of each source and header with too many."""
+    """(file, number of lines) of each source, header and script with too many."""
     for path in sorted(path for folder in SOURCES for path in (root / folder).rglob("*")):
-        if path.suffix in (".h", ".cpp") and path.is_file():
+        if path.suffix in SUFFIXES and path.is_file():
             lines = len(path.read_text(encoding="utf-8").splitlines())
             if lines > MOST_LINES:
                 yield path, lines
