@@ -4,8 +4,9 @@ Which other headers include these differs between compilers and their versions, 
 not with another. A source may leave to the header of its own name what that one includes. Containers and strings do not
 count: they come with the types that a file is about.
 
-A header of ours gets everything of the standard library that it names, types too, by what it includes itself or by
-headers of ours that it includes. (tools/check_headers.py asks the compiler about all other names.)
+Every file gets what it names of the standard library and of {fmt}, types too, by what it includes itself or by headers
+of ours that it includes: builds precompile such headers and do not see what is missing. In a header of ours no name may
+be unknown here. (tools/check_headers.py asks the compiler about all other names of headers.)
 
 usage: check_includes.py [ROOT]
 Prints PATH:LINE: MESSAGE for each header that is missing; the status is then 1.
@@ -33,22 +34,22 @@ NAMES = {
                " transform_reduce",
 }
 HEADER = {name: header for header, names in NAMES.items() for name in names.split()}
-# What headers name besides: any of these headers has it. A name that no list has is reported, so that none goes unseen.
+# What files name besides: any of these headers has it. A name in a header that no list has is reported, so that none
+# goes unseen.
 SIZES = "cstddef string string_view memory functional span optional algorithm cmath filesystem atomic chrono"
 RANGES = "iterator array list map set span string string_view unordered_map unordered_set vector"
 TYPES = {
     "array": "array",
     "atomic": "atomic atomic_ref memory_order_acq_rel memory_order_acquire memory_order_relaxed memory_order_release",
-    "chrono": "duration_cast nanoseconds steady_clock",
     "cmath": "atan2",
     "compare": "partial_ordering strong_ordering weak_ordering",
     "concepts": "floating_point integral invocable same_as",
     "condition_variable": "condition_variable",
     "cstddef": "byte max_align_t",
+    "cstdio": "FILE",
     "cstdint": "int16_t int32_t int64_t int8_t uint16_t uint32_t uint64_t uint8_t uintptr_t",
     "exception": "current_exception exception exception_ptr rethrow_exception",
     "exception stdexcept": "runtime_error",
-    "filesystem": "filesystem path",
     "functional": "function greater plus reference_wrapper",
     "functional " + RANGES: "less",  # the order of sets and maps
     "functional memory optional string string_view variant": "hash",
@@ -60,6 +61,8 @@ TYPES = {
     "mutex": "lock_guard mutex once_flag scoped_lock unique_lock",
     "new": "align_val_t bad_alloc",
     "optional": "make_optional nullopt nullopt_t optional",
+    "random": "mt19937 mt19937_64 normal_distribution uniform_int_distribution uniform_real_distribution",
+    "ratio chrono": "micro milli nano",
     "set": "multiset set",
     "source_location": "source_location",
     "span": "as_bytes span",
@@ -84,11 +87,12 @@ TYPES = {
     SIZES: "ptrdiff_t size_t",
 }
 PROVIDERS = {name: set(headers.split()) for headers, names in TYPES.items() for name in names.split()}
-PROVIDERS |= {name: {header} for name, header in HEADER.items()}
-NAMED = re.compile(r"\bstd::(?:chrono::|filesystem::|ranges::)?(\w+)|(?<![\w:.])(u?int(?:8|16|32|64|ptr)_t|size_t|ptrdiff_t)\b")
-OURS = re.compile(r'#include "([^"]+)"')
+OF_NAMESPACES = {"chrono": {"chrono"}, "filesystem": {"filesystem"}, "fmt": {"fmt/format.h", "fmt/ranges.h"}}
+NAMED = re.compile(r"(?<![\w:])(?:(?:std::)?(chrono|filesystem|fmt)|std(?:::ranges)?)::(\w+)"
+                   r"|(?<![\w:.])(u?int(?:8|16|32|64|ptr)_t|size_t|ptrdiff_t)\b")
+OURS = re.compile(r'#include ["<]([^">]+)[">]')
 CALL = re.compile(r"\bstd::(?:ranges::)?(" + "|".join(HEADER) + r")\s*[(<]")
-INCLUDE = re.compile(r"#include <(\w+)>")
+INCLUDE = re.compile(r"#include <([\w/.]+)>")
 NOT_CODE = re.compile(r'//.*|"(?:[^"\\]|\\.)*"')
 
 
@@ -114,63 +118,64 @@ def missing(path, root):
                 yield number, name, HEADER[name]
 
 
-class Headers:
-    """Our headers, and which standard headers each gets."""
+class Includes:
+    """Which headers of others a file gets."""
 
     def __init__(self, root):
         self.root = root
         self.known = {}
 
-    def find(self, name):
-        return next((self.root / top / name for top in ("include", "src") if (self.root / top / name).exists()), None)
+    def find(self, name, path):
+        """The file of ours that `path` includes by `name`."""
+        tops = [*(self.root / top for top in ("include", "src", "tests", "bench", "cli", "python/src", "")), path.parent]
+        return next((top / name for top in tops if (top / name).is_file()), None)
 
-    def standard(self, path):
-        """The standard headers that `path` includes, itself or by headers of ours."""
+    def of(self, path):
+        """The headers that `path` includes, itself or by headers of ours."""
         if path not in self.known:
             self.known[path] = set()  # while it is looked at: headers may include each other
             found = includes(path)
             for name in OURS.findall(path.read_text()):
-                if each := self.find(name):
-                    found |= self.standard(each)
+                if each := self.find(name, path):
+                    found |= self.of(each)
             self.known[path] = found
         return self.known[path]
 
     def missing(self, path):
         """(line, name, what to do) of each name that `path` has no header for."""
-        have, told = self.standard(path), set()
+        have, told = self.of(path), set()
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line.startswith("#include"):
                 continue
-            for qualified, plain in NAMED.findall(NOT_CODE.sub("", line)):
+            for space, qualified, plain in NAMED.findall(NOT_CODE.sub("", line)):
                 name = qualified or plain
-                providers = PROVIDERS.get(name)
-                if name in told or (providers and providers & have):
+                providers = OF_NAMESPACES[space] if space else PROVIDERS.get(name)
+                if name in told or (not space and name in HEADER) or (providers and providers & have):
+                    continue
+                if not providers and path.suffix == ".cpp":
                     continue
                 told.add(name)
-                yield number, f"std::{name}" if qualified else name, (
-                    f"include <{first_header(name)}>" if providers else
+                header = sorted(providers)[0] if space else first_header(name) if providers else ""
+                yield number, f"{space or 'std'}::{name}" if qualified else name, (
+                    f"include <{header}>, here or by a header of ours" if header else
                     "tools/check_includes.py does not know its header: add it to TYPES")
 
 
 def first_header(name):
     """The one to include of those that have a name."""
-    for headers, names in TYPES.items():
-        if name in names.split():
-            return headers.split()[0]
-    return HEADER[name]
+    return next(headers.split()[0] for headers, names in TYPES.items() if name in names.split())
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     failed = False
+    all_includes = Includes(root)
     for path in sorted(p for folder in FOLDERS for p in (root / folder).rglob("*") if p.suffix in (".h", ".cpp")):
         for line, name, header in missing(path, root):
             print(f"{path.relative_to(root)}:{line}: std::{name}: include <{header}>")
             failed = True
-    headers = Headers(root)
-    for path in sorted(p for top in ("include", "src") for p in (root / top).rglob("*.h")):
-        for line, name, advice in headers.missing(path):
-            print(f"{path.relative_to(root)}:{line}: {name} in a header: {advice}")
+        for line, name, advice in all_includes.missing(path):
+            print(f"{path.relative_to(root)}:{line}: {name}: {advice}")
             failed = True
     return 1 if failed else 0
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <algorithm>
 #include <cstdint>
 #include <memory>

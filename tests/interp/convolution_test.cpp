@@ -1,6 +1,7 @@
 // Convolutions and pools against loops that follow the definition from the other side, at several bindings.
 #include "tenon/convolution.h"
 
+#include <array>
 #include <algorithm>
 #include <cmath>
 #include <limits>

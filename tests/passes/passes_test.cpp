@@ -1,4 +1,6 @@
 // Every tests/passes/<pass>.graph: the pass gives what is expected, and it computes the same.
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "passes/table.h"

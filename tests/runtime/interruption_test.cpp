@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <new>
 #include <thread>
 
 #include "support/arrays.h"

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "shape/extent_program.h"
 #include "tenon/assumptions.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 

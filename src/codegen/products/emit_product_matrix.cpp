@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <array>
+
 #include "base/fail.h"
 #include "codegen/products/llvm_product.h"
 
