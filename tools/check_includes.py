@@ -47,6 +47,8 @@ TYPES = {
     "condition_variable": "condition_variable",
     "cstddef": "byte max_align_t",
     "cstdio": "FILE",
+    "cstdlib": "abort exit getenv",
+    "iostream": "cerr cout",
     "cstdint": "int16_t int32_t int64_t int8_t uint16_t uint32_t uint64_t uint8_t uintptr_t",
     "exception": "current_exception exception exception_ptr rethrow_exception",
     "exception stdexcept": "runtime_error",

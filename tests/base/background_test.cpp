@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tenon {
+namespace tenon::background_test {
 namespace {
 
 TEST(BackgroundJobs, RunInOrder) {
@@ -66,4 +66,4 @@ TEST(BackgroundJobs, ThatRunAreWaitedForByTheirOwner) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::background_test
