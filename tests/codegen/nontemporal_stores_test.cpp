@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <new>
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 

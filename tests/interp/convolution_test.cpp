@@ -1,8 +1,8 @@
 // Convolutions and pools against loops that follow the definition from the other side, at several bindings.
 #include "tenon/convolution.h"
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
