@@ -20,12 +20,19 @@ _ROW_MAJOR = {
     "embedding_dense_backward", "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data",
     "native_layer_norm", "native_layer_norm_backward", "log_sigmoid_forward", "mse_loss_backward",
     "smooth_l1_loss_backward", "huber_loss_backward", "tril", "triu", "nll_loss_forward", "nll_loss_backward",
+    "masked_fill",
 }  # fmt: skip
 _ROW_MAJOR_OVERLOADS = {"aten.pow.Scalar", "aten.normal.Tensor_Tensor"}
 # These give other strides for contiguous operands, too.
 _NEVER_ROW_MAJOR = {"new_empty_strided", "empty_permuted", "rot90"}
 
 _POINTWISE_TOO = {"native_dropout_backward"}
+# Results of these lie as their first operand does, strides of axes of size 1 included: PyTorch's kernels for the CPU
+# call empty_like(). (Its functions without elements give other strides to axes of size 1.)
+_LIKE_THE_FIRST = {
+    "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like", "flip", "sort",
+    "hardtanh", "nan_to_num",
+}  # fmt: skip
 _LIKE_BATCH_NORM = {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional"}
 
 _NUMBERS = {f"{before}{kind}{after}" for kind in ("number", "float", "Scalar")
@@ -100,6 +107,9 @@ def _ask(overload, args, kwargs):
     without = [_without_elements(a) for a in args]
     name = overload._overloadpacket.__name__
     try:
+        if name in _LIKE_THE_FIRST and not is_told(kwargs):
+            found = _like(without[0])
+            return [found, found] if name == "sort" and found is not None else found
         if (torch.Tag.pointwise in overload.tags and not takes_format) or name in _POINTWISE_TOO:
             return pointwise(_operands(overload, without, named))
         if name == "roll" and len(without) == 3 and len(without[2]) == 1 and without[0].numel():
@@ -149,6 +159,13 @@ def pointwise(tensors):
         strides[axis] = step
         step *= sizes[axis]
     return None if order == list(reversed(range(len(sizes)))) else tuple(strides)
+
+
+def _like(x):
+    """The strides of `empty_like(x)`, None where they are row-major."""
+    if order_of(x.shape, x.stride()) is None:
+        return pointwise([x])
+    return None if x.stride() == row_major(x.shape) else x.stride()
 
 
 def _broadcast_strides(x, sizes) -> list[int]:
