@@ -21,9 +21,10 @@ import tenon
 from . import autocast, differentiated, fallback, hooks, strides, views
 from .arguments import OnCpu, check_indices, lazy
 from .dtypes import Unsupported, is_supported, torch_dtype
-from .handles import content_of, given_sizes, resize, wrap
+from .handles import given_sizes, wrap
 from .memory import order_of
 from .special import SPECIAL
+from .storages import content_of, resize
 from .table import Functional, call_row, find_functional, random_by
 
 aten = torch.ops.aten

@@ -11,8 +11,9 @@ import torch._decomp
 from torch.utils._pytree import tree_map
 
 from . import views
-from .handles import content_of, is_on_cpu, is_ours, leaf, resize, seen, to_cpu, wrap_cpu
+from .handles import is_on_cpu, is_ours, leaf, seen, to_cpu, wrap_cpu
 from .report import record_fallback
+from .storages import content_of, resize
 
 _warned: set[str] = set()
 _active = threading.local()

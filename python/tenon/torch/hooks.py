@@ -144,7 +144,7 @@ def _new_storage(kind, *args, before=torch.UntypedStorage.__new__, **kwargs):
     allocator for a device made in Python, and calls it all the same."""
     if kwargs.get("device") is None or torch.device(kwargs["device"]).type != "tenon":
         return before(kind, *args, **kwargs)
-    from .handles import Content, new_storage
+    from .storages import Content, new_storage
 
     refuse_other_devices(kwargs["device"])
     content = Content()

@@ -8,22 +8,10 @@ import torch
 from . import fallback, views
 from .arguments import OnCpu, lazy
 from .dtypes import Unsupported, is_supported, tenon_dtype
-from .handles import (
-    content_of,
-    given_sizes,
-    is_on_cpu,
-    is_ours,
-    leaf,
-    on_cpu,
-    resize,
-    same_storage,
-    set_storage,
-    unwrap,
-    wrap,
-    wrap_cpu,
-)
+from .handles import given_sizes, is_on_cpu, is_ours, leaf, on_cpu, unwrap, wrap, wrap_cpu
 from .hooks import refuse_other_devices
 from .memory import order_of, reach, row_major
+from .storages import content_of, resize, same_storage, set_storage
 from .table import call_row, rows
 from .values import cast, expand_to
 
@@ -56,7 +44,7 @@ def _copy_bytes(x, src):
     content = content_of(x)
     if is_ours(src):
         if content_of(src).nbytes() > src.untyped_storage().nbytes():
-            raise tenon.Error("a storage that grew while tensors share it cannot be saved or copied: clone() the tensors")
+            raise tenon.Error("copy_ of a storage that grew while tensors share it: clone() the storage instead")
         content.copy_bytes(content_of(src))
     else:
         content.raw = src.detach().clone()

@@ -7,8 +7,8 @@ import math
 
 import torch
 
-from .handles import content_of, same_storage
 from .memory import overlaps
+from .storages import content_of, same_storage
 
 
 @functools.lru_cache(maxsize=4096)
