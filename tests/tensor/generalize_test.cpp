@@ -30,7 +30,7 @@ TEST(Generalize, NumbersThatFollowFromOthersStaySo) {
   const auto general = generalized(*now, std::vector{recorded(middle(4)), recorded(middle(7))});
   ASSERT_TRUE(general.has_value());
   EXPECT_EQ(result_shape(*general), "f32[8*n0-16]");
-  const Pending plain = general->renamed({});
+  const Pending plain = general->on_own_inputs();
   const auto sizes = sizes_as(*recorded(middle(30)), plain);
   ASSERT_TRUE(sizes.has_value());
   EXPECT_EQ(sizes->size(), 1);

@@ -85,6 +85,15 @@ TEST_F(Realize, TwoSizesOfOneNameMeet) {
   EXPECT_EQ(total.item(), 1 + 3);
 }
 
+TEST_F(Realize, LabelsOfNumbersDoNotClash) {
+  const Tensor two = tensor(counted({2, 3}), {"batch=2", 3});
+  const Tensor eight = tensor(counted({8, 3}), {"batch=8", 3});
+  EXPECT_EQ((two.sum() + eight.sum()).item(), 15 + 276) << "two sizes of one label";
+  const Tensor five = tensor(counted({5, 3}), {"batch", 3});
+  const Tensor more = Tensor::ones({five.size(0), 2});  // a size that no input has
+  EXPECT_EQ((two.sum() + more.sum()).item(), 15 + 10) << "a label beside an axis of its name";
+}
+
 TEST_F(Realize, SizesThatFitMeetWhateverTheirNames) {
   const Tensor a = tensor(counted({3}), {"rows"});
   const Tensor b = tensor(counted({3}), {"cols"});

@@ -12,7 +12,7 @@
 #include "tenon/autograd.h"
 #include "tenon/ops.h"
 #include "tensor/realize/pending.h"
-#include "tensor/realize/programs.h"
+#include "tensor/realize/plain_names.h"
 #include "tensor/realize/realize.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/leaf.h"
@@ -105,7 +105,7 @@ TracedModel trace(const nn::Module& module, const TensorFunction& f, const nn::N
   }
   TracedModel traced;
   std::unordered_map<std::string, Value> inputs;
-  const Pending plain = with_plain_names(pending, [&](size_t i, const Shape& shape) -> Value {
+  const Pending plain = with_names(pending, plain_names(names_of(pending)), [&](size_t i, const Shape& shape) -> Value {
     const Value& leaf = pending.leaf(i);
     const auto found = names.find(leaf);
     if (found == names.end()) {

@@ -94,9 +94,8 @@ Value Pending::at(const Edge& edge) const {
   return entry.leaf ? entry.value : Value(&entry.value.node(), edge.output);
 }
 
-Pending Pending::renamed(const passes::Substitution& by) const {
-  return remade([&](const Shape& shape) { return shape.substitute(by); },
-                [&](const Op& op) { return by.empty() ? op : passes::substitute(op, by); });
+Pending Pending::on_own_inputs() const {
+  return remade([](const Shape& shape) { return shape; }, [](const Op& op) { return op; });
 }
 
 Pending Pending::remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op) const {

@@ -32,8 +32,8 @@ class Pending {
  public:
   /// All that `roots` need. A walk stops where elements are known.
   explicit Pending(std::span<const Value> roots) { add(roots); }
-  /// The same structure on inputs of its own, called x0, x1, ..., with names of axes replaced.
-  Pending renamed(const passes::Substitution& by) const;
+  /// The same structure on inputs of its own, called x0, x1, ...
+  Pending on_own_inputs() const;
   /// ... with other shapes of leaves and other fields of operations, asked for in the order of the entries.
   Pending remade(const std::function<Shape(const Shape&)>& shape, const std::function<Op(const Op&)>& op) const;
   /// ... with other values in place of the leaves, by their number and new shape.

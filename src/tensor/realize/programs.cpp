@@ -14,6 +14,7 @@
 #include "ir/data_axes.h"
 #include "tenon/realizations.h"
 #include "tensor/realize/generalize.h"
+#include "tensor/realize/plain_names.h"
 #include "tensor/record/symbols.h"
 
 namespace tenon::tensors {
@@ -92,37 +93,6 @@ ProgramTable& program_table() {
   return instance;
 }
 
-/// The names of sizes in the order in which the entries need them.
-std::vector<std::string> names_of(const Pending& pending) {
-  std::vector<std::string> names;
-  AxisNames seen;
-  for (const Entry& entry : pending.entries()) {
-    AxisNames found = needed_axes(entry.value.node());
-    if (const std::string bound = bound_axis(entry.value.node()); !bound.empty()) {
-      found.insert(bound);
-    }
-    for (const std::string& name : found) {
-      if (seen.insert(name).second) {
-        names.push_back(name);
-      }
-    }
-  }
-  return names;
-}
-
-/// What the program calls each name: its plain form, numbered where several sizes share it.
-passes::Substitution plain_names(const std::vector<std::string>& names) {
-  std::map<std::string, int> uses;
-  passes::Substitution by;
-  for (const std::string& name : names) {
-    const auto info = symbol_info(name);
-    const std::string base = info ? info->base : "found";
-    const int use = ++uses[base];
-    by.emplace(name, Extent::name(use == 1 ? base : fmt::format("{}_{}", base, use)));
-  }
-  return by;
-}
-
 /// Of these sizes those of names that the graph needs and no input has.
 Bindings free_sizes(const Graph& graph, const std::map<std::string, int64_t, std::less<>>& sizes) {
   AxisNames needed;
@@ -143,19 +113,6 @@ Bindings free_sizes(const Graph& graph, const std::map<std::string, int64_t, std
     }
   }
   return bindings;
-}
-
-/// The sizes of symbols under their plain names.
-std::map<std::string, int64_t, std::less<>> plain_sizes(const passes::Substitution& by) {
-  std::map<std::string, int64_t, std::less<>> sizes;
-  for (const auto& [name, extent] : by) {
-    const auto plain = extent.as_name();
-    const auto info = symbol_info(name);
-    if (plain && info) {
-      sizes.emplace(*plain, info->size);
-    }
-  }
-  return sizes;
 }
 
 Graph graph_of(const Pending& plain, const std::vector<int>& aliases) {
@@ -225,14 +182,8 @@ std::shared_ptr<const Program> compiled_program(const Graph& graph, Pending plai
 
 }  // namespace
 
-Pending with_plain_names(const Pending& pending, const Pending::LeafMaker& leaf) {
-  const passes::Substitution by = plain_names(names_of(pending));
-  return pending.remade([&](const Shape& shape) { return shape.substitute(by); },
-                        [&](const Op& op) { return by.empty() ? op : passes::substitute(op, by); }, leaf);
-}
-
 Graph plain_graph(const Pending& pending, const std::vector<int>& aliases) {
-  return graph_of(pending.renamed(plain_names(names_of(pending))), aliases);
+  return graph_of(with_names(pending, plain_names(names_of(pending))), aliases);
 }
 
 void set_compile_options(const CompileOptions& options) {
@@ -257,7 +208,7 @@ passes::Substitution sizes_of(const std::vector<std::string>& names) {
 /// The program of the graph under these names: one that is there, or a new one.
 FoundProgram make_program(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases,
                           const passes::Substitution& by) {
-  Pending plain = pending.renamed(by);
+  Pending plain = with_names(pending, by);
   const Graph graph = graph_of(plain, aliases);
   FoundProgram result{.program = {}, .bindings = free_sizes(graph, plain_sizes(by))};
   CompileOptions options;
@@ -344,8 +295,8 @@ FoundProgram find_program(const Pending& pending, const std::vector<int>& aliase
     result = make_as_recorded(all, pending, aliases);
   }
   const std::lock_guard lock(all.mutex);
-  all.met.push_front({hash, skeleton, std::string(place), std::make_shared<const Pending>(pending.renamed({})), aliases,
-                      result->program, result->bindings});
+  all.met.push_front({hash, skeleton, std::string(place), std::make_shared<const Pending>(pending.on_own_inputs()),
+                      aliases, result->program, result->bindings});
   all.by_hash.emplace(hash, all.met.begin());
   all.shrink();
   return *std::move(result);

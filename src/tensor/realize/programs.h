@@ -31,9 +31,6 @@ struct FoundProgram {
   double compile_ms = 0;
 };
 
-/// The structure with plain names of sizes (`batch`, not `batch~17`) and these values in place of its leaves.
-Pending with_plain_names(const Pending& pending, const Pending::LeafMaker& leaf);
-
 /// What find_program() would compile.
 Graph plain_graph(const Pending& pending, const std::vector<int>& aliases);
 
