@@ -15,6 +15,8 @@ from pathlib import Path
 # The layer that each header of include/tenon/ (or a generated one) belongs to.
 PUBLIC_HEADERS = {
     "error.h": "base",
+    "position_error.h": "base",
+    "unsupported.h": "base",
     "half.h": "base",
     "dtype.h": "base",
     "array.h": "base",

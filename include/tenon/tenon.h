@@ -39,6 +39,7 @@
 #include "tenon/optim.h"
 #include "tenon/optimizers.h"
 #include "tenon/partition.h"
+#include "tenon/position_error.h"
 #include "tenon/random.h"
 #include "tenon/realizations.h"
 #include "tenon/recurrent.h"
@@ -54,3 +55,4 @@
 #include "tenon/text.h"
 #include "tenon/trace.h"
 #include "tenon/traced.h"
+#include "tenon/unsupported.h"

@@ -189,25 +189,38 @@ tensors::Argument matched_bound(const Tensor& x, nb::handle axis, const Extent& 
   return tensors::size_from(*bound.constant(), 100 * position, std::source_location(), whole);
 }
 
-/// Whether an argument, or an element of one that is a list, is a T.
-template <class T>
-bool holds(const std::vector<nb::object>& arguments) {
+/// Whether it holds of an argument, or of an element of one that is a list.
+template <class F>
+bool any_of(const std::vector<nb::object>& arguments, F predicate) {
   for (const nb::object& argument : arguments) {
     if (!argument.is_valid()) {
       continue;
     }
-    if (nb::isinstance<T>(argument)) {
+    if (predicate(nb::handle(argument))) {
       return true;
     }
     if (PyList_Check(argument.ptr()) || PyTuple_Check(argument.ptr())) {
       for (nb::handle each : nb::borrow<nb::sequence>(argument)) {
-        if (nb::isinstance<T>(each)) {
+        if (predicate(each)) {
           return true;
         }
       }
     }
   }
   return false;
+}
+
+template <class T>
+bool holds(const std::vector<nb::object>& arguments) {
+  return any_of(arguments, [](nb::handle each) { return nb::isinstance<T>(each); });
+}
+
+/// Whether integers are among the tensors that the builder takes: they may be positions that lie out of range, which
+/// is seen when they are computed and told of the line that was recorded.
+bool takes_positions(const std::vector<nb::object>& arguments) {
+  return any_of(arguments, [](nb::handle each) {
+    return nb::isinstance<Tensor>(each) && is_integer(nb::cast<const Tensor&>(each).dtype());
+  });
 }
 
 template <class T>
@@ -325,6 +338,10 @@ nb::object call_builder(const CatalogEntry& entry, const std::vector<nb::object>
   if (holds<Value>(arguments) || (building_graph() && !holds<Tensor>(arguments))) {
     ValueReader reader(arguments);
     return results(entry, entry.build(entry, reader));
+  }
+  std::optional<Place> line;
+  if (!entry.is_view && takes_positions(arguments)) {
+    line.emplace(LazyCall::line());
   }
   std::deque<std::string> texts;
   std::vector<tensors::Argument> converted;

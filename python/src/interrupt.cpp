@@ -1,5 +1,6 @@
 #include "interrupt.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
 #include <atomic>
@@ -91,6 +92,11 @@ Computing::~Computing() {
 }
 
 bool take_interrupt() { return interrupted.exchange(false); }
+
+std::string LazyCall::line() {
+  const LazySettings settings = settings_of_caller(nullptr);
+  return settings.file.empty() ? "" : fmt::format("{}:{}", settings.file, settings.line);
+}
 
 LazyCall::LazyCall(const CancelToken* token) : settings_(settings_of_caller(token)) {}
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <string>
 
 #include "bind.h"
 #include "tenon/cancel.h"
@@ -36,6 +37,8 @@ bool take_interrupt();
 class LazyCall {
  public:
   explicit LazyCall(const CancelToken* token = nullptr);
+  /// The line, "train.py:12", or "".
+  static std::string line();
 
  private:
   WithLazySettings settings_;

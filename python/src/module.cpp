@@ -1,24 +1,19 @@
 // The Python module tenon._tenon.
-#include <string_view>
-
 #include "bind.h"
 #include "interrupt.h"
 #include "tenon/error.h"
+#include "tenon/position_error.h"
+#include "tenon/unsupported.h"
 
 namespace tenon::python {
 namespace {
 
 /// The classes that errors of C++ become.
 struct ErrorClasses {
-  nb::object error;     ///< tenon.Error
-  nb::object position;  ///< tenon.PositionError
+  nb::object error;        ///< tenon.Error
+  nb::object position;     ///< tenon.PositionError
+  nb::object unsupported;  ///< tenon.Unsupported
 };
-
-/// Whether it says that an index lies outside of its axis, as gathers and scatters do.
-bool is_about_position(std::string_view text) {
-  return text.find(": position ") != std::string_view::npos &&
-         text.find(" is out of range for axis ") != std::string_view::npos;
-}
 
 /// Errors become tenon.Error with the same text, an interrupted run KeyboardInterrupt.
 void translate(const std::exception_ptr& thrown, void* payload) {
@@ -31,8 +26,12 @@ void translate(const std::exception_ptr& thrown, void* payload) {
       return;  // Python's handler has raised
     }
     PyErr_SetString(error, cancelled.what());
+  } catch (const PositionError& outside) {
+    PyErr_SetString(classes->position.ptr(), outside.what());
+  } catch (const Unsupported& missing) {
+    PyErr_SetString(classes->unsupported.ptr(), missing.what());
   } catch (const Error& refused) {
-    PyErr_SetString(is_about_position(refused.what()) ? classes->position.ptr() : error, refused.what());
+    PyErr_SetString(error, refused.what());
   } catch (const InternalError& broken) {
     PyErr_SetString(PyExc_SystemError, broken.what());
   }
@@ -54,8 +53,13 @@ NB_MODULE(_tenon, m) {
       nb::steal(PyErr_NewExceptionWithDoc("tenon.PositionError", "An index lies outside of its axis.",
                                           nb::make_tuple(error, nb::handle(PyExc_IndexError)).ptr(), nullptr));
   m.attr("PositionError") = position;
+  const nb::object unsupported = nb::steal(PyErr_NewExceptionWithDoc(
+      "tenon.Unsupported", "The call makes sense, but Tenon has no such operation, dtype or kernel.", error.ptr(),
+      nullptr));
+  m.attr("Unsupported") = unsupported;
   // The translator's, which lives as long as the process.
-  auto* const classes = new tenon::python::ErrorClasses{.error = error, .position = position};
+  auto* const classes =
+      new tenon::python::ErrorClasses{.error = error, .position = position, .unsupported = unsupported};
   nb::register_exception_translator(&tenon::python::translate, classes);
   tenon::python::bind_shapes(m);
   tenon::python::bind_arrays(m);

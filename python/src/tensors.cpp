@@ -220,6 +220,7 @@ void bind_writes(nb::class_<Tensor>& tensor) {
   tensor.def(
       "put_",
       [](nb::object self, const Tensor& index, const Tensor& value, int axis, const std::string& op) {
+        const Place line(LazyCall::line());
         nb::cast<Tensor&>(self).put_(index, value, axis, op);
         return self;
       },

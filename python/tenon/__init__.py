@@ -31,6 +31,7 @@ from tenon._tenon import (
     Shape,
     Tensor,
     Trace,
+    Unsupported,
     Value,
     bf16,
     boolean,

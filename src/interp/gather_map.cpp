@@ -1,8 +1,10 @@
 #include "interp/gather_map.h"
 
+#include <fmt/format.h>
+
 #include "base/convert.h"
-#include "base/fail.h"
 #include "ops/axes.h"
+#include "tenon/position_error.h"
 
 namespace tenon {
 namespace {
@@ -18,7 +20,8 @@ std::vector<int64_t> positions(const Array& index, int axis, int64_t size, std::
         const bool too_large = std::is_unsigned_v<T> && static_cast<uint64_t>(given[i]) > INT64_MAX;
         const auto position = static_cast<int64_t>(given[i]);
         if (too_large || position >= size || position < -size) {
-          fail("{}: position {} is out of range for axis {} of size {}", operation, position, axis, size);
+          throw PositionError(
+              fmt::format("{}: position {} is out of range for axis {} of size {}", operation, position, axis, size));
         }
         result[i] = position < 0 ? position + size : position;
       }

@@ -102,10 +102,10 @@ class Run {
     } catch (const std::bad_alloc&) {
       fail("{}: no memory for {}", op_name(node.op), resolve(node.shapes[0], bindings_).to_string());
     } catch (Error& error) {
-      if (error.has_notes() || node.place.empty()) {
-        throw;
+      if (!error.has_notes() && !node.place.empty()) {
+        error.note(fmt::format("at node \"{}\"", node.place));
       }
-      throw std::move(error.note(fmt::format("at node \"{}\"", node.place)));
+      throw;
     }
   }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include "kernel/scalar/accumulate.h"
 #include "library/library.h"
 #include "library/radix.h"
+#include "tenon/position_error.h"
 
 namespace tenon::library {
 namespace {
@@ -191,12 +194,9 @@ class Scattering {
   }
 
   [[noreturn]] void refuse(int64_t position, size_t k) const {
-    Error error(fmt::format("scatter: position {} is out of range for axis {} of size {}", position, step_.axes[k],
-                            out_.dims[static_cast<size_t>(step_.axes[k])]));
-    if (!step_.place.empty()) {
-      error.note(fmt::format("at node \"{}\"", step_.place));
-    }
-    throw std::move(error);
+    throw PositionError(fmt::format("scatter: position {} is out of range for axis {} of size {}", position,
+                                    step_.axes[k], out_.dims[static_cast<size_t>(step_.axes[k])]),
+                        step_.place);
   }
 
   Index rows_of_updates() const {

@@ -15,7 +15,10 @@ NameRule name_rule() { return build_context().unify_names ? NameRule::unify : Na
 
 std::string describe(const Value& value) {
   const auto* in = value.node().as<Input>();
-  return in != nullptr ? fmt::format("`{}`", in->name) : fmt::format("the result of {}", op_name(value.node().op));
+  if (in == nullptr) {
+    return fmt::format("the result of {}", op_name(value.node().op));
+  }
+  return in->attached ? value.shape().to_string() : fmt::format("`{}`", in->name);
 }
 
 Axis match_axes(const Value& a, int i, const Value& b, int j, std::vector<Constraint>& constraints) {

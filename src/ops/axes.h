@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// "`a`" for an input, else "the result of relu".
+/// "`a`" for an input, "f32[2, 3]" for a lazy tensor, which has no name, else "the result of relu".
 std::string describe(const Value& value);
 
 /// The axis that axis `i` of `a` and axis `j` of `b` both are; what that needs is added to `constraints`.

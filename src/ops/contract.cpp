@@ -3,6 +3,7 @@
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
+#include "tenon/unsupported.h"
 
 namespace tenon {
 
@@ -20,7 +21,8 @@ Inferred infer(const Contract& op, Operands in) {
     fail("is for numbers, not bool");
   }
   if (!multiplies_into(lhs.dtype(), rhs.dtype(), op.dtype)) {
-    fail("{} times {} in {} is not supported; cast the operands", name(lhs.dtype()), name(rhs.dtype()), name(op.dtype));
+    throw Unsupported(fmt::format("{} times {} in {} is not supported; cast the operands", name(lhs.dtype()),
+                                  name(rhs.dtype()), name(op.dtype)));
   }
   if (op.lhs_batch.size() != op.rhs_batch.size() || op.lhs_contract.size() != op.rhs_contract.size()) {
     fail("batch and contracted axes come in pairs");

@@ -7,6 +7,7 @@
 #include "ops/make.h"
 #include "ops/sliding.h"
 #include "tenon/convolution.h"
+#include "tenon/unsupported.h"
 
 namespace tenon {
 namespace {
@@ -52,7 +53,8 @@ Inferred infer(const Conv& op, Operands in) {
     if (x.dtype() != w.dtype() && x.dtype() == op.dtype) {
       fail("operands are {} and {}; cast one of them", name(x.dtype()), name(w.dtype()));
     }
-    fail("{} times {} in {} is not supported; cast the operands", name(x.dtype()), name(w.dtype()), name(op.dtype));
+    throw Unsupported(fmt::format("{} times {} in {} is not supported; cast the operands", name(x.dtype()),
+                                  name(w.dtype()), name(op.dtype)));
   }
   require_steps(op.stride, count, "stride");
   require_steps(op.x_dilation, count, "dilation of x");

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "ops/needed_by.h"
+#include "tenon/unsupported.h"
 
 namespace tenon {
 namespace {
@@ -63,13 +64,17 @@ std::vector<Constraint> settle(std::vector<Constraint> constraints, std::string_
 
 void rethrow_with_context(const Error& error, std::string_view operation, const std::vector<std::string>& operand_names,
                           Operands operands) {
+  const bool is_unsupported = dynamic_cast<const Unsupported*>(&error) != nullptr;
   if (error.has_notes()) {
+    if (is_unsupported) {
+      throw Unsupported(error);
+    }
     throw Error(error);
   }
   Error full(fmt::format("{}: {}", NeededBy::name(operation), error.what()));
   for (size_t i = 0; i < operands.size(); ++i) {
     const auto* in = operands[i] ? operands[i].node().as<Input>() : nullptr;
-    const std::string name = in != nullptr ? fmt::format("`{}`", in->name)
+    const std::string name = in != nullptr && !in->attached ? fmt::format("`{}`", in->name)
                              : i < operand_names.size() && operands.size() <= operand_names.size()
                                  ? operand_names[i]
                                  : fmt::format("operand {}", i);
@@ -77,6 +82,9 @@ void rethrow_with_context(const Error& error, std::string_view operation, const 
   }
   if (const std::string& place = build_context().place; !place.empty()) {
     full.note(fmt::format("at node \"{}\"", place));
+  }
+  if (is_unsupported) {
+    throw Unsupported(full);
   }
   throw Error(std::move(full));
 }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tenon
 import torch
 
-from .dtypes import is_supported
+from .dtypes import Unsupported, is_supported
 from .handles import is_on_cpu, leaf, unwrap
 from .memory import row_major
 
 
-class OnCpu(Exception):
+class OnCpu(Unsupported):
     """An argument has a dtype that Tenon does not have."""
 
 

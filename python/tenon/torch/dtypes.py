@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import tenon
 import torch
-from tenon import _tenon
-
-
-class Unsupported(Exception):
-    """No row applies: the text says why. Doors run the operator elsewhere and report the reason."""
+from tenon import Unsupported, _tenon
 
 
 class Weak:

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-import tenon.torch  # noqa: F401  (registers the device)
+import tenon
+import tenon.torch
 
 DEVICE = "tenon"
 
@@ -95,6 +96,53 @@ def test_wrong_sizes_are_said_in_pytorchs_words(wrong):
     ],
 )
 def test_an_index_out_of_range_is_an_index_error_that_names_the_line(look):
+    line = look.__code__.co_firstlineno
     result = look(torch.ones(3, 4).to(DEVICE), torch.tensor([7]).to(DEVICE))
-    with pytest.raises(IndexError, match=r"position 7 is out of range for axis 0 of size 3\n  computed for .*test_errors.py:\d+"):
+    with pytest.raises(IndexError) as error:
         result.cpu()
+    said = str(error.value).splitlines()
+    assert said[0].endswith("position 7 is out of range for axis 0 of size 3")
+    assert said[1].endswith(f"test_errors.py:{line}") and said[1].startswith("  recorded at ")
+    assert said[2].startswith("  computed for ") and "test_errors.py:" in said[2]
+
+
+def test_one_program_for_several_lines_names_the_line_that_indexed():
+    x, good, bad = (t.to(DEVICE) for t in (torch.ones(3, 4), torch.tensor([2]), torch.tensor([9])))
+
+    def line_of(result):
+        with pytest.raises(tenon.PositionError) as error:
+            result.cpu()
+        return int(str(error.value).splitlines()[1].rpartition(":")[2])
+
+    here = test_one_program_for_several_lines_names_the_line_that_indexed.__code__.co_firstlineno
+    (x[good] * 3).cpu()
+    compiles = tenon.realization_counts()["compiles"]
+    first = x[bad] * 3
+    second = x[bad + 0] * 3
+    assert line_of(first) == here + 11
+    assert line_of(second) == here + 12
+    assert tenon.realization_counts()["compiles"] <= compiles + 1
+
+
+@pytest.mark.parametrize("refusal", [NotImplementedError("no such form"), tenon.Unsupported("no such dtype")])
+def test_what_a_decomposition_does_not_support_runs_on_the_cpu(monkeypatch, refusal):
+    from tenon.torch import fallback
+
+    def refused(x):
+        raise refusal
+
+    monkeypatch.setitem(torch._decomp.decomposition_table, torch.ops.aten.abs.default, refused)
+    found = fallback.run(torch.ops.aten.abs.default, (torch.full((3,), -2.0, device=DEVICE),), {}, "a test")
+    assert found.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("fault", [TypeError, AssertionError, RuntimeError, tenon.Error])
+def test_other_errors_of_a_decomposition_are_the_users_to_see(monkeypatch, fault):
+    from tenon.torch import fallback
+
+    def broken(x):
+        raise fault("a fault of ours")
+
+    monkeypatch.setitem(torch._decomp.decomposition_table, torch.ops.aten.abs.default, broken)
+    with pytest.raises(fault, match="a fault of ours"):
+        fallback.run(torch.ops.aten.abs.default, (torch.ones(3, device=DEVICE),), {}, "a test")

@@ -3,10 +3,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/fail.h"
+#include "tenon/position_error.h"
 
 namespace tenon::runtime {
 namespace {
+
+/// What stands between the message of a site and the place of its node, after which a quote ends it.
+constexpr std::string_view kPlace = "\n  at node \"";
 
 std::string replace_all(std::string text, std::string_view word, int64_t number) {
   const std::string digits = fmt::format("{}", number);
@@ -32,7 +35,13 @@ void Failure::raise_error() const {
   const int64_t given = status_.position < 0 ? status_.position - status_.size : status_.position;
   std::string text = replace_all(site, "{position}", status_.position);
   text = replace_all(std::move(text), "{given}", given);
-  throw Error(replace_all(std::move(text), "{size}", status_.size));
+  text = replace_all(std::move(text), "{size}", status_.size);
+  const size_t end = text.find(kPlace);
+  if (end == std::string::npos) {
+    throw PositionError(std::move(text));
+  }
+  const size_t begin = end + kPlace.size();
+  throw PositionError(text.substr(0, end), text.substr(begin, text.rfind('"') - begin));
 }
 
 }  // namespace tenon::runtime

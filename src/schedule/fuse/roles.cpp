@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "tenon/unsupported.h"
 
 namespace tenon::schedule {
 namespace {
@@ -132,8 +133,11 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
       }
     }
     if (!has_folded) {
-      Error error(fmt::format("{}: no kernel can be made of it: {}", op_name(node.op), refusal->why));
-      throw std::move(node.place.empty() ? error : error.note(fmt::format("at node \"{}\"", node.place)));
+      Unsupported error(fmt::format("{}: no kernel can be made of it: {}", op_name(node.op), refusal->why));
+      if (!node.place.empty()) {
+        error.note(fmt::format("at node \"{}\"", node.place));
+      }
+      throw error;
     }
   }
 }

@@ -1,14 +1,20 @@
 #include "tensor/realize/realize.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "ir/walk.h"
 #include "tenon/cancel.h"
+#include "tenon/position_error.h"
 #include "tensor/realize/donate.h"
 #include "tensor/realize/log.h"
 #include "tensor/realize/pending.h"
@@ -162,6 +168,28 @@ std::vector<int> find_aliases(const Plan& plan, const Pending& pending) {
   return aliases;
 }
 
+/// Whether the node, or one of its bodies, was made at this place.
+bool is_from(const Node& node, const std::string& place) {
+  const auto is_here = [&](const Node* inside) { return is_from(*inside, place); };
+  return node.place == place || std::ranges::any_of(called_graphs(node), [&](const Graph& body) {
+           return std::ranges::any_of(body.nodes(), is_here);
+         });
+}
+
+/// Where `now` recorded what its program knows by `place`: the line that was recorded when the program was compiled.
+/// Entries of both are the same one by one. Several lines where that line had several such operations.
+std::string recorded_at(const Pending& now, const Pending& plain, const std::string& place) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < now.entries().size() && !place.empty(); ++i) {
+    const std::string& line = now.entries()[i].value.node().place;
+    if (!line.empty() && is_from(plain.entries()[i].value.node(), place) &&
+        std::ranges::find(lines, line) == lines.end()) {
+      lines.push_back(line);
+    }
+  }
+  return fmt::format("{}", fmt::join(lines, " or "));
+}
+
 std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
   const Pending pending(plan.values);
   const std::vector<int> aliases = find_aliases(plan, pending);
@@ -179,11 +207,19 @@ std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realizati
     inputs.push_back(elements_of(pending.leaf(i)));
   }
   RunLog log(*found.program, found.compiled);
-  return donation.run(found.program->executable, std::move(inputs),
-                      {.threads = lazy_settings().threads,
-                       .bindings = found.bindings,
-                       .cancel = lazy_settings().cancel,
-                       .trace = log.trace()});
+  try {
+    return donation.run(found.program->executable, std::move(inputs),
+                        {.threads = lazy_settings().threads,
+                         .bindings = found.bindings,
+                         .cancel = lazy_settings().cancel,
+                         .trace = log.trace()});
+  } catch (const PositionError& error) {
+    PositionError told(error.message());
+    if (const std::string line = recorded_at(pending, *found.program->plain, error.place()); !line.empty()) {
+      told.note(fmt::format("recorded at {}", line));
+    }
+    throw told;
+  }
 }
 
 /// Run the plan, or what is asked for alone where a write that comes along cannot be computed. A failure changes no
