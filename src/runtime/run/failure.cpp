@@ -1,5 +1,7 @@
 #include "runtime/run/failure.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 
