@@ -1,10 +1,7 @@
-#include <algorithm>
-#include <iterator>
-#include <unordered_set>
-
 #include "base/fail.h"
 #include "kernel/loop/loop.h"
 #include "kernel/loop/loop_print.h"
+#include "kernel/loop/loop_writes.h"
 #include "kernel/scalar/scalar_fn.h"
 
 namespace tenon::loops {
@@ -29,7 +26,8 @@ class Verifier {
         visible_(kernel.values.size()),
         open_(kernel.accumulators.size()),
         fed_(kernel.accumulators.size()),
-        written_(kernel.buffers.size()) {}
+        written_(kernel.buffers.size()),
+        writes_(kernel) {}
 
   void run() {
     for (const Axis& axis : kernel_.axes) {
@@ -101,31 +99,10 @@ class Verifier {
     check_use(store.value);
     require(compute_dtype(at(kernel_.values, store.value).dtype) == compute_dtype(buffer.dtype),
             "a {} is stored in a buffer of {}", name(at(kernel_.values, store.value).dtype), name(buffer.dtype));
-    if (buffer.role != Role::scratch || !updates(store)) {
-      note_written(store.buffer, store.at, {.value = store.value});
-    }
-  }
-
-  /// Whether a value is made of what lies where it is stored. Then that holds what all iterations around made of it.
-  bool updates(const Store& store) const {
-    std::vector<int> pending{store.value};
-    std::unordered_set<int> seen;
-    while (!pending.empty()) {
-      const int value = pending.back();
-      pending.pop_back();
-      if (!seen.insert(value).second) {
-        continue;
-      }
-      const Value& what = at(kernel_.values, value);
-      if (const auto* load = std::get_if<Load>(&what.what);
-          load && load->buffer == store.buffer && load->at == store.at) {
-        return true;
-      }
-      if (const auto* compute = std::get_if<Compute>(&what.what)) {
-        pending.insert(pending.end(), compute->operands.begin(), compute->operands.end());
-      }
-    }
-    return false;
+    note_written({.buffer = store.buffer,
+                  .at = &store.at,
+                  .value = store.value,
+                  .updates = buffer.role == Role::scratch && updates(kernel_, store)});
   }
 
   void check(const Accumulate& accumulate) {
@@ -172,10 +149,12 @@ class Verifier {
     const bool outside = vectorized_;
     vectorized_ = outside || axis.vectorized;
     at(bound_, loop.axis) = true;
-    const size_t first_write = writes_.size();
+    const size_t first_write = writes_.count();
     const std::vector<bool> written = written_;
     check_block(loop.body);
-    forget_rows(loop.axis, first_write);
+    for (const int buffer : writes_.of_last_iteration(loop.axis, first_write, visible_)) {
+      at(written_, buffer) = false;
+    }
     if (loop.unless >= 0) {
       written_ = written;
     }
@@ -218,69 +197,16 @@ class Verifier {
                 "the last tile of axis {} of a product is shorter, and another axis runs around it", axis);
       }
     }
-    note_written(product.tile.buffer, product.tile.at, {.counts = product.adds_after});
+    note_written({.buffer = product.tile.buffer, .at = &product.tile.at, .counts = product.adds_after});
   }
 
   bool runs_once(int axis) const { return at(kernel_.axes, axis).extent == Extent(1); }
 
-  /// What is written, as far as that is known.
-  struct Written {
-    int value = -1;
-    int counts = -1;  // the axis whose iterations add to it
-  };
-
-  void note_written(int buffer, const Affine& address, const Written& what) {
-    at(written_, buffer) = true;
-    writes_.push_back({buffer, &address, what});
-  }
-
-  static bool has_axis(const Affine& affine, int axis) {
-    return std::ranges::find(affine.terms, axis, &Term::axis) != affine.terms.end();
-  }
-
-  /// Whether the value may differ from one iteration of the axis to another.
-  bool depends_on(int value, int axis) const {
-    std::vector<int> pending{value};
-    std::unordered_set<int> seen{value};
-    while (!pending.empty()) {
-      const Value& what = at(kernel_.values, pending.back());
-      pending.pop_back();
-      std::vector<int> operands;
-      if (const auto* load = std::get_if<Load>(&what.what)) {
-        const auto is_inside_by = [&](const Bound& bound) { return has_axis(bound.index, axis); };
-        if (at(kernel_.buffers, load->buffer).role != Role::input || has_axis(load->at, axis) ||
-            std::ranges::any_of(load->inside, is_inside_by)) {
-          return true;
-        }
-        std::ranges::transform(load->lookups, std::back_inserter(operands), &Lookup::value);
-      } else if (const auto* position = std::get_if<Position>(&what.what)) {
-        if (has_axis(position->at, axis)) {
-          return true;
-        }
-      } else if (const auto* compute = std::get_if<Compute>(&what.what)) {
-        operands = compute->operands;
-      } else {
-        return true;  // a result: of loops that may be around this one
-      }
-      std::ranges::copy_if(operands, std::back_inserter(pending), [&](int each) { return seen.insert(each).second; });
+  void note_written(const Write& write) {
+    if (!write.updates) {
+      at(written_, write.buffer) = true;
     }
-    return false;
-  }
-
-  /// What a loop left in scratch at addresses that do not depend on its axis is that of its last iteration alone,
-  /// unless it is the same in all of them.
-  void forget_rows(int axis, size_t first_write) {
-    if (at(kernel_.axes, axis).extent == Extent(1)) {
-      return;  // it is the only one, and addresses leave it out
-    }
-    for (size_t i = first_write; i < writes_.size(); ++i) {
-      const Write& write = writes_[i];
-      const Buffer& buffer = at(kernel_.buffers, write.buffer);
-      if (buffer.role == Role::scratch && buffer.elements != Extent(0) && write.what.counts != axis &&
-          !has_axis(*write.address, axis) && (write.what.value < 0 || depends_on(write.what.value, axis))) {
-        at(written_, write.buffer) = false;
-      }
-    }
+    writes_.add(write);
   }
 
   void check_operand(const Matrix& matrix) const {
@@ -375,12 +301,6 @@ class Verifier {
 
   Dtype register_dtype(int value) const { return compute_dtype(at(kernel_.values, value).dtype); }
 
-  struct Write {
-    int buffer = 0;
-    const Affine* address = nullptr;
-    Written what;
-  };
-
   const Kernel& kernel_;
   const Statement* here_ = nullptr;
   std::vector<bool> bound_;    // axes
@@ -388,7 +308,7 @@ class Verifier {
   std::vector<bool> open_;     // accumulators whose loop runs
   std::vector<bool> fed_;
   std::vector<bool> written_;  // buffers: what is read there now was written
-  std::vector<Write> writes_;  // of the phase, in order
+  Writes writes_;              // of the phase
   bool vectorized_ = false;
 };
 
