@@ -7,7 +7,9 @@
 #include <random>
 #include <vector>
 
+#include "support/arrays.h"
 #include "tenon/compile.h"
+#include "tenon/interpreter.h"
 #include "tenon/tenon.h"
 
 namespace tenon::division_test {
@@ -91,6 +93,25 @@ TEST(Division, OfZerosInfinitiesAndNan) {
   const std::vector<float> special{0.0f,   -0.0f,     1.0f,       -1.0f, 1e-45f, -1e-45f, 1e-38f, -1e-38f, 3e38f,
                                    -3e38f, kInfinity, -kInfinity, kNan,  3.0f,   5e-31f,  7e-32f, 0.1f};
   expect_quotients(rows_by_one(), special, special);
+}
+
+/// Positions of a few lanes are constants of the code: what those divide by, or have divided, is the same as elsewhere.
+TEST(Division, OfPositionsIsThatOfIntegers) {
+  for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::i64}) {
+    for (const int64_t columns : {6, 8, 40}) {
+      const Value x = iota(shape(dtype, "row", columns), 1, -2, 2);
+      const Value rows = input("rows", shape(f32, "row"));
+      const Graph graph({rows}, {{.name = "itself", .value = x / x},
+                                 {.name = "more", .value = (x + 8) / x},
+                                 {.name = "rest", .value = mod(x + 9, x)},
+                                 {.name = "fewer", .value = x / scalar(dtype, 3)}});
+      const std::vector<Array> expected = interpret(graph, {Array(f32, {3})});
+      const std::vector<Array> actual = compile(graph, {.disk_cache = false}).run({Array(f32, {3})});
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_TRUE(close(actual[i], expected[i], 0, 0)) << graph.outputs()[i].name << " of " << name(dtype);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -118,28 +118,32 @@ class PrimEmitter {
     TENON_CHECK(false, "{} of {}", name(prim_), name(dtype_));
   }
 
-  /// The divisor, with 1 in the place of those that would trap.
+  /// The divisor, with 1 in the place of 0. This must not be a select: LLVM 19 moves a division into the arms of a
+  /// select, and takes all of an arm for undefined where one lane of it is 0.
   llvm::Value* safe_divisor() const {
-    llvm::Value* unsafe = b_.CreateICmpEQ(v_[1], integer_constant(0));
-    if (is_signed()) {
-      unsafe = b_.CreateOr(unsafe, b_.CreateICmpEQ(v_[1], integer_constant(-1)));
-    }
-    return b_.CreateSelect(unsafe, integer_constant(1), v_[1]);
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, v_[1], integer_constant(1));
+  }
+
+  llvm::Value* is_divisor(int64_t value) const { return b_.CreateICmpEQ(v_[1], integer_constant(value)); }
+
+  /// The dividend, with 0 in the place of those that are divided by -1: the least number would trap.
+  llvm::Value* safe_dividend() const {
+    return is_signed() ? b_.CreateSelect(is_divisor(-1), integer_constant(0), v_[0]) : v_[0];
   }
 
   llvm::Value* quotient() const {
-    llvm::Value* divisor = safe_divisor();
-    llvm::Value* regular = is_signed() ? b_.CreateSDiv(v_[0], divisor) : b_.CreateUDiv(v_[0], divisor);
+    llvm::Value* regular =
+        is_signed() ? b_.CreateSDiv(safe_dividend(), safe_divisor()) : b_.CreateUDiv(safe_dividend(), safe_divisor());
     if (is_signed()) {
-      regular = b_.CreateSelect(b_.CreateICmpEQ(v_[1], integer_constant(-1)), b_.CreateNeg(v_[0]), regular);
+      regular = b_.CreateSelect(is_divisor(-1), b_.CreateNeg(v_[0]), regular);
     }
-    return b_.CreateSelect(b_.CreateICmpEQ(v_[1], integer_constant(0)), integer_constant(0), regular);
+    return b_.CreateSelect(is_divisor(0), integer_constant(0), regular);
   }
 
-  /// By the safe divisor it is 0 where it should be: nothing is left by 1.
+  /// Of safe operands it is 0 where it should be: nothing is left by 1, nor of 0.
   llvm::Value* remainder() const {
-    llvm::Value* divisor = safe_divisor();
-    return is_signed() ? b_.CreateSRem(v_[0], divisor) : b_.CreateURem(v_[0], divisor);
+    return is_signed() ? b_.CreateSRem(safe_dividend(), safe_divisor())
+                       : b_.CreateURem(safe_dividend(), safe_divisor());
   }
 
   /// Negative amounts are huge as unsigned ones.
