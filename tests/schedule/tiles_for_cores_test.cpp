@@ -94,6 +94,12 @@ TEST(TilesForCores, OfTwoAreNoSmallerThanThatTakes) {
   EXPECT_EQ(heads.even_rows.count, 1);
 }
 
+TEST(TilesForCores, OfNothingAreOfOneRow) {
+  for (const bool known : {false, true}) {
+    EXPECT_EQ(rows_of_tiles(0, known, {.rows = kRows, .even_rows = {.count = 2, .least = 16}}), 1) << known;
+  }
+}
+
 TEST(TilesForCores, GiveEveryCoreTwoWhereThereIsEnough) {
   for (const int64_t cores : {4, 8, 16, 32, 64}) {
     for (const Case& each : {Case{128, 3072}, Case{335, 768}, Case{128, 768}, Case{2048, 2048}, Case{16384, 1024}}) {

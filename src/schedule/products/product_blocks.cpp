@@ -109,7 +109,7 @@ Extent even_block_size(const Extent& extent, const Extent& most, const EvenBlock
     return block_size(extent, most, 1);
   }
   const int64_t least = std::clamp<int64_t>(even.least, 1, std::max<int64_t>(1, *limit / 2));  // none above the limit
-  if (const auto whole = extent.constant()) {
+  if (const auto whole = extent.constant(); whole && *whole > 0) {
     const auto parts = [&](int64_t size) { return (*whole + size - 1) / size; };
     const int64_t fewest = parts(*limit);
     for (int64_t count = fewest; count <= most_instead_of(fewest); ++count) {
