@@ -5,7 +5,7 @@
 #include "support/small_graph.h"
 #include "tenon/autodiff.h"
 
-namespace tenon::conv_shapes_test {
+namespace tenon {
 namespace {
 
 struct ConvCase {
@@ -58,6 +58,14 @@ TEST(ConvLoops, OfWhatIsCountedAlongOneAxis) {
                               std::string("i = iota(f32[b, 17, 2, 2], axis=1, start=2); y = ") + conv});
     EXPECT_TRUE(matches_every_way(graph, {.relative = 1e-4, .at = {{{"b", 0}}, {{"b", 1}}, {{"b", 3}}}})) << conv;
   }
+}
+
+/// Along an axis of one channel nothing is counted, and no loop of the convolution moves the pixels.
+TEST(ConvLoops, OfWhatIsCountedAlongAnAxisOfOne) {
+  const Graph graph = make({"counted", "f: f32[3, 1, 3, 2], z: f32[h, v]",
+                            "i = iota(f32[8, 1, h, v], axis=1, start=2, step=2); "
+                            "y = conv(i, f, low=[2, 0], high=[1, 2])"});
+  EXPECT_TRUE(matches_every_way(graph, {.relative = 1e-4, .at = {{{"h", 1}, {"v", 1}}, {{"h", 3}, {"v", 9}}}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -135,4 +143,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.graph.name; });
 
 }  // namespace
-}  // namespace tenon::conv_shapes_test
+}  // namespace tenon
