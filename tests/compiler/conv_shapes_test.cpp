@@ -5,7 +5,7 @@
 #include "support/small_graph.h"
 #include "tenon/autodiff.h"
 
-namespace tenon {
+namespace tenon::conv_shapes_test {
 namespace {
 
 struct ConvCase {
@@ -143,4 +143,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.graph.name; });
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::conv_shapes_test

@@ -6,7 +6,7 @@
 #include "support/loop_kernels.h"
 #include "tenon/error.h"
 
-namespace tenon {
+namespace tenon::loop_verify_test {
 namespace {
 
 using loops::Role;
@@ -40,7 +40,7 @@ struct Broken {
     k.phase({r}, [&] { k.loop(c, body); });
     return *this;
   }
-  std::string complaint() { return tenon::complaint(k.kernel()); }
+  std::string complaint() { return loop_verify_test::complaint(k.kernel()); }
 };
 
 /// About a kernel with these phases over the same axes and buffers, and a row in scratch.
@@ -385,4 +385,4 @@ TEST(LoopVerify, DtypesAgree) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::loop_verify_test
