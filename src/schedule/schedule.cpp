@@ -142,20 +142,20 @@ class Assembler {
   }
 
   /// A constant as its elements are to lie in memory.
-  int add_constant(const Value& value, const std::optional<PanelLayout>& panels) {
+  int add_constant(const Value& value, const std::optional<layouts::PanelLayout>& panels) {
     const int id = static_cast<int>(program_.constants.size());
     program_.constants.push_back(value.node().as<Constant>()->value);
     if (const std::vector<int>* const order = storage_.of(value)) {
-      program_.layouts.push_back({id, [order = *order](const Array& x) { return in_storage_order(x, order); }});
+      program_.layouts.push_back({.constant = id, .layout = layouts::StorageOrder{*order}});
     }
     if (panels) {
-      program_.layouts.push_back({id, [panels = *panels](const Array& x) { return in_panels(x, panels); }});
+      program_.layouts.push_back({.constant = id, .layout = *panels});
     }
     return id;
   }
 
   /// The buffer of a constant in panels.
-  int packed(const Value& value, const PanelLayout& layout) {
+  int packed(const Value& value, const layouts::PanelLayout& layout) {
     const auto [known, is_new] =
         packed_.try_emplace({&value.node(), layout}, static_cast<int>(program_.buffers.size()));
     if (is_new) {
@@ -247,7 +247,7 @@ class Assembler {
   Program program_;
   std::unordered_set<Value> visible_;
   std::unordered_map<Value, int> buffer_of_;
-  std::map<std::pair<const Node*, PanelLayout>, int> packed_;
+  std::map<std::pair<const Node*, layouts::PanelLayout>, int> packed_;
 };
 
 }  // namespace

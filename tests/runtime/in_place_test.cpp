@@ -21,7 +21,7 @@ TEST(InPlace, WhereTheKernelSaysThatItMay) {
     const int to = builder.intermediate(f32, kN);
     builder.step(kernel, {from, to});
     Program program = builder.program();
-    program.kernels[0].may_share = says;
+    program.facts[0].may_share = says;
     return runs_in_place(program, program.steps[0], from, to);
   };
   EXPECT_TRUE(in_place(scale_kernel(kN, 2, 1), {{.input = 0, .output = 1}}));

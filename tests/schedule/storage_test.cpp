@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "interp/view_map.h"
+#include "kernel/constants/storage_order.h"
 #include "schedule/schedule.h"
 #include "support/small_graph.h"
 #include "tenon/tenon.h"
@@ -112,11 +113,11 @@ TEST(StorageOrders, OfConstantsAreTransposes) {
     each = i++;
   }
   const std::vector<int> order{2, 3, 1, 0};
-  const Array stored = in_storage_order(x, order);
+  const Array stored = layouts::in_storage_order(x, order);
   const Array expected = transposed(x, order);
   EXPECT_EQ(stored.dims(), expected.dims());
   EXPECT_TRUE(std::ranges::equal(stored.values<int32_t>(), expected.values<int32_t>()));
-  EXPECT_EQ(in_storage_order(Array::uninitialized(f32, {3, 0, 2, 5}), order).size(), 0);
+  EXPECT_EQ(layouts::in_storage_order(Array::uninitialized(f32, {3, 0, 2, 5}), order).size(), 0);
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ TEST(WinogradBlocks, FitIntoScratchAndEndWithPanels) {
       const int64_t work = panel > 0 ? kWork : kProductScratchBytes;
       for (const int64_t channels : {64, 65, 130, 512, 4000}) {
         for (const int64_t results : {64, 100, 512, 2049}) {
-          for (const auto& [cores, form] : {std::pair(1, kSmallSquares), std::pair(2, kLargeSquares),
-                                            std::pair(64, kSmallSquares), std::pair(64, kLargeSquares)}) {
+          for (const auto& [cores, form] :
+               {std::pair(1, layouts::kSmallSquares), std::pair(2, layouts::kLargeSquares),
+                std::pair(64, layouts::kSmallSquares), std::pair(64, layouts::kLargeSquares)}) {
             const ProductTiles tiles = product_tiles(cache);
             const WinogradBlocks blocks =
                 winograd_blocks({.channels = channels, .results = results, .cores = cores}, form, tiles, panel, work);
@@ -48,13 +49,13 @@ TEST(WinogradBlocks, HoldAllOfFewChannelsAndManySquaresOfManyChannels) {
     const ProductTiles tiles = product_tiles(cache);
     for (const int64_t channels : {64, 96, 128}) {
       const WinogradBlocks blocks =
-          winograd_blocks({.channels = channels, .results = channels}, kSmallSquares, tiles, 32, kWork);
+          winograd_blocks({.channels = channels, .results = channels}, layouts::kSmallSquares, tiles, 32, kWork);
       EXPECT_EQ(blocks.channels, channels);
       EXPECT_EQ(blocks.results, channels);
     }
     for (const auto& [channels, results] : {std::pair(256, 256), std::pair(512, 512), std::pair(2048, 512)}) {
       const WinogradBlocks blocks =
-          winograd_blocks({.channels = channels, .results = results}, kSmallSquares, tiles, 32, kWork);
+          winograd_blocks({.channels = channels, .results = results}, layouts::kSmallSquares, tiles, 32, kWork);
       EXPECT_GE(blocks.squares, 30) << cache << ", " << channels;
       EXPECT_GE(blocks.results, 64) << cache << ", " << channels;  // or pixels would be transformed too often
     }
@@ -67,7 +68,7 @@ TEST(WinogradBlocks, AreEnoughForCoresWhereImagesAreSmall) {
   const auto count = [&](int64_t cores) {
     WinogradSize each = size;
     each.cores = cores;
-    return parts_of(512, winograd_blocks(each, kSmallSquares, product_tiles(2 * kMiB), 32, kWork).results);
+    return parts_of(512, winograd_blocks(each, layouts::kSmallSquares, product_tiles(2 * kMiB), 32, kWork).results);
   };
   EXPECT_GE(count(2), 2);
   EXPECT_GE(count(8), 8);
@@ -106,12 +107,12 @@ TEST(WinogradBlocks, AreOfLargeSquaresWhereWeightsAreFewForTheImage) {
     }
     return winograd_form(size, product_tiles(kMiB));
   };
-  EXPECT_EQ(form(64, 56), kLargeSquares);
-  EXPECT_EQ(form(128, 28), kLargeSquares);
-  EXPECT_EQ(form(256, 64), kLargeSquares);
-  EXPECT_EQ(form(512, 7), kSmallSquares);
-  EXPECT_EQ(form(64, std::nullopt), kLargeSquares);
-  EXPECT_EQ(form(1024, std::nullopt), kSmallSquares);
+  EXPECT_EQ(form(64, 56), layouts::kLargeSquares);
+  EXPECT_EQ(form(128, 28), layouts::kLargeSquares);
+  EXPECT_EQ(form(256, 64), layouts::kLargeSquares);
+  EXPECT_EQ(form(512, 7), layouts::kSmallSquares);
+  EXPECT_EQ(form(64, std::nullopt), layouts::kLargeSquares);
+  EXPECT_EQ(form(1024, std::nullopt), layouts::kSmallSquares);
 }
 
 }  // namespace

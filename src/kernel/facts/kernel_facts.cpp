@@ -49,12 +49,18 @@ class InProgramNames {
 
 KernelFacts facts_of(const Kernel& kernel) {
   const InProgramNames named(kernel);
-  KernelFacts facts{.sizes = {},
+  KernelFacts facts{.name = kernel.name,
+                    .arguments = {},
+                    .may_share = kernel.may_share,
+                    .sizes = {},
                     .scratch_bytes = named(scratch_bytes(kernel)),
                     .phases = {},
                     .is_copy = is_copy(kernel),
                     .integer_products = false,
-                    .may_fail = !kernel.sites.empty()};
+                    .sites = kernel.sites};
+  for (const Buffer& buffer : kernel.buffers) {
+    facts.arguments.push_back({.dtype = buffer.dtype, .role = buffer.role, .elements = named(buffer.elements)});
+  }
   for_each_product(kernel, [&](const Product& product) {
     facts.integer_products = facts.integer_products || is_byte_product(types_of(kernel, product));
   });

@@ -2,6 +2,7 @@
 // kernel is finished. Plain data in the names of the program.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "kernel/facts/footprint.h"
@@ -25,12 +26,18 @@ struct PhaseFacts {
 };
 
 struct KernelFacts {
-  std::vector<Extent> sizes;  // KernelArgs::sizes
-  Extent scratch_bytes;       // that a call needs
+  std::string name;
+  std::vector<Buffer> arguments;    // KernelArgs::buffers
+  std::vector<MayShare> may_share;  // of them
+  std::vector<Extent> sizes;        // KernelArgs::sizes
+  Extent scratch_bytes;             // that a call needs
   std::vector<PhaseFacts> phases;
-  bool is_copy = false;           // it computes nothing
-  bool integer_products = false;  // it has some of eight-bit integers
-  bool may_fail = false;          // it looks positions up that data decides: it may set the status
+  bool is_copy = false;            // it computes nothing
+  bool integer_products = false;   // it has some of eight-bit integers
+  std::vector<std::string> sites;  // Kernel::sites: what a status that says that it failed means
+
+  /// It looks positions up that data decides.
+  bool may_fail() const { return !sites.empty(); }
 
   friend bool operator==(const KernelFacts&, const KernelFacts&) = default;
 };

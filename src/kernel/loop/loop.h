@@ -197,6 +197,8 @@ struct Buffer {
   Dtype dtype = Dtype::f32;
   Role role = Role::input;
   Extent elements;
+
+  friend bool operator==(const Buffer&, const Buffer&) = default;
 };
 
 /// An output that the caller may lay over an input: the same memory, from the same element on.

@@ -32,7 +32,7 @@ int add_kernel(Program& program, loops::Kernel kernel) {
 void lay_out_constants(Program& program) {
   for (const ConstantLayout& layout : program.layouts) {
     Array& constant = program.constants[static_cast<size_t>(layout.constant)];
-    constant = layout.of(constant);
+    constant = layouts::lay_out(constant, layout.layout);
   }
   program.layouts.clear();
   for (Step& step : program.steps) {
@@ -44,6 +44,16 @@ std::vector<const loops::Kernel*> all_kernels(const Program& program) {
   std::vector<const loops::Kernel*> kernels;
   collect_kernels(program, kernels);
   return kernels;
+}
+
+size_t kernel_count(const Program& program) {
+  size_t count = program.facts.size();
+  for (const Step& step : program.steps) {
+    for (const Program& body : step.bodies) {
+      count += kernel_count(body);
+    }
+  }
+  return count;
 }
 
 int launch_count(const Program& program) {

@@ -1,13 +1,13 @@
 // A program: the kernels of a compiled graph, the buffers between them and the steps that run them. schedule/ makes it,
-// runtime/ runs it at any binding. Plain data, but for the functions that lay constants out (ConstantLayout).
+// runtime/ runs it at any binding. Plain data.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "kernel/constants/layout.h"
 #include "kernel/facts/kernel_facts.h"
 #include "kernel/loop/loop.h"
 #include "kernel/program/routine.h"
@@ -128,10 +128,12 @@ struct Pipelines {
   friend bool operator==(const Pipelines&, const Pipelines&) = default;
 };
 
-/// Another form of a constant, as kernels read it.
+/// The form in which kernels read a constant.
 struct ConstantLayout {
   int constant = -1;
-  std::function<Array(const Array&)> of;
+  layouts::Layout layout;
+
+  friend bool operator==(const ConstantLayout&, const ConstantLayout&) = default;
 };
 
 struct Program {
@@ -141,8 +143,8 @@ struct Program {
   std::vector<ProgramBuffer> buffers;
   std::vector<Array> constants;
   std::vector<ConstantLayout> layouts = {};  // that constants have not got yet: lay_out_constants()
-  std::vector<loops::Kernel> kernels;
-  std::vector<loops::KernelFacts> facts;  // of each of them: add_kernel()
+  std::vector<loops::Kernel> kernels;     // what code is made from: add_kernel()
+  std::vector<loops::KernelFacts> facts;  // of each of them, which is all that those who run them need
   std::vector<Step> steps;
   std::vector<Region> regions = {};  // in the order of their steps, none of which is in two
   Pipelines pipelines = {};
@@ -160,6 +162,9 @@ void lay_out_constants(Program& program);
 
 /// All there are: the program's own, then those of the bodies of its steps, in order.
 std::vector<const loops::Kernel*> all_kernels(const Program& program);
+
+/// How many these are.
+size_t kernel_count(const Program& program);
 
 /// Steps that are launches of kernels, those of bodies included, each once.
 int launch_count(const Program& program);

@@ -28,7 +28,7 @@ bool runs_in_place(const Program& program, const Step& step, int from, int to) {
     }
     users += part.long_rows_of < 0 ? 1 : 0;
     const loops::MayShare pair{.input = only_use(part, from), .output = only_use(part, to)};
-    const std::vector<loops::MayShare>& declared = program.kernels[static_cast<size_t>(part.kernel)].may_share;
+    const std::vector<loops::MayShare>& declared = program.facts[static_cast<size_t>(part.kernel)].may_share;
     if (users > 1 || std::ranges::find(declared, pair) == declared.end()) {
       return false;
     }

@@ -28,8 +28,6 @@ class Planner {
         made.memory = Memory::intermediate;  // the output is a view of something else
       }
     }
-    TENON_CHECK(program_.facts.size() == program_.kernels.size(), "facts of {} kernels, of {}", program_.facts.size(),
-                program_.kernels.size());
     for (const loops::KernelFacts& kernel : program_.facts) {
       add_kernel(kernel);
     }
@@ -307,16 +305,16 @@ class Planner {
   }
 
   PartPlan add_part(const Part& part, const Step& step, int at) {
-    TENON_CHECK(part.kernel >= 0 && part.kernel < std::ssize(program_.kernels), "kernel {}", part.kernel);
-    const loops::Kernel& kernel = program_.kernels[index(part.kernel)];
-    TENON_CHECK(part.buffers.size() == kernel.buffers.size(), "kernel `{}`: {} buffers for {}", kernel.name,
-                part.buffers.size(), kernel.buffers.size());
+    TENON_CHECK(part.kernel >= 0 && part.kernel < std::ssize(program_.facts), "kernel {}", part.kernel);
+    const loops::KernelFacts& kernel = program_.facts[index(part.kernel)];
+    TENON_CHECK(part.buffers.size() == kernel.arguments.size(), "kernel `{}`: {} buffers for {}", kernel.name,
+                part.buffers.size(), kernel.arguments.size());
     PartPlan plan{.kernel = part.kernel, .step = at, .first_argument = plan_.arguments.size()};
     plan.writes = add_writes(part);
     // Memory for long rows is for long rows alone.
     const Extent is_used = part.long_rows_of < 0 ? Extent(1) : min(1, max(0, part.row_bytes - program_.most_row_bytes));
-    for (size_t i = 0; i < kernel.buffers.size(); ++i) {
-      const loops::Buffer& buffer = kernel.buffers[i];
+    for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+      const loops::Buffer& buffer = kernel.arguments[i];
       switch (buffer.role) {
         case loops::Role::input: require(step.reads, part.buffers[i], step); break;
         case loops::Role::output: require(step.writes, part.buffers[i], step); break;
@@ -324,7 +322,7 @@ class Planner {
         case loops::Role::partial:
           plan_.arguments.push_back(static_cast<int>(plan_.slots.size()));
           plan_.slots.push_back({.dtype = buffer.dtype,
-                                 .elements = id(buffer.elements.substitute(kernel.arguments) * is_used),
+                                 .elements = id(buffer.elements * is_used),
                                  .first = at,
                                  .last = at,
                                  .written = true});
@@ -338,9 +336,9 @@ class Planner {
   /// A lookup may fail, which is an effect too.
   Span add_writes(const Part& part) {
     Span writes{.first = count(plan_.writes)};
-    const std::vector<loops::Buffer>& buffers = program_.kernels[index(part.kernel)].buffers;
-    for (size_t i = 0; i < buffers.size() && !program_.facts[index(part.kernel)].may_fail; ++i) {
-      if (buffers[i].role == loops::Role::output) {
+    const loops::KernelFacts& kernel = program_.facts[index(part.kernel)];
+    for (size_t i = 0; i < kernel.arguments.size() && !kernel.may_fail(); ++i) {
+      if (kernel.arguments[i].role == loops::Role::output) {
         plan_.writes.push_back(part.buffers[i]);
       }
     }

@@ -84,7 +84,7 @@ void RegionMaker::add_stage(int at) {
     add_use(plan_.row_uses[i], i - part.rows.uses.first);
   }
   stage.uses = static_cast<uint32_t>(region_.uses.size()) - stage.first_use;
-  const size_t arguments = program_.kernels[static_cast<size_t>(part.kernel)].buffers.size();
+  const size_t arguments = program_.facts[static_cast<size_t>(part.kernel)].arguments.size();
   for (size_t i = 0; i < arguments; ++i) {
     const int slot = plan_.arguments[part.first_argument + i];
     if (slot >= 0 && plan_.slots[static_cast<size_t>(slot)].memory == Memory::constant) {

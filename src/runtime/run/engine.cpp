@@ -77,8 +77,8 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
       results_(options_.memory_budget / 4),
       memory_(options_.memory_budget),
       context_(make_context(program_, code_, plan_, pool_, memory_)) {
-  TENON_CHECK(code_.size() == all_kernels(program_).size(), "{} entries for {} kernels", code_.size(),
-              all_kernels(program_).size());
+  TENON_CHECK(code_.size() == kernel_count(program_), "{} entries for {} kernels", code_.size(),
+              kernel_count(program_));
   TENON_CHECK(program_.layouts.empty(), "{} constants are not laid out", program_.layouts.size());
   steps_ = reports(program_);
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});

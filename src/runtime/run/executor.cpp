@@ -17,7 +17,7 @@ void call_unwatched(const Run& run, const KernelCall& call, Failure& failure) {
   const int64_t scratch = run.s.value(plan.scratch);
   run.context.code[kernel](&args, call.phase, call.begin, call.end, scratch == 0 ? nullptr : thread_scratch(scratch));
   if (status.failed != 0) [[unlikely]] {
-    failure.report(call.order, run.context.program.kernels[kernel], status);
+    failure.report(call.order, run.context.program.facts[kernel], status);
   }
 }
 
@@ -132,16 +132,16 @@ void call_kernel(const Run& run, const KernelCall& call, Failure& failure) {
 Context make_context(const Program& program, std::span<const KernelEntry> code, const Plan& plan, Pool& pool,
                      MemoryPool& memory) {
   Context context{.program = program,
-                  .code = code.first(program.kernels.size()),
+                  .code = code.first(program.facts.size()),
                   .plan = plan,
                   .pool = pool,
                   .memory = memory,
                   .bodies = {}};
-  code = code.subspan(program.kernels.size());
+  code = code.subspan(program.facts.size());
   for (const Step& step : program.steps) {
     for (const Program& body : step.bodies) {
       context.bodies.push_back(make_context(body, code, plan.bodies[context.bodies.size()], pool, memory));
-      code = code.subspan(all_kernels(body).size());
+      code = code.subspan(kernel_count(body));
     }
   }
   return context;

@@ -23,7 +23,7 @@ std::string replace_all(std::string text, std::string_view word, int64_t number)
 
 }  // namespace
 
-void Failure::report(int64_t chunk, const loops::Kernel& kernel, const KernelStatus& status) {
+void Failure::report(int64_t chunk, const loops::KernelFacts& kernel, const KernelStatus& status) {
   const std::lock_guard lock(mutex_);
   if (kernel_ == nullptr || chunk < chunk_) {
     kernel_ = &kernel;

@@ -5,14 +5,14 @@
 #include <mutex>
 
 #include "kernel/abi.h"
-#include "kernel/loop/loop.h"
+#include "kernel/facts/kernel_facts.h"
 
 namespace tenon::runtime {
 
 /// What failed first in the order of chunks, whichever thread came to it first.
 class Failure {
  public:
-  void report(int64_t chunk, const loops::Kernel& kernel, const KernelStatus& status);
+  void report(int64_t chunk, const loops::KernelFacts& kernel, const KernelStatus& status);
 
   /// An Error if anything was reported. Nobody may report at the same time.
   void raise() const {
@@ -25,7 +25,7 @@ class Failure {
   [[noreturn]] void raise_error() const;
 
   std::mutex mutex_;
-  const loops::Kernel* kernel_ = nullptr;
+  const loops::KernelFacts* kernel_ = nullptr;
   int64_t chunk_ = 0;
   KernelStatus status_;
 };

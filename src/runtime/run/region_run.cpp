@@ -13,7 +13,7 @@ namespace {
 /// What the kernel of a stage is called with where nothing has a window.
 void collect_arguments(const Run& run, const RegionStage& stage, std::vector<void*>& arguments) {
   const PartPlan& part = run.context.plan.parts[static_cast<size_t>(stage.part)];
-  const size_t count = run.context.program.kernels[static_cast<size_t>(part.kernel)].buffers.size();
+  const size_t count = run.context.program.facts[static_cast<size_t>(part.kernel)].arguments.size();
   void* const* const whole = run.state.arguments.data() + part.first_argument;
   arguments.assign(whole, whole + count);
 }

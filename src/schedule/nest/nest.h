@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "kernel/constants/panels.h"
 #include "schedule/nest/element.h"
 #include "schedule/options/schedule_options.h"
-#include "schedule/products/panels.h"
 
 namespace tenon::schedule {
 
@@ -49,9 +49,9 @@ struct Nest {
   size_t loads = 0;            // different loads
   size_t cost = 0;             // of compiling it: values, with functions counted several times
   bool reduces = false;
-  size_t streamed = 0;                // reductions that share the pass of the one they need
-  Extent streamed_row = 0;            // elements of a row that products are run over in blocks
-  std::map<int, PanelLayout> panels;  // buffers that hold constants in panels
+  size_t streamed = 0;                         // reductions that share the pass of the one they need
+  Extent streamed_row = 0;                     // elements of a row that products are run over in blocks
+  std::map<int, layouts::PanelLayout> panels;  // buffers that hold constants in panels
   bool has_products = false;
   int64_t winograd = 0;      // a convolution in a form of winograd.h: results a side of a square
   size_t product_loops = 0;  // that the grid of a kernel with products runs over

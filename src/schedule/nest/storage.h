@@ -27,7 +27,4 @@ class StorageOrders {
   std::unordered_map<Value, std::vector<int>> orders_;
 };
 
-/// The elements of `x` as they lie in memory under this order of its axes.
-Array in_storage_order(const Array& x, const std::vector<int>& order);
-
 }  // namespace tenon::schedule

@@ -167,7 +167,7 @@ bool any_packable(const Draft& draft, const std::vector<ProductMatch>& products,
 
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
                                     const DraftProduct& product, bool whole_panels,
-                                    std::map<int, PanelLayout>& panels) {
+                                    std::map<int, layouts::PanelLayout>& panels) {
   const loops::Load* load = plain_load(draft, match.right, match.types.right);
   const loops::Product& statement = product.statement;
   if (statement.columns.size() != 1) {
@@ -182,7 +182,8 @@ std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& matc
   if (!columns || !base || !apart || *columns == 0) {
     return std::nullopt;
   }
-  PanelLayout layout{.panel = constants.panel, .columns = *columns, .base = *base, .column = *apart, .depth = {}};
+  layouts::PanelLayout layout{
+      .panel = constants.panel, .columns = *columns, .base = *base, .column = *apart, .depth = {}};
   layout.together = is_byte_product(match.types) ? constants.bytes_together : 1;
   int64_t block = 1;  // steps of k in a block
   for (const int axis : statement.depth) {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "kernel/constants/panels.h"
 #include "schedule/draft/draft.h"
-#include "schedule/products/panels.h"
 #include "schedule/products/product_match.h"
 
 namespace tenon::schedule {
@@ -78,6 +78,7 @@ bool any_packable(const Draft& draft, const std::vector<ProductMatch>& products,
 /// Such an operand in panels, as the product reads it; `panels` remembers. Nothing where tiles do not begin with
 /// panels, or blocks of k are not equal. `whole_panels`: tiles whose width is not known have whole ones all the same.
 std::optional<loops::Matrix> packed(const Draft& draft, const ProductMatch& match, const ConstantOperands& constants,
-                                    const DraftProduct& product, bool whole_panels, std::map<int, PanelLayout>& panels);
+                                    const DraftProduct& product, bool whole_panels,
+                                    std::map<int, layouts::PanelLayout>& panels);
 
 }  // namespace tenon::schedule

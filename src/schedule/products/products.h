@@ -12,15 +12,15 @@
 namespace tenon::schedule {
 
 struct TiledProducts {
-  AxisSet grid = 0;                    // the loops around everything
-  AxisSet around = 0;                  // these, and the loops over blocks of k
-  std::vector<DraftProduct> products;  // each after those whose results it reads
-  std::vector<size_t> stores;          // that are left to do after them,
-  AxisSet first = 0;                   // all inside of these loops
-  ProductException exception = {};     // likewise
-  std::map<int, PanelLayout> panels;   // buffers that hold constants in panels now
-  Extent streamed = 0;                 // elements of a row that is taken in blocks
-  int64_t winograd = 0;                // a convolution in a form of winograd.h: results a side of a square
+  AxisSet grid = 0;                            // the loops around everything
+  AxisSet around = 0;                          // these, and the loops over blocks of k
+  std::vector<DraftProduct> products;          // each after those whose results it reads
+  std::vector<size_t> stores;                  // that are left to do after them,
+  AxisSet first = 0;                           // all inside of these loops
+  ProductException exception = {};             // likewise
+  std::map<int, layouts::PanelLayout> panels;  // buffers that hold constants in panels now
+  Extent streamed = 0;                         // elements of a row that is taken in blocks
+  int64_t winograd = 0;                        // a convolution in a form of winograd.h: results a side of a square
 };
 
 /// How the stores of a kernel go with its products.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedule/products/product_blocks.h"
+#include "schedule/products/winograd_transforms.h"
 #include "schedule/products/winograd_writer.h"
 
 namespace tenon::schedule {
@@ -187,16 +188,16 @@ void WinogradWriter::write_pixels(DraftProduct& product) {
       .buffer = buffer, .at = scale(affine_axis(product.each), apart), .row = channels, .column = 1};
 }
 
-PanelLayout WinogradWriter::layout() const {
+layouts::PanelLayout WinogradWriter::layout() const {
   const loops::Load& weights = match_.weights;
   return {.panel = constants_.panel > 0 ? constants_.panel : size_.results,
           .columns = size_.results,
           .base = *weights.at.base.constant(),
           .column = *constant_scale(weights, match_.results),
           .depth = {{.count = size_.channels, .stride = *constant_scale(weights, match_.channels)}},
-          .winograd = WinogradPositions{.y = *constant_scale(weights, match_.y.weight),
-                                        .x = *constant_scale(weights, match_.x.weight),
-                                        .form = form_}};
+          .winograd = layouts::WinogradPositions{.y = *constant_scale(weights, match_.y.weight),
+                                                 .x = *constant_scale(weights, match_.x.weight),
+                                                 .form = form_}};
 }
 
 /// Of a block of results, in each matrix.
@@ -208,7 +209,7 @@ loops::Affine WinogradWriter::first_weight() const {
 void WinogradWriter::write_products(DraftProduct& product) {
   const loops::Load& weights = match_.weights;
   const bool panels = constants_.panel > 0;
-  const PanelLayout layout = this->layout();
+  const layouts::PanelLayout layout = this->layout();
   const Extent apart = squares_ * blocks_.results + kWinogradApart;
   loops::Product& statement = product.statement;
   loops::Affine at = add(first_weight(), scale(affine_axis(product.each), layout.matrix_elements()));

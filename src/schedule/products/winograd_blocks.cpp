@@ -58,7 +58,7 @@ std::vector<int64_t> cuts(int64_t all, int64_t least, int64_t multiple) {
   return sizes;
 }
 
-double time_of_weights(const WinogradSize& size, WinogradForm form, const ProductTiles& tiles) {
+double time_of_weights(const WinogradSize& size, layouts::WinogradForm form, const ProductTiles& tiles) {
   const int64_t elements = form.parts() * size.channels * size.results;
   if (elements <= tiles.winograd_elements) {  // half of the second cache
     return kWeightsOfSecond;
@@ -86,7 +86,8 @@ ImageSize usual_image(const WinogradSize& size) {
 }
 
 /// For a square, a channel and a result, on all cores together.
-double time_of(const WinogradSize& size, WinogradForm form, const WinogradBlocks& blocks, const ProductTiles& tiles) {
+double time_of(const WinogradSize& size, layouts::WinogradForm form, const WinogradBlocks& blocks,
+               const ProductTiles& tiles) {
   SquareBlocks cut{.count = 1, .squares = blocks.squares};
   double waiting = 1;  // by how much longer it takes than if all cores had the same to do
   if (size.image || size.cores > kFewCores) {
@@ -103,12 +104,12 @@ double time_of(const WinogradSize& size, WinogradForm form, const WinogradBlocks
 
 }  // namespace
 
-int64_t ImageSize::squares(WinogradForm form) const {
+int64_t ImageSize::squares(layouts::WinogradForm form) const {
   return images * parts_of(height, form.results) * parts_of(width, form.results);
 }
 
-WinogradBlocks winograd_blocks(const WinogradSize& size, WinogradForm form, const ProductTiles& tiles, int64_t panel,
-                               int64_t work) {
+WinogradBlocks winograd_blocks(const WinogradSize& size, layouts::WinogradForm form, const ProductTiles& tiles,
+                               int64_t panel, int64_t work) {
   const int64_t elements =
       std::min(tiles.winograd_elements, (kMostScratch - work) / static_cast<int64_t>(sizeof(float)));
   WinogradBlocks best;
@@ -128,9 +129,9 @@ WinogradBlocks winograd_blocks(const WinogradSize& size, WinogradForm form, cons
   return best;
 }
 
-std::optional<WinogradForm> winograd_form(WinogradSize size, const ProductTiles& tiles) {
+std::optional<layouts::WinogradForm> winograd_form(WinogradSize size, const ProductTiles& tiles) {
   size.cores = 1;  // all forms are cut for the same ones
-  const auto time = [&](WinogradForm form) {
+  const auto time = [&](layouts::WinogradForm form) {
     const double squares = size.image ? static_cast<double>(size.image->squares(form))
                                       : 1 / static_cast<double>(form.results * form.results);
     const WinogradBlocks blocks = winograd_blocks(size, form, tiles, kColumnMultiple, kProductPanelScratchBytes);
@@ -138,10 +139,14 @@ std::optional<WinogradForm> winograd_form(WinogradSize size, const ProductTiles&
   };
   double direct = kDirect;
   if (size.image) {
-    direct = kDirect * (static_cast<double>(size.image->pixels()) + time_of_weights(size, kSmallSquares, tiles));
+    direct =
+        kDirect * (static_cast<double>(size.image->pixels()) + time_of_weights(size, layouts::kSmallSquares, tiles));
   }
-  const auto faster = [&] { return time(kLargeSquares) < time(kSmallSquares) ? kLargeSquares : kSmallSquares; };
-  if (time(size.image ? faster() : kSmallSquares) >= direct) {
+  const auto faster = [&] {
+    return time(layouts::kLargeSquares) < time(layouts::kSmallSquares) ? layouts::kLargeSquares
+                                                                       : layouts::kSmallSquares;
+  };
+  if (time(size.image ? faster() : layouts::kSmallSquares) >= direct) {
     return std::nullopt;
   }
   if (!size.image) {

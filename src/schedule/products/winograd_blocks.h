@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernel/constants/winograd_form.h"
 #include "schedule/options/product_tiles.h"
-#include "schedule/products/winograd_form.h"
 
 namespace tenon::schedule {
 
@@ -14,7 +14,7 @@ struct ImageSize {
   int64_t images = 0, height = 0, width = 0;
 
   int64_t pixels() const { return images * height * width; }
-  int64_t squares(WinogradForm form) const;
+  int64_t squares(layouts::WinogradForm form) const;
 };
 
 /// A convolution of 3x3, and who runs it.
@@ -39,11 +39,11 @@ inline constexpr int64_t kFewestSquares = 16;
 
 /// The blocks that take the least time. `panel`: columns of the panels that weights lie in, which blocks of results are
 /// multiples of, or 0; `work`: bytes of scratch that products use for themselves.
-WinogradBlocks winograd_blocks(const WinogradSize& size, WinogradForm form, const ProductTiles& tiles, int64_t panel,
-                               int64_t work);
+WinogradBlocks winograd_blocks(const WinogradSize& size, layouts::WinogradForm form, const ProductTiles& tiles,
+                               int64_t panel, int64_t work);
 
 /// The form that takes the least time, or nothing where the convolution itself does: as machine code, whoever runs the
 /// loops, so that all see the same steps. Images of unknown sizes are taken to be large.
-std::optional<WinogradForm> winograd_form(WinogradSize size, const ProductTiles& tiles);
+std::optional<layouts::WinogradForm> winograd_form(WinogradSize size, const ProductTiles& tiles);
 
 }  // namespace tenon::schedule

@@ -32,8 +32,8 @@ int WinogradWriter::weight(int64_t i, int64_t j, const loops::Affine& from, cons
   if (i == 1 && j == 1) {
     return load(form_.parts());
   }
-  const RecoveredWeight row = recovered_weight(form_, i);
-  const RecoveredWeight column = recovered_weight(form_, j);
+  const layouts::RecoveredWeight row = layouts::recovered_weight(form_, i);
+  const layouts::RecoveredWeight column = layouts::recovered_weight(form_, j);
   int number = load(row.number * form_.pixels() + column.number);
   if (row.less >= 0 || column.less >= 0) {
     const int64_t other =

@@ -22,7 +22,7 @@ struct WinogradMatch {
   WinogradSide y, x;
   int channels = -1;
   int results = -1;
-  WinogradForm form = {};
+  layouts::WinogradForm form = {};
 };
 
 /// The convolution of a kernel that does nothing else but what is made of its results, element by element, over images

@@ -61,7 +61,7 @@ class WinogradWriter {
   HalfSquare half_square(int64_t rows, int64_t elements, int along);
   loops::Affine at(const HalfSquare& half, const loops::Affine& row, const loops::Affine& column) const;
   std::vector<int> row_of(const HalfSquare& half, int row);
-  PanelLayout layout() const;
+  layouts::PanelLayout layout() const;
   loops::Affine first_weight() const;
   std::vector<DraftStore> stored(const Offset& y, const Offset& x, int result, AxisSet loops);
 
@@ -75,7 +75,7 @@ class WinogradWriter {
   const ConstantOperands& constants_;
   const WinogradMatch& match_;
   const ScheduleOptions& options_;
-  const WinogradForm form_ = match_.form;
+  const layouts::WinogradForm form_ = match_.form;
   const WinogradSize size_ = size_of(draft_, match_, options_.cores);
   WinogradBlocks blocks_ = {};
   int result_blocks_ = -1;   // loops over blocks,

@@ -129,7 +129,7 @@ Graph graph_of(const Pending& plain, const std::vector<int>& aliases) {
 
 bool may_fail(const tenon::Program& program, const Step& step) {
   return step.library || step.control || std::ranges::any_of(step.parts, [&](const Part& part) {
-           return program.facts[static_cast<size_t>(part.kernel)].may_fail;
+           return program.facts[static_cast<size_t>(part.kernel)].may_fail();
          });
 }
 

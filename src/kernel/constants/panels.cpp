@@ -1,11 +1,11 @@
-#include "schedule/products/panels.h"
+#include "kernel/constants/panels.h"
 
 #include <algorithm>
 
 #include "base/fail.h"
 #include "base/pool.h"
 
-namespace tenon::schedule {
+namespace tenon::layouts {
 
 namespace {
 
@@ -105,4 +105,4 @@ Array in_panels(const Array& x, const PanelLayout& layout) {
   return packed;
 }
 
-}  // namespace tenon::schedule
+}  // namespace tenon::layouts

@@ -9,11 +9,8 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
-#include "schedule/draft/values.h"
-
-namespace tenon::schedule {
+namespace tenon::layouts {
 
 /// Squares of so many results a side.
 struct WinogradForm {
@@ -41,9 +38,13 @@ struct RecoveredWeight {
   int64_t less = -1;   // less that one
 };
 RecoveredWeight recovered_weight(WinogradForm form, int64_t position);
-/// B^T times a column of f32 values of loops, as many as the form has pixels.
-std::vector<int> transformed_pixels(WinogradForm form, KernelValues& values, const std::vector<int>& d);
-/// A^T times a column of as many.
-std::vector<int> transformed_sums(WinogradForm form, KernelValues& values, const std::vector<int>& m);
 
-}  // namespace tenon::schedule
+/// The points of large squares are 0, a, -a, b, -b.
+struct WinogradPoints {
+  static constexpr double a = 0.75;
+  static constexpr double b = 1.5;
+  static constexpr double a2 = a * a;
+  static constexpr double b2 = b * b;
+};
+
+}  // namespace tenon::layouts

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "schedule/products/winograd_form.h"
+#include "kernel/constants/winograd_form.h"
 #include "tenon/array.h"
 
-namespace tenon::schedule {
+namespace tenon::layouts {
 
 /// How far apart the 3 by 3 positions lie, and the form that they are for.
 struct WinogradPositions {
@@ -27,4 +27,4 @@ struct WinogradWeights {
 /// G g G^T of each 3x3 matrix g, and the weight in its middle, as f32[matrices, steps, columns]; summed in f64.
 Array winograd_weights(const Array& x, const WinogradWeights& weights);
 
-}  // namespace tenon::schedule
+}  // namespace tenon::layouts

@@ -1,4 +1,4 @@
-#include "schedule/products/winograd_weights.h"
+#include "kernel/constants/winograd_weights.h"
 
 #include <array>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "base/pool.h"
 
-namespace tenon::schedule {
+namespace tenon::layouts {
 namespace {
 
 constexpr int64_t kStepsAtOnce = 8;
@@ -63,4 +63,4 @@ Array winograd_weights(const Array& x, const WinogradWeights& w) {
   return result;
 }
 
-}  // namespace tenon::schedule
+}  // namespace tenon::layouts

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "schedule/products/winograd_weights.h"
+#include "kernel/constants/winograd_weights.h"
 #include "tenon/array.h"
 
-namespace tenon::schedule {
+namespace tenon::layouts {
 
 /// A matrix that lies in another array, in panels. Column n of it begins at base + n * column. Its k-th element is
 /// found by counting with `depth`, the last digit fastest: each step of a digit moves by its stride. In panels, element
@@ -43,4 +43,4 @@ struct PanelLayout {
 /// The matrix in panels, of the dtype of `x`: f32, f16, bf16, or bytes.
 Array in_panels(const Array& x, const PanelLayout& layout);
 
-}  // namespace tenon::schedule
+}  // namespace tenon::layouts

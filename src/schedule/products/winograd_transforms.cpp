@@ -1,18 +1,18 @@
-#include "schedule/products/winograd_form.h"
+#include "schedule/products/winograd_transforms.h"
 
 #include "base/fail.h"
 
 namespace tenon::schedule {
 namespace {
 
-// The points of large squares are 0, a, -a, b, -b.
-constexpr double kA = 0.75;
-constexpr double kB = 1.5;
-constexpr double kA2 = kA * kA;
-constexpr double kB2 = kB * kB;
-// What values there are divided by.
-constexpr double kAtA = 2 * kA2 * (kA2 - kB2);
-constexpr double kAtB = 2 * kB2 * (kB2 - kA2);
+using layouts::kLargeSquares;
+using layouts::kSmallSquares;
+using layouts::WinogradForm;
+
+constexpr double kA = layouts::WinogradPoints::a;
+constexpr double kB = layouts::WinogradPoints::b;
+constexpr double kA2 = layouts::WinogradPoints::a2;
+constexpr double kB2 = layouts::WinogradPoints::b2;
 
 /// Arithmetic on f32 values of loops.
 class Arithmetic {
@@ -35,28 +35,6 @@ void check_size(WinogradForm form, size_t size) {
 }
 
 }  // namespace
-
-std::array<double, 6> transformed_weights(WinogradForm form, double a, double b, double c) {
-  if (form == kSmallSquares) {
-    return {a, (a + b + c) / 2, (a - b + c) / 2, c};
-  }
-  // The value at each point, divided by the product of its distances from the others.
-  return {a / (kA2 * kB2),
-          (a + kA * b + kA2 * c) / kAtA,
-          (a - kA * b + kA2 * c) / kAtA,
-          (a + kB * b + kB2 * c) / kAtB,
-          (a - kB * b + kB2 * c) / kAtB,
-          c};
-}
-
-RecoveredWeight recovered_weight(WinogradForm form, int64_t position) {
-  const bool small = form == kSmallSquares;
-  switch (position) {
-    case 0: return {.factor = small ? 1 : kA2 * kB2, .number = 0};
-    case 1: return {.factor = small ? 1 : kAtA / (2 * kA), .number = 1, .less = 2};
-    default: return {.number = form.pixels() - 1};
-  }
-}
 
 std::vector<int> transformed_pixels(WinogradForm form, KernelValues& values, const std::vector<int>& d) {
   check_size(form, d.size());

@@ -1,0 +1,146 @@
+#include "kernel/program/program_bytes.h"
+
+#include <limits>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/checked.h"
+#include "base/fail.h"
+
+namespace tenon::bytes {
+template <>
+inline constexpr int kLast<Dtype> = kDtypeCount - 1;
+template <>
+inline constexpr int kLast<Memory> = static_cast<int>(Memory::output);
+template <>
+inline constexpr int kLast<ReduceOp> = static_cast<int>(spellings(ReduceOp()).size()) - 1;
+template <>
+inline constexpr int kLast<ScatterOp> = static_cast<int>(spellings(ScatterOp()).size()) - 1;
+template <>
+inline constexpr int kLast<loops::Role> = static_cast<int>(loops::Role::partial);
+}  // namespace tenon::bytes
+
+// What the fields of each type are, beside the type: Writer and Reader find these by its namespace. Each is called with
+// either, so a program is written and read in one order.
+namespace tenon {
+
+static void fields(bytes::Writer& archive, Extent& extent) { archive.repeated(extent.to_string()); }
+static void fields(bytes::Reader& archive, Extent& extent) { extent = Extent::parse(archive.repeated()); }
+
+static void fields(bytes::Writer& archive, Shape& shape) { archive.repeated(shape.to_string()); }
+static void fields(bytes::Reader& archive, Shape& shape) { shape = Shape::parse(archive.repeated()); }
+
+static void fields(bytes::Writer& archive, Array& array) {
+  Dtype dtype = array.dtype();
+  std::vector<int64_t> dims = array.dims();
+  archive(dtype, dims);
+  archive.raw(array.data(), array.byte_count());
+}
+static void fields(bytes::Reader& archive, Array& array) {
+  Dtype dtype = Dtype::f32;
+  std::vector<int64_t> dims;
+  archive(dtype, dims);
+  std::optional<int64_t> size = static_cast<int64_t>(byte_size(dtype));
+  for (const int64_t dim : dims) {
+    size = size && dim >= 0 ? checked_mul(*size, dim) : std::nullopt;
+  }
+  if (!size) {
+    fail("a constant has sizes that no array can have");
+  }
+  const std::span<const std::byte> from = archive.raw(static_cast<size_t>(*size));
+  array = Array::uninitialized(dtype, std::move(dims));
+  std::ranges::copy(from, array.mutable_data());
+}
+
+void fields(auto& archive, ProgramBuffer& x) { archive(x.dtype, x.elements, x.memory, x.source); }
+void fields(auto& archive, ProgramInput& x) { archive(x.name, x.shape, x.buffer, x.gives); }
+void fields(auto& archive, ProgramOutput& x) { archive(x.name, x.shape, x.buffer, x.offset, x.strides, x.aliases); }
+void fields(auto& archive, Part& x) { archive(x.kernel, x.buffers, x.long_rows_of, x.row_bytes); }
+void fields(auto& archive, PartialWrite& x) { archive(x.buffer, x.elements); }
+void fields(auto& archive, Region& x) { archive(x.first, x.count); }
+void fields(auto& archive, Pipelines& x) { archive(x.on, x.rows, x.cache, x.last_cache); }
+void fields(auto& archive, ConstantLayout& x) { archive(x.constant, x.layout); }
+
+void fields(auto& /*archive*/, BranchControl& /*x*/) {}
+void fields(auto& /*archive*/, CallControl& /*x*/) {}
+void fields(auto& archive, LoopControl& x) { archive(x.trips, x.carried, x.scanned, x.conditional); }
+
+void fields(auto& archive, SortRoutine& x) { archive(x.axis, x.descending); }
+void fields(auto& archive, ScanRoutine& x) { archive(x.op, x.axis, x.exclusive, x.reverse); }
+void fields(auto& archive, ScatterRoutine& x) { archive(x.op, x.axes, x.x_batch, x.index_batch, x.place); }
+void fields(auto& /*archive*/, PositionsRoutine& /*x*/) {}
+
+void fields(auto& archive, Step& x) {
+  archive(x.parts, x.library, x.control, x.bodies, x.reads, x.writes, x.updates, x.shapes, x.label, x.boundary,
+          x.region_end, x.flops);
+}
+
+template <class Archive>
+void program_fields(Archive& archive, Program& x) {
+  archive(x.name, x.inputs, x.outputs, x.buffers, x.constants, x.layouts, x.facts, x.steps, x.regions, x.pipelines,
+          x.most_row_bytes, x.least_shared_work);
+}
+static void fields(bytes::Writer& archive, Program& x) { program_fields(archive, x); }
+static void fields(bytes::Reader& archive, Program& x) {
+  const bytes::Reader::Inside inside(archive);
+  program_fields(archive, x);
+}
+
+namespace layouts {
+void fields(auto& archive, StorageOrder& x) { archive(x.axes); }
+void fields(auto& archive, PanelLayout::Digit& x) { archive(x.count, x.stride); }
+void fields(auto& archive, WinogradForm& x) { archive(x.results); }
+void fields(auto& archive, WinogradPositions& x) { archive(x.y, x.x, x.form); }
+void fields(auto& archive, PanelLayout& x) {
+  archive(x.panel, x.columns, x.base, x.column, x.depth, x.together, x.winograd);
+}
+}  // namespace layouts
+
+namespace loops {
+void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements); }
+void fields(auto& archive, MayShare& x) { archive(x.input, x.output); }
+void fields(auto& archive, Touched& x) { archive(x.first, x.last, x.step, x.item_step, x.least, x.most); }
+void fields(auto& archive, Footprint& x) { archive(x.whole, x.ranges); }
+void fields(auto& archive, BufferUse& x) { archive(x.reads, x.writes); }
+void fields(auto& archive, PhaseFacts& x) { archive(x.grid, x.items, x.rows, x.work, x.buffers); }
+void fields(auto& archive, KernelFacts& x) {
+  archive(x.name, x.arguments, x.may_share, x.sizes, x.scratch_bytes, x.phases, x.is_copy, x.integer_products, x.sites);
+}
+}  // namespace loops
+
+namespace {
+
+/// Changed with what is written.
+constexpr uint32_t kVersion = 1;
+constexpr uint32_t kMark = 0x50'4e'4e'54;  // "TNNP"
+
+}  // namespace
+
+std::vector<std::byte> to_bytes(const Program& program) {
+  bytes::Writer writer;
+  uint32_t mark = kMark;
+  uint32_t version = kVersion;
+  writer(mark, version);
+  Program copy = program;  // of all but the elements of constants
+  fields(writer, copy);
+  return writer.take();
+}
+
+Program program_from_bytes(std::span<const std::byte> bytes) {
+  bytes::Reader reader(bytes);
+  uint32_t mark = 0;
+  uint32_t version = 0;
+  reader(mark, version);
+  if (mark != kMark) {
+    fail("these bytes are no program");
+  }
+  if (version != kVersion) {
+    fail("a program of version {}, where {} can be read", version, kVersion);
+  }
+  Program program;
+  fields(reader, program);
+  reader.end();
+  return program;
+}
+
+}  // namespace tenon
