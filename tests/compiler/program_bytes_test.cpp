@@ -12,7 +12,7 @@
 #include "support/random_graph.h"
 #include "tenon/tenon.h"
 
-namespace tenon {
+namespace tenon::program_bytes_test {
 namespace {
 
 compiler::Lowered lowered(const Graph& graph) {
@@ -122,4 +122,4 @@ TEST(ProgramBytes, ThatAreDamagedDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::program_bytes_test

@@ -1,7 +1,9 @@
 #include "kernel/program/program_bytes.h"
 
-#include <limits>
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/checked.h"
