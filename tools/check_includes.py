@@ -40,6 +40,7 @@ SIZES = "cstddef string string_view memory functional span optional algorithm cm
 RANGES = "iterator array list map set span string string_view unordered_map unordered_set vector"
 TYPES = {
     "array": "array",
+    "bit": "endian",
     "atomic": "atomic atomic_ref memory_order_acq_rel memory_order_acquire memory_order_relaxed memory_order_release",
     "cmath": "atan2",
     "compare": "partial_ordering strong_ordering weak_ordering",
@@ -74,7 +75,7 @@ TYPES = {
     "tuple": "apply make_tuple tie tuple",
     "tuple array utility variant map unordered_map": "get",
     "type_traits concepts functional memory optional tuple utility variant":
-        "conditional_t decay_t enable_if_t false_type invoke_result_t is_base_of_v is_convertible_v is_enum_v"
+        "conditional_t decay_t enable_if_t false_type invoke_result_t is_arithmetic_v is_base_of_v is_convertible_v is_enum_v"
         " is_floating_point_v is_integral_v is_invocable_v is_same_v is_signed_v remove_cvref_t remove_pointer_t true_type"
         " underlying_type_t",
     "unordered_map": "unordered_map unordered_multimap",

@@ -51,8 +51,8 @@ TEST(ProgramBytes, OfModelsRunAsBefore) {
     expect_same_bytes(graph);
     const Executable after = compiler::compile(std::move(graph), {.native = false}, report);
     const std::vector<Array> inputs = inputs_of(model, each.bindings.front(), each.tokens);
-    const std::vector<Array> expected = before.run(inputs);
-    const std::vector<Array> results = after.run(inputs);
+    const std::vector<Array> expected = before.run(inputs, {.bindings = each.bindings.front()});
+    const std::vector<Array> results = after.run(inputs, {.bindings = each.bindings.front()});
     EXPECT_TRUE(std::ranges::equal(results, expected, same_bits)) << each.name;
   }
 }

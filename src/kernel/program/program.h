@@ -143,8 +143,8 @@ struct Program {
   std::vector<ProgramBuffer> buffers;
   std::vector<Array> constants;
   std::vector<ConstantLayout> layouts = {};  // that constants have not got yet: lay_out_constants()
-  std::vector<loops::Kernel> kernels;     // what code is made from: add_kernel()
-  std::vector<loops::KernelFacts> facts;  // of each of them, which is all that those who run them need
+  std::vector<loops::Kernel> kernels;        // what code is made from: add_kernel()
+  std::vector<loops::KernelFacts> facts;     // of each of them, which is all that those who run them need
   std::vector<Step> steps;
   std::vector<Region> regions = {};  // in the order of their steps, none of which is in two
   Pipelines pipelines = {};
