@@ -75,6 +75,29 @@ def test_writes_stay_lazy_and_go_through_views():
     assert tenon.realization_counts()["runs"] == 1
 
 
+def test_errors_name_tensors_by_their_shapes():
+    a, b = tenon.tensor(np.ones((2, 3), np.float32)), tenon.tensor(np.ones((5, 7), np.float32))
+    with pytest.raises(tenon.Error, match=r"axis 1 of f32\[2, 3\] is 3.*\n  lhs: f32\[2, 3\]\n  rhs: f32\[5, 7\]"):
+        a @ b
+    with pytest.raises(tenon.Error, match=r"\n  operand 0: f32\[2, 3\]\n  operand 1: f32\[5, 7\]"):
+        a + b
+
+
+def test_what_tenon_cannot_do_is_unsupported():
+    a, b = tenon.tensor(np.ones((2, 3), np.int8)), tenon.tensor(np.ones((3, 4), np.float32))
+    with pytest.raises(tenon.Unsupported, match="i8 times f32 in .* is not supported"):
+        tenon.ops.matmul(a, b)
+    with pytest.raises(tenon.Error) as wrong:
+        b @ b
+    assert not isinstance(wrong.value, tenon.Unsupported)
+
+
+def test_an_index_out_of_range_names_the_line_that_indexed():
+    x = tenon.ops.take(tenon.tensor(np.ones((3, 4), np.float32)), tenon.tensor(np.array([7])))
+    with pytest.raises(tenon.PositionError, match=r"position 7 .*\n  recorded at .*test_tensors.py:\d+\n  computed for"):
+        x.to_array()
+
+
 def test_errors_are_tenons_with_the_same_text():
     with pytest.raises(tenon.Error, match="axis 1 .* is 3, axis 0 .* is 4"):
         tenon.ones(2, 3) @ tenon.ones(4, 5)
