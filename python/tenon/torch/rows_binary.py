@@ -9,7 +9,7 @@ from tenon import ops
 
 from .dtypes import Unsupported, category, dtype_of, is_bool, is_value, result_type, torch_dtype
 from .table import row
-from .values import as_value, cast, full_like, operand, promoted, promoted_float, scalar, truth, zeros_like
+from .values import as_value, cast, dims, full_like, operand, promoted, promoted_float, scalar, truth, zeros_like
 
 
 def _tensors(x, y):
@@ -73,9 +73,10 @@ def div(x, y):
 
 
 def _dividend_and_divisor(x, y):
-    """Both in their common dtype. Integers by the number 0 are an error, in PyTorch's words."""
+    """Both in their common dtype. Integers by the number 0 are an error, in PyTorch's words, where there are any."""
     x, y = _tensors(x, y)
-    if category(_dtype(x, y)) != 2 and not is_value(y) and y == 0:
+    is_zero = category(_dtype(x, y)) != 2 and not is_value(y) and y == 0
+    if is_zero and not any(isinstance(n, int) and n == 0 for n in dims(x)):
         raise RuntimeError("ZeroDivisionError")
     return x, y
 

@@ -58,6 +58,7 @@ def test_integers_by_the_number_zero_are_an_error(divide):
     for device in ("cpu", DEVICE):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             divide(torch.arange(3).to(device))
+        assert divide(torch.arange(0).to(device)).shape == (0,)  # nothing is divided
     assert torch.isinf((torch.ones(2, device=DEVICE) // 0).cpu()).all()
 
 
