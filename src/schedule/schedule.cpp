@@ -254,7 +254,7 @@ class Assembler {
 
 Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, const OptimizeBody& optimize_body) {
   MapPrograms programs;
-  const Roles roles(graph, programs, options.layouts ? StorageOrders(graph) : StorageOrders());
+  const Roles roles(graph, programs, options);
   const StateUpdates state(graph, roles);
   std::vector<GroupedStep> steps = group(graph, roles, programs, options, state);
   Assembler assembler(graph, roles.storage(), state, [&](const Graph& body, bool optimized) {

@@ -172,6 +172,37 @@ INSTANTIATE_TEST_SUITE_P(
         SmallGraph{"no_columns", "x: f32[m, 5], w: f32[5, 0]", "y = matmul(x, w)"}),
     name_of);
 
+/// Operands that some of the loops of their own axes do not move: they are counted, repeated or of size 1.
+INSTANTIATE_TEST_SUITE_P(
+    Unmoved, ProductOperands,
+    testing::Values(
+        SmallGraph{"counted_by_weights", "m: f32[m], w: f32[8, 40]",
+                   "y = matmul(iota(f32[m, 8], axis=1), w); y2 = matmul(iota(f32[m, 8], axis=0), w)"},
+        SmallGraph{"row_by_weights", "x: f32[8], m: f32[m], w: f32[8, 40]",
+                   "y = matmul(broadcast(x, to=[m, 8], axes=[1]), w)"},
+        SmallGraph{"rows_by_weights", "x: f32[5, 8], m: f32[m], w: f32[8, 40]",
+                   "y = relu(matmul(broadcast(x, to=[m, 5, 8], axes=[1, 2]), w))"},
+        SmallGraph{"row_and_bias_by_weights", "x: f32[8], m: f32[m], w: f32[8, 40]",
+                   "y = add(matmul(broadcast(tanh(x), to=[m, 8], axes=[1]), w), reshape(m, [m, 1]))"},
+        SmallGraph{"bytes_of_a_row", "x: i8[8], m: i32[m], z: i8[8, 40]",
+                   "y = matmul(cast(broadcast(x, to=[m, 8], axes=[1]), i32), cast(z, i32))"},
+        SmallGraph{"bytes_of_a_row_by_weights", "x: u8[8], m: i32[m], w: i8[8, 40]",
+                   "y = matmul(cast(broadcast(x, to=[m, 8], axes=[1]), i32), cast(w, i32))"},
+        SmallGraph{"repeated_both", "x: f32[m, k], z: f32[k, n], b: f32[b]",
+                   "y = matmul(broadcast(x, to=[b, m, k], axes=[1, 2]), broadcast(z, to=[b, k, n], axes=[1, 2]))"},
+        SmallGraph{"repeated_crosswise", "x: f32[b, k], z: f32[k, n], m: f32[m]",
+                   "y = matmul(broadcast(x, to=[b, m, k], axes=[0, 2]), broadcast(z, to=[b, k, n], axes=[1, 2]))"},
+        SmallGraph{"repeated_in_depth", "x: f32[m, 1], z: f32[k, n]",
+                   "y = matmul(broadcast(x, to=[m, k], axes=[0, 1]), z)"},
+        SmallGraph{"counted_and_given", "m: f32[m], w: f32[8, 40]",
+                   "i = iota(f32[m, 8], axis=1); y = matmul(i, w); y2 = i; y3 = transpose(i)"},
+        SmallGraph{"for_one_and_many", "x: u8[8], m: i32[m], w: i8[8, 40], z: i8[m, 8, 40]",
+                   "i = cast(broadcast(x, to=[m, 8], axes=[1]), i32); y = matmul(i, cast(w, i32)); "
+                   "y2 = matmul(reshape(i, [m, 1, 8]), cast(z, i32))"},
+        SmallGraph{"a_number", "x: f32[1, 1], w: f32[1, 40]",
+                   "y = matmul(exp(x), w); y2 = matmul(w, reshape(w, [40, 1]))"}),
+    name_of);
+
 /// Every width around a panel.
 TEST(ProductConstants, EveryWidth) {
   for (const int64_t columns :

@@ -114,7 +114,7 @@ Executable lookup(const runtime::RuntimeOptions& options = {}) {
   const int table = k.input(f32, rows);
   const int y = k.output(f32, kN);
   k.site("never");
-  const int site = k.site("gather: position {position} is not in [0, {size})\n  at node \"/emb\" ({position})");
+  const int site = k.site("gather: position {position} is not in [0, {size}) ({position})\n  at node \"/emb\"");
   k.phase({i}, [&] {
     const int id = k.load(ids, affine({{i, 1}}));
     k.store(y, affine({{i, 1}}),
@@ -136,10 +136,10 @@ TEST(RunErrors, AFailedLookupNamesThePlaceAndTheNextRunWorks) {
     EXPECT_EQ(executable.run({ids, table})[0].at(n - 1), 10);
     ids.mutable_values<int64_t>()[2] = 3;
     EXPECT_EQ(error_text([&] { executable.run({ids, table}); }),
-              "gather: position 3 is not in [0, 3)\n  at node \"/emb\" (3)");
+              "gather: position 3 is not in [0, 3) (3)\n  at node \"/emb\"");
     ids.mutable_values<int64_t>()[2] = -1;
     EXPECT_EQ(error_text([&] { executable.run({ids, table}); }),
-              "gather: position -1 is not in [0, 3)\n  at node \"/emb\" (-1)");
+              "gather: position -1 is not in [0, 3) (-1)\n  at node \"/emb\"");
     ids.mutable_values<int64_t>()[2] = 2;
     EXPECT_EQ(executable.run({ids, table})[0].at(2), 30);
   }

@@ -12,9 +12,9 @@ bool is_view(const Node& node) { return as_view(node.op).has_value(); }
 
 bool is_single(const Value& value) { return value.shape().element_count() == Extent(1); }
 
-/// Whether there is a kernel does not depend on the machine.
-const ScheduleOptions& any_machine() {
-  static const ScheduleOptions options{.winograd = false};
+/// Whether there is a kernel does not depend on the form of convolutions.
+ScheduleOptions without_winograd(ScheduleOptions options) {
+  options.winograd = false;
   return options;
 }
 
@@ -31,7 +31,7 @@ bool Roles::is_number_of_leaves(const Node& node, MapPrograms& programs) const {
     return &value.node() != &node && (value.node().as<Input>() || value.node().as<Map>());
   };
   return std::holds_alternative<Nest>(
-      build_nest({.outputs = {Value(&node, 0)}, .is_loaded = is_loaded, .options = any_machine()}, programs));
+      build_nest({.outputs = {Value(&node, 0)}, .is_loaded = is_loaded, .options = options_}, programs));
 }
 
 NodeRole Roles::first_guess(const Node& node, MapPrograms& programs) const {
@@ -106,7 +106,7 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
                                     return &value.node() != &node && of(value.node()) != NodeRole::folded &&
                                            !value.node().as<Constant>();
                                   },
-                              .options = any_machine(),
+                              .options = options_,
                               .storage = &storage_};
     const auto built = build_nest(request, programs);
     const auto* refusal = std::get_if<Refusal>(&built);
@@ -142,7 +142,8 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
   }
 }
 
-Roles::Roles(const Graph& graph, MapPrograms& programs, StorageOrders storage) : storage_(std::move(storage)) {
+Roles::Roles(const Graph& graph, MapPrograms& programs, const ScheduleOptions& options)
+    : options_(without_winograd(options)), storage_(options.layouts ? StorageOrders(graph) : StorageOrders()) {
   for (const Node* node : graph.nodes()) {
     roles_[node] = first_guess(*node, programs);
   }

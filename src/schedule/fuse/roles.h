@@ -13,8 +13,9 @@ namespace tenon::schedule {
 
 class Roles {
  public:
-  /// Decides every node of the graph; views that cannot be index maps become copies.
-  Roles(const Graph& graph, MapPrograms& programs, StorageOrders storage = {});
+  /// Decides every node of the graph; views that cannot be index maps become copies. With these options each loop alone
+  /// is a kernel.
+  Roles(const Graph& graph, MapPrograms& programs, const ScheduleOptions& options);
 
   NodeRole of(const Node& node) const { return roles_.at(&node); }
   /// Why a view is a copy or an operation has no loop form; empty for most.
@@ -41,6 +42,7 @@ class Roles {
   std::unordered_map<const Node*, std::string> reasons_;
   std::unordered_map<const Node*, std::vector<Value>> operands_;
   std::vector<Value> stored_folded_;
+  ScheduleOptions options_;  // for the kernel of a loop alone
   StorageOrders storage_;
 };
 
