@@ -298,8 +298,8 @@ int run_explain(const Arguments& arguments) {
         "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
         "out");
   }
-  const compiler::BackendOptions backend{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
-                                         .disk_cache = options.disk_cache && !arguments.has("--passes")};
+  const compiler::CodeChoice code{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
+                                  .options = {.disk_cache = options.disk_cache && !arguments.has("--passes")}};
   options.native = arguments.has("--passes") || arguments.has("--bind") || loops_of || assembly_of;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   if (loops_of) {
@@ -312,7 +312,7 @@ int run_explain(const Arguments& arguments) {
     return show(arguments, "graph",
                 to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
   }
-  const Executable executable = compile(lowered, backend, report);
+  const Executable executable = compile(lowered, code, report);
   if (arguments.has("--passes")) {
     print_passes(report, executable, arguments.has("--json"));
     return 0;

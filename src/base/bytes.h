@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,6 +74,15 @@ class Writer {
     count(list.size());
     for (T& each : list) {
       field(each);
+    }
+  }
+  template <class T>
+  void field(std::map<std::string, T, std::less<>>& map) {
+    count(map.size());
+    for (auto& [key, value] : map) {
+      std::string copy = key;
+      field(copy);
+      field(value);
     }
   }
   template <class T>
@@ -182,6 +193,16 @@ class Reader {
     list.clear();
     for (size_t i = 0; i < size; ++i) {  // it grows with what was read
       field(list.emplace_back());
+    }
+  }
+  template <class T>
+  void field(std::map<std::string, T, std::less<>>& map) {
+    const size_t size = count();
+    map.clear();
+    for (size_t i = 0; i < size; ++i) {
+      std::string key;
+      field(key);
+      field(map[key]);
     }
   }
   template <class T>

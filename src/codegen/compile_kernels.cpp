@@ -54,8 +54,8 @@ Jit::Request kernel_request(const loops::Kernel& kernel, const Target& target, c
           .effort = asks_for_positions(kernel) ? Effort::full : Effort::quick};
 }
 
-std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
-                                            const EmitOptions& options, std::vector<double>* milliseconds) {
+std::vector<Jit::Function> make_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
+                                        const EmitOptions& options, std::vector<double>* milliseconds) {
   std::vector<Jit::Request> requests;
   for (const loops::Kernel* kernel : kernels)
     requests.push_back(kernel_request(*kernel, jit.target(), options));
@@ -64,9 +64,14 @@ std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const
     loops::for_each_product(
         *kernel, [&](const loops::Product& product) { prepare_products(types_of(*kernel, product), disk_cache); });
   }
+  return jit.make(requests, milliseconds);
+}
+
+std::vector<KernelFunction> compile_kernels(std::span<const loops::Kernel* const> kernels, Jit& jit,
+                                            const EmitOptions& options, std::vector<double>* milliseconds) {
   std::vector<KernelFunction> functions;
-  for (void* address : jit.compile(requests, milliseconds))
-    functions.push_back(reinterpret_cast<KernelFunction>(address));
+  for (const Jit::Function& function : make_kernels(kernels, jit, options, milliseconds))
+    functions.push_back(reinterpret_cast<KernelFunction>(function.address));
   return functions;
 }
 

@@ -1,9 +1,10 @@
 #include "tenon/compile.h"
 
-#include <iterator>
+#include <memory>
 #include <set>
 #include <utility>
 
+#include "backend/backend.h"
 #include "compiler/lowered.h"
 #include "compiler/stopwatch.h"
 #include "ir/data_axes.h"
@@ -31,56 +32,56 @@ std::vector<std::string> names_of(const Graph& graph) {
 }
 
 /// Of all at once: equal kernels are made once.
-KernelCode make_code(const Lowered& lowered, const BackendOptions& backend, CompileReport& report) {
+devices::Module make_code(const Lowered& lowered, const CodeChoice& choice, CompileReport& report) {
   const Stopwatch watch;
   const std::vector<const loops::Kernel*> kernels = lowered.kernels();
-  KernelCode code = make_code(kernels, lowered.machine, backend);
+  backend::CompiledKernels code =
+      backend::backend_for(lowered.machine, choice.native).compile(kernels, lowered.machine, choice.options);
   report.codegen_ms = watch.milliseconds();
   report.kernels = static_cast<int>(kernels.size());
-  report.code = code.description;
+  report.code = code.module.description;
   for (size_t i = 0; i < kernels.size(); ++i) {
     report.code_of.push_back({kernels[i]->name, loops::has_products(*kernels[i]), code.milliseconds[i]});
   }
-  return code;
+  return std::move(code.module);
 }
 
-runtime::Segments with_code(Lowered lowered, std::vector<KernelEntry> entries) {
-  runtime::Segments result{.whole = std::move(lowered.whole),
+runtime::Segments with_code(Lowered lowered, std::shared_ptr<const devices::LoadedCode> code) {
+  runtime::Segments result{.code = std::move(code),
+                           .whole = std::move(lowered.whole),
                            .segments = {},
                            .outputs = std::move(lowered.outputs),
                            .late = data_axes(lowered.given)};
-  auto entry = std::make_move_iterator(entries.begin());
   for (LoweredSegment& segment : lowered.segments) {
-    const auto end = entry + std::ssize(all_kernels(segment.program));
     result.segments.push_back({.program = std::move(segment.program),
-                               .code = {entry, end},
                                .inputs = std::move(segment.inputs),
                                .binds = std::move(segment.binds),
                                .constraints = std::move(segment.constraints)});
-    entry = end;
   }
   return result;
 }
 
-BackendOptions backend_options(const CompileOptions& options) {
-  return {.native = options.native, .disk_cache = options.disk_cache};
-}
-
 }  // namespace
 
-Executable compile(Lowered lowered, const BackendOptions& backend, CompileReport& report,
-                   runtime::RuntimeOptions options) {
+CodeChoice code_choice(const CompileOptions& options) {
+  return {.native = options.native, .options = {.disk_cache = options.disk_cache}};
+}
+
+Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& report, runtime::RuntimeOptions options) {
   const Stopwatch watch;
-  KernelCode code = make_code(lowered, backend, report);
+  const devices::Module module = make_code(lowered, code, report);
   const double lower_ms = lowered.milliseconds;
   options.names = names_of(lowered.given);
-  options.code = std::move(code.description);
-  runtime::Segments segments = with_code(std::move(lowered), std::move(code.entries));
+  options.code = module.description;
+  if (!options.device) {
+    options.device = backend::backend_for(lowered.machine, code.native).device(Pool::shared());
+  }
+  runtime::Segments segments = with_code(std::move(lowered), options.device->load(module));
   for (runtime::Segment& segment : segments.segments) {
     lay_out_constants(segment.program);  // the graphs are gone
   }
   options.compile_ms = lower_ms + watch.milliseconds();
-  return runtime::make_executable(std::move(segments), std::move(code.keep_alive), options);
+  return runtime::make_executable(std::move(segments), options);
 }
 
 }  // namespace compiler
@@ -89,7 +90,7 @@ Executable compile(const Graph& graph, const CompileOptions& options) {
   CompileReport local;
   CompileReport& report = options.report ? *options.report : local;
   report = {};
-  return compiler::compile(compiler::lower(graph, options, report), compiler::backend_options(options), report);
+  return compiler::compile(compiler::lower(graph, options, report), compiler::code_choice(options), report);
 }
 
 Executable compile(Graph&& graph, const CompileOptions& options) {
@@ -101,7 +102,7 @@ Executable compile(Graph&& graph, const CompileOptions& options) {
   for (PassRun& run : report.passes) {
     run.after = Graph();
   }
-  return compiler::compile(std::move(lowered), compiler::backend_options(options), report);
+  return compiler::compile(std::move(lowered), compiler::code_choice(options), report);
 }
 
 }  // namespace tenon

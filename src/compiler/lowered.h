@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compiler/backend.h"
+#include "backend/backend.h"
 #include "kernel/program/program.h"
 #include "runtime/run/make_executable.h"
 #include "shape/constraint_set.h"
@@ -49,9 +49,16 @@ struct Lowered {
 /// Passes, segments, schedules. `report` gets the passes and the times. Error for options that the graph does not bear.
 Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& report);
 
+/// What makes the code of kernels.
+struct CodeChoice {
+  bool native = true;  // else the loop interpreter
+  backend::CodeOptions options = {};
+};
+CodeChoice code_choice(const CompileOptions& options);
+
 /// What is left of compile(): code for the kernels, and the executable. `report` gets them. `options` are what a test
 /// asks of the runtime; time, code and names are filled in.
-Executable compile(Lowered lowered, const BackendOptions& backend, CompileReport& report,
+Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& report,
                    runtime::RuntimeOptions options = {});
 
 }  // namespace tenon::compiler

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/host_caches.h"
-#include "compiler/backend.h"
+#include "backend/backend.h"
 
 namespace tenon::compiler {
 
@@ -13,19 +12,13 @@ schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
     throw Error(fmt::format("CompileOptions::pipeline_rows is {}: give a number of rows, or 0 for tiles where they pay",
                             options.pipeline_rows));
   }
-  return {.fuse = options.fuse,
-          .panel = options.native ? panel_columns(options.machine) : 0,
-          .bytes_together = options.native ? bytes_together(options.machine) : 0,
-          .tiles = schedule::product_tiles(options.machine.second_cache),
-          .cores = options.machine.cores,
-          .vector_bytes = vector_bytes(options.machine),
-          .winograd = options.winograd,
-          .most_row_bytes = options.most_row_bytes,
-          .least_shared_work = options.least_shared_work,
-          .pipelines = {.on = options.pipelines,
-                        .rows = options.pipeline_rows,
-                        .cache = options.machine.second_cache,
-                        .last_cache = options.machine == this_machine() ? host_caches().last : 0}};
+  schedule::ScheduleOptions told{.fuse = options.fuse,
+                                 .winograd = options.winograd,
+                                 .most_row_bytes = options.most_row_bytes,
+                                 .least_shared_work = options.least_shared_work,
+                                 .pipelines = {.on = options.pipelines, .rows = options.pipeline_rows}};
+  backend::backend_for(options.machine, options.native).describe(options.machine, told);
+  return told;
 }
 
 }  // namespace tenon::compiler

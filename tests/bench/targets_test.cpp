@@ -1,7 +1,7 @@
 // Code for other machines can be made on any: every kernel of the table, for each target.
 #include <gtest/gtest.h>
 
-#include "compiler/backend.h"
+#include "backend/backend.h"
 #include "compiler/inspect.h"
 #include "support/count_graphs.h"
 
@@ -18,7 +18,7 @@ compiler::Lowered lowered_for(const tenon::Graph& graph, std::string_view target
 class Targets : public testing::TestWithParam<const char*> {};
 
 TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
-  if (!compiler::has_native_code()) {
+  if (!backend::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   const std::string target = GetParam();
@@ -34,7 +34,7 @@ TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
 }
 
 TEST_P(Targets, EveryKernelWithProductsIsEmitted) {
-  if (!compiler::has_native_code()) {
+  if (!backend::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   for (const CountGraph& each : product_graphs()) {

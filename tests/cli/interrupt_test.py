@@ -33,6 +33,11 @@ def catches_interrupts(process):
     return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
 
 
+# A command that inherits that interrupts are ignored goes on ignoring them, and programs in the background of a script do.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Interrupt(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

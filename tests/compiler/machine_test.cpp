@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/backend.h"
+#include "backend/backend.h"
 #include "compiler/inspect.h"
 #include "support/compiled.h"
 #include "support/error_text.h"
@@ -31,7 +31,7 @@ Machine other_family() {
 }
 
 TEST(Machine, OfOtherInstructionsIsRefused) {
-  if (!compiler::has_native_code()) {
+  if (!backend::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   const std::string error = error_text([] { compile(dense(), {.machine = other_family()}); });
@@ -60,7 +60,7 @@ TEST(Machine, OfFewerInstructionsRuns) {
 
 /// The loops are for the machine that is named; which one makes them is not to be seen.
 TEST(Machine, DecidesPanelsAndTiles) {
-  if (!compiler::has_native_code()) {
+  if (!backend::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   const auto loops = [](const char* name) { return first_loops(dense(), machine_named(name)); };

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/backend.h"
+#include "backend/backend.h"
 #include "tenon/compile.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
@@ -27,7 +27,7 @@ TEST(CompileReport, HasEveryKernel) {
   const auto map = std::ranges::find(report.code_of, false, &KernelReport::has_products);
   ASSERT_NE(map, report.code_of.end());
   EXPECT_NE(map->name.find("exp"), std::string::npos) << map->name;
-  EXPECT_EQ(map->milliseconds > 0, compiler::has_native_code());
+  EXPECT_EQ(map->milliseconds > 0, backend::has_native_code());
   compile(product_beside_a_map(), {.disk_cache = false, .report = &report});
   EXPECT_TRUE(std::ranges::all_of(report.code_of, [](const KernelReport& each) { return each.milliseconds == 0; }));
 }

@@ -110,7 +110,7 @@ struct Streaming {
     machine.second_cache = int64_t{512} << 10;
     CompileReport report;
     const Graph graph({x}, {{"y", conv(conv(conv(x, w, same), w, same), w, same)}});
-    return compiler::compile(compiler::lower(graph, {.machine = machine}, report), {}, report, {.pool = &pool});
+    return compiler::compile(compiler::lower(graph, {.machine = machine}, report), {}, report, {.device = backend::backend_for(machine, true).device(pool)});
   }
 };
 

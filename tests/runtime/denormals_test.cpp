@@ -1,6 +1,8 @@
 // Runs that take denormals for 0, and runs that leave the processor as it is.
+#include <memory>
 #include <atomic>
 
+#include "devices/cpu/cpu_device.h"
 #include "base/float_mode.h"
 #include "support/arrays.h"
 #include "support/programs.h"
@@ -25,7 +27,7 @@ ProgramBuilder sums() {
 
 TEST(Denormals, AreZeroWhereFlushedAndThemselvesElsewhere) {
   Pool pool(2);
-  const Executable executable = sums().executable({}, {.pool = &pool});
+  const Executable executable = sums().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
   const FloatMode before = FloatMode::current();
   for (const int64_t n : {int64_t{1}, int64_t{9}, kLarge}) {
     const Array x = Array::full(f32, {n, 4}, kDenormal);
@@ -47,7 +49,7 @@ TEST(Denormals, AreZeroWhereFlushedAndThemselvesElsewhere) {
 TEST(Denormals, TheModeComesBackAfterAnError) {
   Pool pool(2);
   std::atomic<bool> flushed_inside = true;
-  const Executable executable = sums().executable({}, {.pool = &pool, .before_step = [&](size_t step) {
+  const Executable executable = sums().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t step) {
                                                          const FloatMode mode = FloatMode::current();
                                                          flushed_inside = flushed_inside && mode == mode.flushing();
                                                          if (step == 1) {
@@ -67,7 +69,7 @@ TEST(Denormals, TheModeComesBackAfterAnError) {
 /// A caller that has set the mode himself gets the same from all threads.
 TEST(Denormals, WithoutTheOptionTheCallersModeHolds) {
   Pool pool(2);
-  const Executable executable = sums().executable({}, {.pool = &pool});
+  const Executable executable = sums().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
   const Array x = Array::full(f32, {kLarge, 4}, kDenormal);
   {
     const FlushDenormals callers(true);

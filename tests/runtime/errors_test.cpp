@@ -1,4 +1,6 @@
+#include <memory>
 // What a run complains about, against the words of the interpreter.
+#include "devices/cpu/cpu_device.h"
 #include "shape/constraint_set.h"
 #include "support/arrays.h"
 #include "support/loop_builder.h"
@@ -129,7 +131,7 @@ Executable lookup(const runtime::RuntimeOptions& options = {}) {
 
 TEST(RunErrors, AFailedLookupNamesThePlaceAndTheNextRunWorks) {
   Pool pool(3);
-  const Executable executable = lookup({.pool = &pool});
+  const Executable executable = lookup({.device = std::make_shared<devices::CpuDevice>(pool)});
   const Array table = Array::from<float>({3}, {10, 20, 30});
   for (const int64_t n : {3, 200000}) {
     Array ids(i64, {n});
@@ -147,7 +149,7 @@ TEST(RunErrors, AFailedLookupNamesThePlaceAndTheNextRunWorks) {
 
 TEST(RunErrors, TheFirstFailureInOrderIsReported) {
   Pool pool(4);
-  const Executable executable = lookup({.pool = &pool});
+  const Executable executable = lookup({.device = std::make_shared<devices::CpuDevice>(pool)});
   Array ids(i64, {100000});
   ids.mutable_values<int64_t>()[500] = 77;
   ids.mutable_values<int64_t>()[99999] = 88;

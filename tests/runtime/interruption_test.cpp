@@ -1,10 +1,12 @@
 // Runs that end early: errors in any step, on any thread, and cancellation.
+#include <memory>
 #include <fmt/format.h>
 
 #include <atomic>
 #include <new>
 #include <thread>
 
+#include "devices/cpu/cpu_device.h"
 #include "support/arrays.h"
 #include "support/programs.h"
 
@@ -37,7 +39,7 @@ ProgramBuilder branches() {
 TEST(Interruption, AnErrorInAnyStepReachesTheCallerAndHarmsNothing) {
   Pool pool(3);
   std::atomic<int> failing = -1;
-  const Executable executable = branches().executable({}, {.pool = &pool, .before_step = [&](size_t step) {
+  const Executable executable = branches().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t step) {
                                                              if (static_cast<int>(step) == failing) {
                                                                throw Error(fmt::format("injected into {}", step));
                                                              }
@@ -103,7 +105,7 @@ TEST(Interruption, CancelledBetweenStepsAndBetweenChunks) {
       CancelToken token;
       std::atomic<int> later = 0;
       std::atomic<int> chunks = 0;
-      const Executable executable = branches().executable({}, {.pool = &pool, .before_step = [&](size_t at) {
+      const Executable executable = branches().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t at) {
                                                                  later += static_cast<int>(at) > step + 1 ? 1 : 0;
                                                                  chunks += static_cast<int>(at) == step ? 1 : 0;
                                                                  if (static_cast<int>(at) == step) {

@@ -6,13 +6,14 @@
 #include <thread>
 #include <vector>
 
+#include "devices/cpu/cpu_device.h"
 #include "tenon/error.h"
 
 namespace tenon::runtime::memory_pool_test {
 namespace {
 
 TEST(MemoryPool, GivesTheSameMemoryAgain) {
-  MemoryPool pool(1 << 20);
+  MemoryPool pool(1 << 20, devices::host_device());
   const std::byte* first = pool.take(1000).get();
   EXPECT_EQ(pool.counters().idle, 1024);
   EXPECT_EQ(pool.take(900).get(), first) << "of the same class";
@@ -23,7 +24,7 @@ TEST(MemoryPool, GivesTheSameMemoryAgain) {
 }
 
 TEST(MemoryPool, WastesAtMostAThird) {
-  MemoryPool pool(int64_t{1} << 30);
+  MemoryPool pool(int64_t{1} << 30, devices::host_device());
   int64_t before = 0;
   for (int64_t bytes = 65; bytes < 100000; bytes = bytes * 11 / 10 + 1) {
     pool.take(bytes);
@@ -37,7 +38,7 @@ TEST(MemoryPool, WastesAtMostAThird) {
 }
 
 TEST(MemoryPool, KeepsNoMoreThanItsLimit) {
-  MemoryPool pool(10000);
+  MemoryPool pool(10000, devices::host_device());
   {
     std::vector<std::shared_ptr<std::byte[]>> held;
     for (int i = 0; i < 100; ++i) {
@@ -52,7 +53,7 @@ TEST(MemoryPool, KeepsNoMoreThanItsLimit) {
 }
 
 TEST(MemoryPool, KeepsWhatWasUsedLast) {
-  MemoryPool pool(5000);
+  MemoryPool pool(5000, devices::host_device());
   pool.take(1024);
   pool.take(2048);
   pool.take(1024);  // used again
@@ -65,7 +66,7 @@ TEST(MemoryPool, KeepsWhatWasUsedLast) {
 }
 
 TEST(MemoryPool, PreparedBlocksWait) {
-  MemoryPool pool(100000);
+  MemoryPool pool(100000, devices::host_device());
   pool.prepare(std::vector<int64_t>{1000, 1000, 5000});
   EXPECT_EQ(pool.counters().idle, 1024 + 1024 + 6144);
   pool.prepare(std::vector<int64_t>{1000, 900});
@@ -75,8 +76,8 @@ TEST(MemoryPool, PreparedBlocksWait) {
 }
 
 TEST(MemoryPool, ABlockIsGivenBackOnce) {
-  MemoryPool pool(1 << 20);
-  std::byte* const block = pool.acquire(100);
+  MemoryPool pool(1 << 20, devices::host_device());
+  MemoryPool::Block* const block = pool.acquire(100);
   pool.release(block);
   EXPECT_THROW(pool.release(block), InternalError);
   EXPECT_EQ(pool.acquire(100), block);
@@ -86,7 +87,7 @@ TEST(MemoryPool, ABlockIsGivenBackOnce) {
 TEST(MemoryPool, MemoryOutlivesThePool) {
   std::shared_ptr<std::byte[]> memory;
   {
-    MemoryPool pool(1 << 20);
+    MemoryPool pool(1 << 20, devices::host_device());
     memory = pool.take(100);
     EXPECT_NE(pool.take(0), nullptr);
   }
@@ -95,7 +96,7 @@ TEST(MemoryPool, MemoryOutlivesThePool) {
 }
 
 TEST(MemoryPool, ManyThreads) {
-  MemoryPool pool(1 << 16);
+  MemoryPool pool(1 << 16, devices::host_device());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&pool, t] {

@@ -1,10 +1,12 @@
 // Regions of programs made by hand: errors in any tile of any stage, more threads than the machine has, traces.
+#include <memory>
 #include <fmt/format.h>
 
 #include <atomic>
 #include <set>
 #include <thread>
 
+#include "devices/cpu/cpu_device.h"
 #include "support/arrays.h"
 #include "support/programs.h"
 
@@ -44,7 +46,7 @@ TEST(Regions, OfAnyTileAndSizeGiveTheSame) {
   Pool pool(8);
   const Executable whole = executable_of(chain(0));
   for (const int64_t rows : {1, 2, 3, 100}) {
-    const Executable tiles = executable_of(chain(rows), {}, {.pool = &pool});
+    const Executable tiles = executable_of(chain(rows), {}, {.device = std::make_shared<devices::CpuDevice>(pool)});
     for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{63}, int64_t{64}, int64_t{65}, int64_t{700}, kSize}) {
       const Array x = numbers(n);
       for (const int threads : {0, 1, 3}) {
@@ -60,7 +62,7 @@ TEST(Regions, WithWindowsThatAreTooSmallRunStepByStep) {
   Pool pool(3);
   const Array x = numbers(kSize);
   const Array expected = executable_of(chain(0)).run({x})[0];
-  const Executable small = executable_of(chain(3), {}, {.pool = &pool, .most_window_elements = 100});
+  const Executable small = executable_of(chain(3), {}, {.device = std::make_shared<devices::CpuDevice>(pool), .most_window_elements = 100});
   for (const int threads : {1, 3, 3}) {  // again with windows that were made to fit after the first run
     EXPECT_TRUE(same(small.run({x}, {.threads = threads})[0], expected)) << threads;
   }
@@ -70,7 +72,7 @@ TEST(Regions, AnErrorInAnyTileReachesTheCallerAndHarmsNothing) {
   Pool pool(3);
   std::atomic<int> calls = 0;
   std::atomic<int> failing = -1;
-  const Executable executable = executable_of(chain(3), {}, {.pool = &pool, .before_step = [&](size_t) {
+  const Executable executable = executable_of(chain(3), {}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t) {
                                                                if (calls.fetch_add(1) == failing) {
                                                                  throw Error("injected");
                                                                }
@@ -108,7 +110,7 @@ TEST(Regions, EndWhenTheRunIsCancelledInside) {
 
 TEST(Regions, OfMoreRunsThanThreadsAllComeToAnEnd) {
   Pool pool(2);
-  const Executable executable = executable_of(chain(2), {}, {.pool = &pool});
+  const Executable executable = executable_of(chain(2), {}, {.device = std::make_shared<devices::CpuDevice>(pool)});
   const Array x = numbers(kSize);
   const Array expected = executable.run({x})[0];
   std::atomic<int> right = 0;

@@ -1,6 +1,8 @@
 // What is kept for each binding, and many threads at once.
+#include <memory>
 #include <thread>
 
+#include "devices/cpu/cpu_device.h"
 #include "support/arrays.h"
 #include "support/loop_builder.h"
 #include "support/loop_kernels.h"
@@ -117,7 +119,7 @@ TEST(Specialization, IdleMemoryStaysWithinItsBudget) {
 
 TEST(Specialization, ManyThreadsRunOneExecutable) {
   Pool pool(3);
-  const Executable executable = scale_program().executable({}, {.pool = &pool});
+  const Executable executable = scale_program().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&executable, t] {
@@ -139,7 +141,7 @@ TEST(Specialization, ManyThreadsRunOneExecutable) {
 
 TEST(Specialization, ManyThreadsAtRandomSizesWhileOthersAreEvicted) {
   Pool pool(3);
-  const Executable executable = scale_program().executable({}, {.memory_budget = 60000, .pool = &pool});
+  const Executable executable = scale_program().executable({}, {.memory_budget = 60000, .device = std::make_shared<devices::CpuDevice>(pool)});
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 8; ++t) {
     threads.emplace_back([&executable, t] {
@@ -187,7 +189,7 @@ TEST(Specialization, ResultsAreTheSameBitsForAnyNumberOfThreads) {
   std::vector<Array> results;
   for (const int size : {1, 2, 7}) {
     Pool pool(size);
-    const Executable executable = program_of(softmax.kernel).executable({}, {.pool = &pool});
+    const Executable executable = program_of(softmax.kernel).executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
     for (const int threads : {0, 1, 2, 7}) {
       results.push_back(executable.run({x}, {.threads = threads, .bindings = {{"rows", 300}, {"cols", 501}}})[0]);
       EXPECT_TRUE(same(results.back(), results.front())) << threads << " of " << size;

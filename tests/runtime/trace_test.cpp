@@ -1,5 +1,7 @@
+#include "devices/cpu/cpu_device.h"
 #include "tenon/trace.h"
 
+#include <memory>
 #include <algorithm>
 #include <set>
 
@@ -23,7 +25,7 @@ Executable traced_program(const runtime::RuntimeOptions& options = {}) {
 
 TEST(Trace, ShowsEveryStepWithItsBytes) {
   Pool pool(3);
-  const Executable executable = traced_program({.pool = &pool});
+  const Executable executable = traced_program({.device = std::make_shared<devices::CpuDevice>(pool)});
   for (const int64_t n : {10, 100000}) {
     Trace trace;
     executable.run({Array(f32, {n})}, {.trace = &trace});

@@ -1,5 +1,8 @@
 #include "support/programs.h"
 
+#include "base/fail.h"
+#include "devices/cpu/cpu_device.h"
+
 #include <fmt/format.h>
 
 #include "kernel/loop/loop_run.h"
@@ -107,14 +110,16 @@ Executable executable_of(const Program& program, const ConstraintSet& constraint
 
 Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints,
                          const runtime::RuntimeOptions& options) {
+  TENON_CHECK(code.size() == kernel_count(program), "{} functions for {} kernels", code.size(), kernel_count(program));
   lay_out_constants(program);
   runtime::Segments whole;
+  whole.code = std::make_shared<devices::HostCode>(std::move(code));
   whole.whole.name = program.name;
   whole.whole.inputs = program.inputs;
   whole.whole.outputs = program.outputs;
   whole.segments.push_back(
-      {.program = std::move(program), .code = std::move(code), .inputs = {}, .binds = {}, .constraints = constraints});
-  return runtime::make_executable(std::move(whole), nullptr, options);
+      {.program = std::move(program), .inputs = {}, .binds = {}, .constraints = constraints});
+  return runtime::make_executable(std::move(whole), options);
 }
 
 ProgramBuilder program_of(const loops::Kernel& kernel) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <llvm-c/Core.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -85,7 +85,7 @@ struct Jit::State {
     const Request* request;
     size_t index;  // among those of the call
     ContentHash hash;
-    std::promise<void*> answer;
+    std::promise<Function> answer;
   };
 
   ContentHash hash_of(const Request& request) const {
@@ -112,16 +112,15 @@ struct Jit::State {
     compilers.push_back(std::move(compiler));
   }
 
-  std::unique_ptr<llvm::MemoryBuffer> object_of(const Request& request, const ContentHash& hash,
-                                                const std::string& name) {
-    if (const auto bytes = cache.load(hash)) {
+  std::vector<char> object_of(const Request& request, const ContentHash& hash, const std::string& name) {
+    if (auto bytes = cache.load(hash)) {
       const std::lock_guard lock(mutex);
       ++counters.from_disk;
-      return llvm::MemoryBuffer::getMemBufferCopy({bytes->data(), bytes->size()}, name);
+      return *std::move(bytes);
     }
     CompileTimes times;
     auto compiler = take_compiler();
-    auto bytes =
+    const auto bytes =
         compiler->compile({.request = request, .name = name, .sanitize_address = options.sanitize_address}, times);
     give_back(std::move(compiler));
     cache.store(hash, {bytes.data(), bytes.size()});
@@ -131,18 +130,42 @@ struct Jit::State {
     counters.emit_ms += times.emit_ms;
     counters.optimize_ms += times.optimize_ms;
     counters.codegen_ms += times.codegen_ms;
-    return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), name, /*RequiresNullTerminator=*/false);
+    return {bytes.begin(), bytes.end()};
   }
 
-  void* make(const Request& request, const ContentHash& hash) {
+  Function make(const Request& request, const ContentHash& hash) {
     const std::string name = fmt::format("{}_{}", request.symbol, to_hex(hash));
-    auto object = object_of(request, hash, name);
-    const auto begin = std::chrono::steady_clock::now();
-    void* const address = linker.link(std::move(object), name);
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
-    const std::lock_guard lock(mutex);
-    counters.link_ms += time.count();
-    return address;
+    auto object = std::make_shared<const std::vector<char>>(object_of(request, hash, name));
+    void* const address = link(name, *object);
+    return {.symbol = name, .address = address, .object = std::move(object)};
+  }
+
+  // The first that asks for a symbol links; others wait for it.
+  void* link(const std::string& name, const std::vector<char>& object) {
+    std::promise<void*> mine;
+    std::shared_future<void*> answer;
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex);
+      const auto [entry, fresh] = linked.try_emplace(name);
+      if (fresh) entry->second = mine.get_future().share();
+      answer = entry->second;
+      is_first = fresh;
+    }
+    if (is_first) {
+      const auto begin = std::chrono::steady_clock::now();
+      try {
+        mine.set_value(linker.link(llvm::MemoryBuffer::getMemBufferCopy({object.data(), object.size()}, name), name));
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        linked.erase(name);
+        mine.set_exception(std::current_exception());
+      }
+      const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+      const std::lock_guard lock(mutex);
+      counters.link_ms += time.count();
+    }
+    return answer.get();
   }
 
   void fulfil(Claim& claim) {
@@ -165,8 +188,9 @@ struct Jit::State {
   Linker linker;
 
   mutable std::mutex mutex;  // over what follows
-  std::map<ContentHash, std::shared_future<void*>> functions;
-  std::vector<std::unique_ptr<ModuleCompiler>> compilers;  // that no thread uses
+  std::map<ContentHash, std::shared_future<Function>> functions;
+  std::map<std::string, std::shared_future<void*>, std::less<>> linked;  // by symbol
+  std::vector<std::unique_ptr<ModuleCompiler>> compilers;                // that no thread uses
   JitCounters counters;
 };
 
@@ -174,14 +198,14 @@ Jit::Jit(JitOptions options) : state_(std::make_unique<State>(std::move(options)
 
 Jit::~Jit() = default;
 
-std::vector<void*> Jit::compile(std::span<const Request> requests, std::vector<double>* milliseconds) {
+std::vector<Jit::Function> Jit::make(std::span<const Request> requests, std::vector<double>* milliseconds) {
   State& state = *state_;
   std::vector<double> taken(requests.size());
   std::vector<ContentHash> hashes;
   for (const Request& request : requests) {
     hashes.push_back(state.hash_of(request));
   }
-  std::vector<std::shared_future<void*>> answers;
+  std::vector<std::shared_future<Function>> answers;
   std::vector<State::Claim> claims;
   {
     const std::lock_guard lock(state.mutex);
@@ -225,11 +249,29 @@ std::vector<void*> Jit::compile(std::span<const Request> requests, std::vector<d
     answer.wait();
   }
   if (milliseconds) *milliseconds = std::move(taken);
-  std::vector<void*> addresses;
+  std::vector<Function> functions;
   for (const auto& answer : answers) {
-    addresses.push_back(answer.get());
+    functions.push_back(answer.get());
+  }
+  return functions;
+}
+
+std::vector<void*> Jit::compile(std::span<const Request> requests, std::vector<double>* milliseconds) {
+  std::vector<void*> addresses;
+  for (const Function& function : make(requests, milliseconds)) {
+    addresses.push_back(function.address);
   }
   return addresses;
+}
+
+void* Jit::link(const std::string& symbol, const std::vector<char>& object) { return state_->link(symbol, object); }
+
+void* Jit::find(const std::string& symbol) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->linked.find(symbol);
+  const bool is_done =
+      found != state_->linked.end() && found->second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return is_done ? found->second.get() : nullptr;
 }
 
 const Target& Jit::target() const { return state_->options.target; }

@@ -79,10 +79,25 @@ class Jit {
   Jit(const Jit&) = delete;
   Jit& operator=(const Jit&) = delete;
 
-  /// The addresses of the functions, in order. The first error of any of them is thrown when all are done; an external
+  /// A function of a request, and the object file that it was linked from.
+  struct Function {
+    std::string symbol;  ///< of the function in the object: equal symbols are the same code
+    void* address = nullptr;
+    std::shared_ptr<const std::vector<char>> object;
+  };
+
+  /// The functions of requests, in order. The first error of any of them is thrown when all are done; an external
   /// function that is not among JitOptions::symbols is one, and is named. `milliseconds`, where given, has what each
   /// took of a processor: 0 where the code was there, or was under way.
+  std::vector<Function> make(std::span<const Request> requests, std::vector<double>* milliseconds = nullptr);
+  /// Their addresses alone.
   std::vector<void*> compile(std::span<const Request> requests, std::vector<double>* milliseconds = nullptr);
+
+  /// The address of a function by its object, which is linked unless this Jit has one of that symbol already. Objects
+  /// are trusted: their code runs in this process.
+  void* link(const std::string& symbol, const std::vector<char>& object);
+  /// The address of a function that was made or linked before; else null.
+  void* find(const std::string& symbol) const;
 
   const Target& target() const;
   JitCounters counters() const;

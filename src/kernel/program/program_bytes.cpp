@@ -5,29 +5,20 @@
 #include <string>
 #include <utility>
 
-#include "base/bytes.h"
 #include "base/checked.h"
 #include "base/fail.h"
+#include "kernel/loop/loop_fields.h"
 
 namespace tenon::bytes {
 template <>
-inline constexpr int kLast<Dtype> = kDtypeCount - 1;
-template <>
 inline constexpr int kLast<Memory> = static_cast<int>(Memory::output);
 template <>
-inline constexpr int kLast<ReduceOp> = static_cast<int>(spellings(ReduceOp()).size()) - 1;
-template <>
 inline constexpr int kLast<ScatterOp> = static_cast<int>(spellings(ScatterOp()).size()) - 1;
-template <>
-inline constexpr int kLast<loops::Role> = static_cast<int>(loops::Role::partial);
 }  // namespace tenon::bytes
 
 // What the fields of each type are, beside the type: Writer and Reader find these by its namespace. Each is called with
 // either, so a program is written and read in one order.
 namespace tenon {
-
-static void fields(bytes::Writer& archive, Extent& extent) { archive.repeated(extent.to_string()); }
-static void fields(bytes::Reader& archive, Extent& extent) { extent = Extent::parse(archive.repeated()); }
 
 static void fields(bytes::Writer& archive, Shape& shape) { archive.repeated(shape.to_string()); }
 static void fields(bytes::Reader& archive, Shape& shape) { shape = Shape::parse(archive.repeated()); }
@@ -99,8 +90,6 @@ void fields(auto& archive, PanelLayout& x) {
 }  // namespace layouts
 
 namespace loops {
-void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements); }
-void fields(auto& archive, MayShare& x) { archive(x.input, x.output); }
 void fields(auto& archive, Touched& x) { archive(x.first, x.last, x.step, x.item_step, x.least, x.most); }
 void fields(auto& archive, Footprint& x) { archive(x.whole, x.ranges); }
 void fields(auto& archive, BufferUse& x) { archive(x.reads, x.writes); }

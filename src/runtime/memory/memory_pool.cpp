@@ -5,9 +5,9 @@
 #include <bit>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
-#include "base/aligned.h"
 #include "base/fail.h"
 
 namespace tenon::runtime {
@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint64_t kSmallest = 64;
 constexpr size_t kClasses = 128;
-constexpr int64_t kPage = 4096;
 
 struct SizeClass {
   size_t index = 0;
@@ -30,72 +29,66 @@ SizeClass size_class(uint64_t bytes) {
                                                       : SizeClass{2 * log + 1, static_cast<int64_t>(power)};
 }
 
-enum class Use : uint64_t { in_use = 0x7e4073a11ce5, idle = 0x51ee9b10c };
-
-/// What stands before each block.
-struct alignas(64) Header {
-  Use use = Use::in_use;
-  SizeClass size;
-};
-
-std::byte* block_of(Header* header) { return reinterpret_cast<std::byte*>(header + 1); }
-Header* header_of(std::byte* block) { return reinterpret_cast<Header*>(block) - 1; }
-
-Header* allocate(const SizeClass& size) {
-  std::byte* const memory = allocate_aligned(sizeof(Header) + static_cast<size_t>(size.bytes));
-  return new (memory) Header{.use = Use::in_use, .size = size};
-}
-
-void free_block(Header* header) { free_aligned(reinterpret_cast<std::byte*>(header)); }
+enum class Use : uint8_t { in_use, idle };
 
 struct Idle {
-  Header* header = nullptr;
+  MemoryPool::Block* block = nullptr;
   uint64_t since = 0;
 };
 
 }  // namespace
 
+struct MemoryPool::Block {
+  std::byte* memory = nullptr;
+  SizeClass size;
+  Use use = Use::in_use;
+};
+
 class MemoryPool::State {
  public:
-  explicit State(int64_t limit) : limit_(limit) {}
+  State(int64_t limit, std::shared_ptr<devices::Device> device) : device_(std::move(device)), limit_(limit) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
     for (const std::vector<Idle>& blocks : free_) {
       for (const Idle& idle : blocks) {
-        free_block(idle.header);
+        free_block(idle.block);
       }
     }
   }
 
+  /// Throws std::bad_alloc where there is no memory.
+  Block* allocate(const SizeClass& size) {
+    auto block = std::make_unique<Block>(Block{.memory = nullptr, .size = size});
+    block->memory = device_->allocate(size.bytes);
+    count_new(size);
+    return block.release();
+  }
+
+  devices::Device& device() const { return *device_; }
+
   /// Null when none waits.
-  Header* reuse(const SizeClass& wanted) {
+  Block* reuse(const SizeClass& wanted) {
     const std::lock_guard lock(mutex_);
     std::vector<Idle>& blocks = free_.at(wanted.index);
     if (blocks.empty()) {
       return nullptr;
     }
-    Header* const header = blocks.back().header;
+    Block* const block = blocks.back().block;
     blocks.pop_back();
     counters_.idle -= wanted.bytes;
-    header->use = Use::in_use;
-    return header;
+    block->use = Use::in_use;
+    return block;
   }
 
-  void count_new(const SizeClass& size) {
+  void release(Block* block) {
     const std::lock_guard lock(mutex_);
-    counters_.total += size.bytes;
-    counters_.peak = std::max(counters_.peak, counters_.total);
-  }
-
-  void release(Header* header) {
-    const std::lock_guard lock(mutex_);
-    TENON_CHECK(header->use == Use::in_use, "a block of memory was given back twice");
-    header->use = Use::idle;
-    const SizeClass size = header->size;
-    if (size.bytes > limit_ || !remember(header)) {
+    TENON_CHECK(block->use == Use::in_use, "a block of memory was given back twice");
+    block->use = Use::idle;
+    const SizeClass size = block->size;
+    if (size.bytes > limit_ || !remember(block)) {
       counters_.total -= size.bytes;
-      free_block(header);
+      free_block(block);
       return;
     }
     counters_.idle += size.bytes;
@@ -119,9 +112,20 @@ class MemoryPool::State {
   }
 
  private:
-  bool remember(Header* header) {
+  void count_new(const SizeClass& size) {
+    const std::lock_guard lock(mutex_);
+    counters_.total += size.bytes;
+    counters_.peak = std::max(counters_.peak, counters_.total);
+  }
+
+  void free_block(Block* block) {
+    device_->release(block->memory);
+    delete block;
+  }
+
+  bool remember(Block* block) {
     try {
-      free_.at(header->size.index).push_back({header, ++clock_});
+      free_.at(block->size.index).push_back({block, ++clock_});
       return true;
     } catch (const std::bad_alloc&) {
       return false;
@@ -137,14 +141,15 @@ class MemoryPool::State {
           oldest = &blocks;
         }
       }
-      Header* const header = oldest->front().header;
+      Block* const block = oldest->front().block;
       oldest->erase(oldest->begin());
-      counters_.idle -= header->size.bytes;
-      counters_.total -= header->size.bytes;
-      free_block(header);
+      counters_.idle -= block->size.bytes;
+      counters_.total -= block->size.bytes;
+      free_block(block);
     }
   }
 
+  const std::shared_ptr<devices::Device> device_;
   mutable std::mutex mutex_;
   int64_t limit_ = 0;
   uint64_t clock_ = 0;
@@ -152,28 +157,30 @@ class MemoryPool::State {
   std::array<std::vector<Idle>, kClasses> free_ = {};
 };
 
-MemoryPool::MemoryPool(int64_t idle_limit) : state_(std::make_shared<State>(idle_limit)) {}
+MemoryPool::MemoryPool(int64_t idle_limit, std::shared_ptr<devices::Device> device)
+    : state_(std::make_shared<State>(idle_limit, std::move(device))) {}
 
-std::byte* MemoryPool::acquire(int64_t bytes) {
+MemoryPool::Block* MemoryPool::acquire(int64_t bytes) {
   const SizeClass wanted = size_class(static_cast<uint64_t>(bytes));
-  Header* header = state_->reuse(wanted);
-  if (header == nullptr) {
-    try {
-      header = allocate(wanted);
-    } catch (const std::bad_alloc&) {
-      fail("no memory for {} bytes", bytes);
-    }
-    state_->count_new(wanted);
+  if (Block* const idle = state_->reuse(wanted)) {
+    return idle;
   }
-  return block_of(header);
+  try {
+    return state_->allocate(wanted);
+  } catch (const std::bad_alloc&) {
+    fail("no memory for {} bytes", bytes);
+  }
 }
 
-void MemoryPool::release(std::byte* block) { state_->release(header_of(block)); }
+void MemoryPool::release(Block* block) { state_->release(block); }
+
+std::byte* MemoryPool::memory_of(const Block* block) { return block->memory; }
 
 std::shared_ptr<std::byte[]> MemoryPool::take(int64_t bytes) {
+  Block* const block = acquire(bytes);
   try {
-    return {acquire(bytes), [state = state_](std::byte* block) { state->release(header_of(block)); }};
-  } catch (const std::bad_alloc&) {
+    return {block->memory, [state = state_, block](std::byte* /*memory*/) { state->release(block); }};
+  } catch (const std::bad_alloc&) {  // the block was released
     fail("no memory for {} bytes", bytes);
   }
 }
@@ -186,21 +193,19 @@ void MemoryPool::prepare(std::span<const int64_t> sizes) {
   if (all > state_->limit()) {
     return;
   }
-  std::vector<std::byte*> blocks;
+  std::vector<Block*> blocks;
   blocks.reserve(sizes.size());
   for (const int64_t bytes : sizes) {
     const SizeClass wanted = size_class(static_cast<uint64_t>(bytes));
-    if (Header* const idle = state_->reuse(wanted)) {
-      blocks.push_back(block_of(idle));
+    if (Block* const idle = state_->reuse(wanted)) {
+      blocks.push_back(idle);
       continue;
     }
-    std::byte* const fresh = acquire(bytes);
-    for (int64_t at = 0; at < wanted.bytes; at += kPage) {
-      fresh[at] = std::byte{0};  // the first write is what takes time
-    }
+    Block* const fresh = acquire(bytes);
+    state_->device().touch(fresh->memory, wanted.bytes);
     blocks.push_back(fresh);
   }
-  for (std::byte* const block : blocks) {
+  for (Block* const block : blocks) {
     release(block);
   }
 }

@@ -1,10 +1,12 @@
-// Memory that is used again by the next run instead of going back to the system.
+// Memory of a device that is used again by the next run instead of going back.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+
+#include "devices/device.h"
 
 namespace tenon::runtime {
 
@@ -19,12 +21,17 @@ class MemoryPool {
     int64_t peak = 0;   // the most that total ever was
   };
 
-  explicit MemoryPool(int64_t idle_limit);
+  /// What is known of a block, on the host.
+  struct Block;
+
+  explicit MemoryPool(int64_t idle_limit, std::shared_ptr<devices::Device> device);
 
   /// At least `bytes`, and never null; an Error when there is no memory.
-  std::byte* acquire(int64_t bytes);
+  Block* acquire(int64_t bytes);
   /// A block of acquire(), once: TENON_CHECKs that it is in use.
-  void release(std::byte* block);
+  void release(Block* block);
+  /// Where its memory is.
+  static std::byte* memory_of(const Block* block);
 
   /// The same, released when its last pointer goes, which may be after the pool.
   std::shared_ptr<std::byte[]> take(int64_t bytes);
@@ -52,11 +59,11 @@ class PooledBlock {
   PooledBlock(const PooledBlock&) = delete;
   PooledBlock& operator=(const PooledBlock&) = delete;
 
-  std::byte* get() const { return block_; }
+  std::byte* get() const { return block_ == nullptr ? nullptr : MemoryPool::memory_of(block_); }
 
  private:
   MemoryPool& pool_;
-  std::byte* block_;
+  MemoryPool::Block* block_;
 };
 
 }  // namespace tenon::runtime

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <cstring>
 
 #include "base/checked.h"
 #include "base/fail.h"
 #include "runtime/memory/arena.h"
-#include "runtime/memory/copy_elements.h"
+#include "runtime/memory/copy_view.h"
 #include "runtime/run/executor.h"
 
 namespace tenon::runtime {
@@ -36,13 +35,12 @@ class Body {
              .arena = arena,
              .memory_of_bodies = arena + s_.bodies_offset,
              .within = outer.watched(step)},
-        executor_(executor_for(context_.pool, outer.threads)),
+        executor_(executor_for(context_.device, outer.threads)),
         results_(context_.plan.outputs.size(), nullptr) {
     const std::vector<Slot>& slots = context_.plan.slots;
     for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].memory == Memory::constant) {  // kernels and their arguments know no const
-        state_.pointers[i] =
-            const_cast<std::byte*>(context_.program.constants[static_cast<size_t>(slots[i].source)].data());
+      if (slots[i].memory == Memory::constant) {
+        state_.pointers[i] = context_.constants[static_cast<size_t>(slots[i].source)];
       } else if (slots[i].memory == Memory::intermediate) {
         state_.pointers[i] = arena + s_.offsets[i];
       }
@@ -82,16 +80,14 @@ class Body {
     const Slot& slot = context_.plan.slots[static_cast<size_t>(output.slot)];
     std::byte* const from = state_.pointers[static_cast<size_t>(output.slot)];
     if (s_.is_whole(context_.plan, output)) {
-      if (const int64_t bytes = s_.bytes(slot); bytes > 0) {
-        std::memcpy(to, from, static_cast<size_t>(bytes));
-      }
+      context_.device.copy(to, from, s_.bytes(slot));
       return;
     }
     const std::vector<int64_t> dims = s_.values_of(output.dims);
     const std::vector<int64_t> strides = s_.values_of(output.strides);
     const int64_t offset = s_.value(output.offset) * static_cast<int64_t>(byte_size(slot.dtype));
-    copy_elements({.dtype = slot.dtype, .dims = dims, .strides = strides, .data = from + offset},
-                  {.dtype = slot.dtype, .dims = dims, .data = to});
+    copy_view(context_.device, {.dtype = slot.dtype, .dims = dims, .strides = strides, .data = from},
+              {.offset = offset, .of_bytes = s_.bytes(slot)}, to);
   }
 
   const Context& context_;
@@ -100,6 +96,33 @@ class Body {
   Run run_;
   Executor executor_;
   std::vector<std::byte*> results_;
+};
+
+/// A number that the host and kernels share.
+template <class T>
+class DeviceScalar {
+ public:
+  explicit DeviceScalar(const Context& context)
+      : device_(context.device), memory_(context.memory, context.device.is_host() ? 0 : int64_t{sizeof(T)}) {}
+
+  std::byte* address() { return device_.is_host() ? reinterpret_cast<std::byte*>(&value_) : memory_.get(); }
+  void set(T value) {
+    value_ = value;
+    if (!device_.is_host()) {
+      device_.copy_in(memory_.get(), &value_, sizeof(T));
+    }
+  }
+  T get() {
+    if (!device_.is_host()) {
+      device_.copy_out(&value_, memory_.get(), sizeof(T));
+    }
+    return value_;
+  }
+
+ private:
+  devices::Device& device_;
+  PooledBlock memory_;
+  T value_ = {};
 };
 
 /// The trips of one loop.
@@ -111,7 +134,9 @@ class Trips {
         loop_(loop),
         step_(run.context.program.steps[static_cast<size_t>(number)]),
         trips_(run.s.value(run.context.plan.steps[static_cast<size_t>(number)].trips)),
-        body_(run, number, run.context.plan.steps[static_cast<size_t>(number)].bodies.first, run.memory_of_bodies) {
+        body_(run, number, run.context.plan.steps[static_cast<size_t>(number)].bodies.first, run.memory_of_bodies),
+        trip_(run.context),
+        goes_on_(run.context) {
     std::byte* spare = run.memory_of_bodies + aligned(body_.specialization().memory.arena_bytes);
     for (size_t i = 0; i < carried(); ++i) {
       const int64_t bytes = bytes_of(run.context.plan, run.s, step_.writes[i]);
@@ -126,22 +151,25 @@ class Trips {
   }
 
   void run() {
-    body_.set_input(0, reinterpret_cast<std::byte*>(&trip_));
+    body_.set_input(0, trip_.address());
     if (loop_.conditional) {
-      body_.set_output(0, reinterpret_cast<std::byte*>(&goes_on_));
+      body_.set_output(0, goes_on_.address());
     }
     for (size_t i = 0; i < step_.reads.size(); ++i) {
       body_.set_input(1 + i, pointer(step_.reads[i]));
     }
-    for (trip_ = 0; trip_ < trips_ && goes_on_; ++trip_) {
+    bool goes_on = true;
+    for (int64_t trip = 0; trip < trips_ && goes_on; ++trip) {
       if (run_.watch != nullptr) {
         run_.watch->before(run_.watched(number_));
       }
-      run_trip();
+      trip_.set(trip);
+      run_trip(trip);
+      goes_on = !loop_.conditional || goes_on_.get();
     }
     for (const Carried& value : carried_) {
-      if (value.now != value.last && value.bytes > 0) {
-        std::memcpy(value.last, value.now, static_cast<size_t>(value.bytes));
+      if (value.now != value.last) {
+        run_.context.device.copy(value.last, value.now, value.bytes);
       }
     }
   }
@@ -160,13 +188,13 @@ class Trips {
   size_t first() const { return loop_.conditional ? 1 : 0; }
   std::byte* pointer(int slot) const { return run_.state.pointers[static_cast<size_t>(slot)]; }
 
-  /// Element `trip_` of an array of one for each trip.
-  std::byte* element(int slot) const {
-    return pointer(slot) + bytes_of(run_.context.plan, run_.s, slot) / trips_ * trip_;
+  /// Element `trip` of an array of one for each trip.
+  std::byte* element(int slot, int64_t trip) const {
+    return pointer(slot) + bytes_of(run_.context.plan, run_.s, slot) / trips_ * trip;
   }
 
-  void run_trip() {
-    const bool to_last = (trips_ - 1 - trip_) % 2 == 0;
+  void run_trip(int64_t trip) {
+    const bool to_last = (trips_ - 1 - trip) % 2 == 0;
     for (size_t i = 0; i < carried(); ++i) {
       const Carried& value = carried_[i];
       if (!value.stays) {
@@ -175,10 +203,10 @@ class Trips {
       }
     }
     for (size_t i = carried(); i < carried() + static_cast<size_t>(loop_.scanned); ++i) {
-      body_.set_input(1 + i, element(step_.reads[i]));
+      body_.set_input(1 + i, element(step_.reads[i], trip));
     }
     for (size_t i = carried(); i < step_.writes.size(); ++i) {
-      body_.set_output(first() + i, element(step_.writes[i]));
+      body_.set_output(first() + i, element(step_.writes[i], trip));
     }
     body_.run();
     for (Carried& value : carried_) {
@@ -193,8 +221,8 @@ class Trips {
   int64_t trips_;
   Body body_;
   std::vector<Carried> carried_;
-  int64_t trip_ = 0;
-  bool goes_on_ = true;
+  DeviceScalar<int64_t> trip_;
+  DeviceScalar<bool> goes_on_;
 };
 
 void run_once(const Run& run, int number, uint32_t index, size_t first_read) {
@@ -220,7 +248,7 @@ struct RunControl {
   void operator()(const BranchControl&) const {
     const Step& step = run.context.program.steps[static_cast<size_t>(number)];
     bool condition = false;
-    std::memcpy(&condition, run.state.pointers[static_cast<size_t>(step.reads[0])], sizeof(condition));
+    run.context.device.copy_out(&condition, run.state.pointers[static_cast<size_t>(step.reads[0])], sizeof(condition));
     run_once(run, number, first() + (condition ? 0 : 1), 1);
   }
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
-#include "runtime/memory/scratch.h"
+#include "devices/cpu/cpu_device.h"
 #include "runtime/run/clock.h"
 #include "runtime/run/execution.h"
 
@@ -61,13 +61,12 @@ std::vector<StepReport> reports(const Program& program) {
 
 }  // namespace
 
-Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints,
-               std::shared_ptr<void> keep_alive, RuntimeOptions options)
-    : keep_alive_(std::move(keep_alive)),
-      program_(std::move(program)),
+Engine::Engine(Program program, std::shared_ptr<const devices::LoadedCode> code, size_t first_kernel,
+               ConstraintSet constraints, RuntimeOptions options)
+    : options_(std::move(options)),
+      device_(options_.device ? options_.device : devices::host_device()),
       code_(std::move(code)),
-      options_(std::move(options)),
-      pool_(options_.pool != nullptr ? *options_.pool : Pool::shared()),
+      program_(std::move(program)),
       plan_(make_plan(program_)),
       binder_(program_, plan_.names, options_.names, std::move(constraints)),
       inputs_(ports(program_.inputs)),
@@ -75,17 +74,17 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
       budget_(options_.memory_budget),
       cache_(options_.memory_budget / 4),
       results_(options_.memory_budget / 4),
-      memory_(options_.memory_budget),
-      context_(make_context(program_, code_, plan_, pool_, memory_)) {
-  TENON_CHECK(code_.size() == kernel_count(program_), "{} entries for {} kernels", code_.size(),
-              kernel_count(program_));
+      memory_(options_.memory_budget, device_),
+      context_(make_context(program_, plan_, *device_, *code_, first_kernel, memory_)) {
+  TENON_CHECK(first_kernel + kernel_count(program_) <= code_->size(), "{} kernels from {} on, and code of {}",
+              kernel_count(program_), first_kernel, code_->size());
   TENON_CHECK(program_.layouts.empty(), "{} constants are not laid out", program_.layouts.size());
   steps_ = reports(program_);
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});
 }
 
 Specialization Engine::make(const Bindings& bindings, Tiling tiling) {
-  Specialization s = specialize(program_, plan_, bindings, pool_.size(), tile_choices_, tiling);
+  Specialization s = specialize(program_, plan_, bindings, threads(), tile_choices_, tiling);
   if (options_.most_window_elements > 0) {
     for (TiledRegion& region : s.regions) {
       for (RegionBuffer& buffer : region.buffers) {
@@ -218,7 +217,7 @@ void Engine::prepare_memory(const Specialization& s) {
   const RunStates::Lease state(states_);  // there is one then
   Execution::reserve(context_, *state);
   state->key.reserve(binder_.key_size());
-  thread_scratch(1);
+  device_->prepare_thread();
 }
 
 /// Specializations and results have a quarter each at most; memory between runs has what they leave.

@@ -26,8 +26,9 @@ namespace tenon::runtime {
 /// The program and all that is made of it without sizes, the specializations made so far, and memory for runs.
 class Engine : public Runnable {
  public:
-  Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints, std::shared_ptr<void> keep_alive,
-         RuntimeOptions options);
+  /// `code` has the kernels of the program from `first_kernel` on, loaded by the device of the options.
+  Engine(Program program, std::shared_ptr<const devices::LoadedCode> code, size_t first_kernel,
+         ConstraintSet constraints, RuntimeOptions options);
 
   std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) override;
   std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) override;
@@ -73,13 +74,14 @@ class Engine : public Runnable {
   template <class Finish>
   auto execute(RunState& state, std::span<Array> donated, const RunOptions& options, const Finish& finish);
   std::vector<Array> run_arrays(RunState& state, std::span<Array> donated, const RunOptions& options);
+  /// Of the host, that launch kernels.
+  int threads() const { return device_->workers() == nullptr ? 1 : device_->workers()->size(); }
   void report_trace(const Watch& watch, const Specialization& s) const;
 
-  std::shared_ptr<void> keep_alive_;  // first, so that it goes last
-  const Program program_;
-  const std::vector<KernelEntry> code_;
   const RuntimeOptions options_;
-  Pool& pool_;
+  const std::shared_ptr<devices::Device> device_;
+  const std::shared_ptr<const devices::LoadedCode> code_;
+  const Program program_;
   const Plan plan_;
   const Binder binder_;
   std::vector<Port> inputs_;

@@ -69,7 +69,7 @@ RunCounters Engine::counters() const {
 }
 
 Capabilities Engine::capabilities() const {
-  Capabilities result{.threads = pool_.size(), .code = options_.code};
+  Capabilities result{.threads = threads(), .code = options_.code};
   for (int i = 0; i < kDtypeCount; ++i) {
     result.dtypes.push_back(static_cast<Dtype>(i));
   }

@@ -15,9 +15,7 @@ Execution::Execution(const Context& context, const Specialization& s, RunState& 
   for (size_t i = 0; i < slots.size(); ++i) {
     switch (slots[i].memory) {
       case Memory::input: provide_input(i, donated); break;
-      case Memory::constant:  // kernels and their arguments know no const
-        state_.pointers[i] = const_cast<std::byte*>(c_.program.constants[static_cast<size_t>(slots[i].source)].data());
-        break;
+      case Memory::constant: state_.pointers[i] = c_.constants[static_cast<size_t>(slots[i].source)]; break;
       case Memory::intermediate: state_.pointers[i] = arena_.get() + s_.offsets[i]; break;
       case Memory::output: state_.pointers[i] = provide_output(i, donated); break;
     }
@@ -53,6 +51,15 @@ void Execution::reserve(const Context& context, RunState& state) {
 }
 
 void Execution::run(Executor executor, int threads, Watch* watch) {
+  try {
+    execute(executor, threads, watch);
+  } catch (...) {
+    c_.device.wait();  // what was launched uses memory that goes back; it failed for another reason already
+    throw;
+  }
+}
+
+void Execution::execute(Executor executor, int threads, Watch* watch) {
   executor({.context = c_,
             .s = s_,
             .state = state_,
@@ -90,10 +97,32 @@ void Execution::check_outputs() {
   }
 }
 
+/// On the device, wherever the caller has it.
+void Execution::copy_input(const Operand& input, std::byte* to) {
+  if (c_.device.is_host()) {
+    copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = to});
+    return;
+  }
+  const int64_t bytes = input.size() * static_cast<int64_t>(byte_size(input.dtype));
+  if (input.is_row_major()) {
+    c_.device.copy_in(to, input.data, bytes);
+    return;
+  }
+  Array rows = Array::uninitialized(input.dtype, {input.dims.begin(), input.dims.end()});
+  copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = rows.mutable_data()});
+  c_.device.copy_in(to, rows.data(), bytes);
+}
+
 void Execution::provide_input(size_t slot, std::span<Array> donated) {
   const Slot& plan = c_.plan.slots[slot];
   const auto source = static_cast<size_t>(plan.source);
   const Operand& input = state_.inputs[source];
+  if (!c_.device.is_host()) {
+    state_.made[slot] = c_.memory.take(s_.bytes(plan));
+    state_.pointers[slot] = state_.made[slot].get();
+    copy_input(input, state_.pointers[slot]);
+    return;
+  }
   if (!plan.written) {
     if (input.is_plain() && !is_overwritten(plan, input)) {
       state_.pointers[slot] = input.data;
@@ -101,7 +130,7 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
     }
     state_.made[slot] = c_.memory.take(s_.bytes(plan));
     state_.pointers[slot] = state_.made[slot].get();
-    copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+    copy_input(input, state_.pointers[slot]);
     return;
   }
   if (is_updated_in_place(slot, input)) {
@@ -117,7 +146,7 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
     state_.made[slot] = c_.memory.take(s_.bytes(plan));
     state_.pointers[slot] = state_.made[slot].get();
   }
-  copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = state_.pointers[slot]});
+  copy_input(input, state_.pointers[slot]);
 }
 
 /// Whether an input may be written: it was given, nobody else holds its memory, and no other input lies there, as
@@ -136,7 +165,7 @@ bool Execution::is_given(size_t source, std::span<const Array> donated) {
 /// Where the caller of run_into() wants what lies in a slot, if kernels can write there; else null.
 std::byte* Execution::memory_of_result(size_t slot) const {
   const Slot& plan = c_.plan.slots[slot];
-  if (plan.outputs != 1 || state_.outputs.empty()) {
+  if (plan.outputs != 1 || state_.outputs.empty() || !c_.device.is_host()) {
     return nullptr;
   }
   const auto output = static_cast<size_t>(plan.output);
@@ -186,8 +215,8 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
   const auto source = static_cast<size_t>(from.source);
   const Operand& input = state_.inputs[source];
   const auto output = static_cast<size_t>(c_.plan.slots[slot].output);
-  if (!input.is_plain() || input.data == nullptr || !s_.is_whole(c_.plan, c_.plan.outputs[output]) ||
-      s_.bytes(from) != s_.bytes(c_.plan.slots[slot])) {
+  if (!c_.device.is_host() || !input.is_plain() || input.data == nullptr ||
+      !s_.is_whole(c_.plan, c_.plan.outputs[output]) || s_.bytes(from) != s_.bytes(c_.plan.slots[slot])) {
     return nullptr;
   }
   if (!donated.empty()) {
@@ -206,8 +235,13 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
 /// The array that a slot is, or memory that was made for it.
 Array Execution::base(size_t slot) const {
   const Slot& plan = c_.plan.slots[slot];
-  if (state_.made[slot]) {
+  if (state_.made[slot] && c_.device.is_host()) {
     return Array::adopt(plan.dtype, {s_.value(plan.elements)}, state_.made[slot]);
+  }
+  if (state_.made[slot]) {
+    Array copy = Array::uninitialized(plan.dtype, {s_.value(plan.elements)});
+    c_.device.copy_out(copy.mutable_data(), state_.made[slot].get(), static_cast<int64_t>(copy.byte_count()));
+    return copy;
   }
   if (state_.arrays[slot]) {
     return *state_.arrays[slot];
@@ -220,7 +254,8 @@ Array Execution::array(const OutputPlan& output) const {
   const auto slot = static_cast<size_t>(output.slot);
   const Slot& plan = c_.plan.slots[slot];
   if (state_.made[slot] && s_.is_whole(c_.plan, output)) {  // what most outputs are
-    return Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot]);
+    return c_.device.is_host() ? Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot])
+                               : base(slot).reshaped(s_.values_of(output.dims));
   }
   const bool borrowed = plan.memory == Memory::input && !state_.made[slot] && !state_.arrays[slot] &&
                         state_.inputs[static_cast<size_t>(plan.source)].array == nullptr;
@@ -275,7 +310,12 @@ void Execution::write_outputs() const {
     }
     const std::vector<int64_t> strides = s_.values_of(output.strides);
     const int64_t offset = s_.value(output.offset) * static_cast<int64_t>(byte_size(to.dtype));
-    copy_elements({.dtype = to.dtype, .dims = to.dims, .strides = strides, .data = state_.pointers[slot] + offset}, to);
+    std::optional<Array> copy;  // on the host
+    if (!c_.device.is_host()) {
+      copy = base(slot);
+    }
+    std::byte* const from = copy ? copy->mutable_data() : state_.pointers[slot];
+    copy_elements({.dtype = to.dtype, .dims = to.dims, .strides = strides, .data = from + offset}, to);
   }
 }
 

@@ -26,7 +26,9 @@ class Execution {
   void write_outputs() const;
 
  private:
+  void execute(Executor executor, int threads, Watch* watch);
   void check_outputs();
+  void copy_input(const Operand& input, std::byte* to);
   void provide_input(size_t slot, std::span<Array> donated);
   std::byte* provide_output(size_t slot, std::span<Array> donated);
   bool is_given(size_t source, std::span<const Array> donated);

@@ -3,21 +3,28 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "runtime/memory/scratch.h"
 #include "runtime/run/failure.h"
 
 namespace tenon::runtime {
 namespace {
 
 void call_unwatched(const Run& run, const KernelCall& call, Failure& failure) {
-  const auto kernel = static_cast<size_t>(run.context.plan.parts[static_cast<size_t>(call.part)].kernel);
-  const KernelPlan& plan = run.context.plan.kernels[kernel];
-  KernelStatus status;
-  const KernelArgs args{.buffers = call.arguments, .sizes = run.s.sizes.data() + plan.sizes.first, .status = &status};
-  const int64_t scratch = run.s.value(plan.scratch);
-  run.context.code[kernel](&args, call.phase, call.begin, call.end, scratch == 0 ? nullptr : thread_scratch(scratch));
+  const Context& context = run.context;
+  const auto kernel = static_cast<size_t>(context.plan.parts[static_cast<size_t>(call.part)].kernel);
+  const KernelPlan& plan = context.plan.kernels[kernel];
+  const loops::KernelFacts& facts = context.program.facts[kernel];
+  const KernelStatus status = context.device.launch({.code = context.code,
+                                                     .facts = facts,
+                                                     .kernel = context.first_kernel + kernel,
+                                                     .phase = call.phase,
+                                                     .begin = call.begin,
+                                                     .end = call.end,
+                                                     .arguments = {call.arguments, facts.arguments.size()},
+                                                     .sizes = run.s.sizes.data() + plan.sizes.first,
+                                                     .scratch_bytes = run.s.value(plan.scratch),
+                                                     .order = call.order});
   if (status.failed != 0) [[unlikely]] {
-    failure.report(call.order, run.context.program.facts[kernel], status);
+    failure.report(call.order, facts, status);
   }
 }
 
@@ -27,6 +34,7 @@ void call_watched(const Run& run, const KernelCall& call, Failure& failure) {
   const int64_t start = run.watch->now();
   call_unwatched(run, call, failure);
   if (run.watch->traces()) {
+    wait_for_launches(run, failure);
     const KernelPlan& kernel = run.context.plan.kernels[static_cast<size_t>(part.kernel)];
     const ExtentId each = run.context.plan.phases[kernel.phases.first + static_cast<size_t>(call.phase)].work;
     run.watch->add({.step = run.watched(part.step),
@@ -69,7 +77,7 @@ void run_whole(const Run& run, const Launch& launch, Failure& failure) {
 }
 
 void run_shared(const Run& run, const Launch& launch, Failure& failure) {
-  run.state.waited_ns += run.context.pool.parallel_for(
+  run.state.waited_ns += run.context.device.workers()->parallel_for(
       launch.chunks, 1,
       [&](int64_t first, int64_t last, int) {
         for (int64_t chunk = first; chunk < last; ++chunk) {
@@ -84,7 +92,7 @@ void run_alone(const Run& run, const Launch& launch, Failure& failure) {
   run_whole(run, launch, failure);
   const auto taken = static_cast<double>(nanoseconds_now() - begin);
   launch.alone.add(taken);
-  run.context.pool.ran_alone(taken);
+  run.context.device.workers()->ran_alone(taken);
 }
 
 void run_launch(const Run& run, const Launch& launch, Failure& failure) {
@@ -92,7 +100,7 @@ void run_launch(const Run& run, const Launch& launch, Failure& failure) {
     run_whole(run, launch, failure);
     return;
   }
-  Pool& pool = run.context.pool;
+  Pool& pool = *run.context.device.workers();
   const bool always = run.context.plan.least_shared_work == 0;
   const auto most = static_cast<int>(std::min<int64_t>(launch.chunks, run.threads > 0 ? run.threads : pool.size()));
   if (always || pool.is_awake(most > 2 ? most / 2 + 1 : most) ||
@@ -121,27 +129,54 @@ void execute(const Run& run, bool parallel) {
       failure.raise();
     }
   }
+  if (run.within < 0) {
+    wait_for_launches(run, failure);
+    failure.raise();
+  }
 }
 
 }  // namespace
+
+void wait_for_launches(const Run& run, Failure& failure) {
+  if (run.context.device.is_host()) {
+    return;
+  }
+  for (const devices::LaunchFailure& each : run.context.device.wait()) {
+    failure.report(each.order, *each.facts, each.status);
+  }
+}
 
 void call_kernel(const Run& run, const KernelCall& call, Failure& failure) {
   (run.watch == nullptr ? call_unwatched : call_watched)(run, call, failure);
 }
 
-Context make_context(const Program& program, std::span<const KernelEntry> code, const Plan& plan, Pool& pool,
-                     MemoryPool& memory) {
+Context make_context(const Program& program, const Plan& plan, devices::Device& device, const devices::LoadedCode& code,
+                     size_t first_kernel, MemoryPool& memory) {
   Context context{.program = program,
-                  .code = code.first(program.facts.size()),
                   .plan = plan,
-                  .pool = pool,
+                  .device = device,
+                  .code = code,
+                  .first_kernel = first_kernel,
                   .memory = memory,
+                  .uploads = {},
+                  .constants = {},
                   .bodies = {}};
-  code = code.subspan(program.facts.size());
+  for (const Array& constant : program.constants) {
+    if (device.is_host()) {  // kernels and their arguments know no const
+      context.constants.push_back(const_cast<std::byte*>(constant.data()));
+      continue;
+    }
+    const auto bytes = static_cast<int64_t>(constant.byte_count());
+    context.uploads.push_back(memory.take(bytes));
+    context.constants.push_back(context.uploads.back().get());
+    device.copy_in(context.constants.back(), constant.data(), bytes);
+  }
+  first_kernel += program.facts.size();
   for (const Step& step : program.steps) {
     for (const Program& body : step.bodies) {
-      context.bodies.push_back(make_context(body, code, plan.bodies[context.bodies.size()], pool, memory));
-      code = code.subspan(kernel_count(body));
+      context.bodies.push_back(
+          make_context(body, plan.bodies[context.bodies.size()], device, code, first_kernel, memory));
+      first_kernel += kernel_count(body);
     }
   }
   return context;
@@ -149,7 +184,7 @@ Context make_context(const Program& program, std::span<const KernelEntry> code, 
 
 void execute_inline(const Run& run) { execute(run, false); }
 void execute_parallel(const Run& run) {
-  const Pool::KeepAwake keep_awake(run.context.pool);
+  const Pool::KeepAwake keep_awake(*run.context.device.workers());
   execute(run, true);
 }
 

@@ -3,8 +3,7 @@
 
 #include <span>
 
-#include "base/pool.h"
-#include "kernel/abi.h"
+#include "devices/device.h"
 #include "kernel/program/program.h"
 #include "runtime/memory/memory_pool.h"
 #include "runtime/plan/plan.h"
@@ -17,15 +16,18 @@ namespace tenon::runtime {
 /// What runs share. All of it outlives them.
 struct Context {
   const Program& program;
-  std::span<const KernelEntry> code;  // of the program's own kernels
   const Plan& plan;
-  Pool& pool;
+  devices::Device& device;
+  const devices::LoadedCode& code;
+  size_t first_kernel = 0;  // of the code: the program's own kernels begin there, those of bodies follow
   MemoryPool& memory;
-  std::vector<Context> bodies;  // of Plan::bodies
+  std::vector<std::shared_ptr<std::byte[]>> uploads;  // of constants, where the device's memory is not the host's
+  std::vector<std::byte*> constants;                  // where they lie on the device
+  std::vector<Context> bodies;                        // of Plan::bodies
 };
-/// `code` is for all_kernels() of the program.
-Context make_context(const Program& program, std::span<const KernelEntry> code, const Plan& plan, Pool& pool,
-                     MemoryPool& memory);
+/// Constants go to the device.
+Context make_context(const Program& program, const Plan& plan, devices::Device& device, const devices::LoadedCode& code,
+                     size_t first_kernel, MemoryPool& memory);
 
 /// One run: every slot has memory, every kernel its arguments.
 struct Run {
@@ -51,8 +53,9 @@ void execute_inline(const Run& run);
 /// Chunks of a stage on the pool's threads, unless there is too little work.
 void execute_parallel(const Run& run);
 /// The one for so many threads.
-inline Executor executor_for(const Pool& pool, int threads) {
-  return threads == 1 || pool.size() == 1 ? execute_inline : execute_parallel;
+inline Executor executor_for(const devices::Device& device, int threads) {
+  const Pool* const workers = device.workers();
+  return workers == nullptr || threads == 1 || workers->size() == 1 ? execute_inline : execute_parallel;
 }
 
 /// What a trace says of a step of a body; nothing of others.
@@ -72,6 +75,8 @@ struct KernelCall {
   int64_t tile = -1;  // of a region
 };
 class Failure;
+/// All that was launched is done, and its failures are reported.
+void wait_for_launches(const Run& run, Failure& failure);
 /// Before the eyes of whoever watches.
 void call_kernel(const Run& run, const KernelCall& call, Failure& failure);
 

@@ -1,4 +1,4 @@
-#include "library/library.h"
+#include "devices/device.h"
 #include "runtime/run/executor.h"
 
 namespace tenon::runtime {
@@ -40,15 +40,16 @@ void run_library_step(const Run& run, int step) {
   const auto at = static_cast<size_t>(step);
   const Step& described = run.context.program.steps[at];
   const Operands operands(run, described, run.context.plan.steps[at]);
-  library::Workers workers{.pool = run.context.pool, .threads = run.threads};
+  devices::RoutineCall call{
+      .routine = *described.library, .reads = operands.reads(), .writes = operands.writes(), .threads = run.threads};
   if (run.watch == nullptr) {
-    library::run(*described.library, operands.reads(), operands.writes(), workers);
+    run.context.device.run_routine(call);
     return;
   }
   run.watch->before(run.watched(step));
-  workers.before_chunk = [&] { run.watch->before(run.watched(step)); };
+  call.before_chunk = [&] { run.watch->before(run.watched(step)); };
   const int64_t start = run.watch->now();
-  library::run(*described.library, operands.reads(), operands.writes(), workers);
+  run.context.device.run_routine(call);
   if (run.watch->traces()) {
     run.watch->add(
         {.step = run.watched(step), .inside = inside(run, step), .begin_ns = start, .end_ns = run.watch->now()});

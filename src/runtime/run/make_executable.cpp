@@ -7,10 +7,10 @@
 namespace tenon::runtime {
 
 /// A segment that is the whole runs as an engine of its own, with nothing between it and the caller.
-Executable make_executable(Segments segments, std::shared_ptr<void> keep_alive, const RuntimeOptions& options) {
+Executable make_executable(Segments segments, const RuntimeOptions& options) {
   Segment& first = segments.segments.front();
   if (segments.segments.size() > 1 || !first.binds.empty()) {
-    return Runnable::executable(std::make_shared<Segmented>(std::move(segments), std::move(keep_alive), options));
+    return Runnable::executable(std::make_shared<Segmented>(std::move(segments), options));
   }
   std::vector<ProgramInput>& inputs = first.program.inputs;
   TENON_CHECK(inputs.size() == segments.whole.inputs.size(), "{} inputs of a whole that has {}", inputs.size(),
@@ -19,8 +19,8 @@ Executable make_executable(Segments segments, std::shared_ptr<void> keep_alive, 
     inputs[i].shape = std::move(segments.whole.inputs[i].shape);
     inputs[i].gives = std::move(segments.whole.inputs[i].gives);
   }
-  return Runnable::executable(std::make_shared<Engine>(std::move(first.program), std::move(first.code),
-                                                       std::move(first.constraints), std::move(keep_alive), options));
+  return Runnable::executable(std::make_shared<Engine>(std::move(first.program), std::move(segments.code), 0,
+                                                       std::move(first.constraints), options));
 }
 
 }  // namespace tenon::runtime

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/pool.h"
+#include "devices/device.h"
 #include "runtime/run/segments.h"
 #include "tenon/executable.h"
 
@@ -14,11 +14,11 @@ namespace tenon::runtime {
 
 struct RuntimeOptions {
   int64_t memory_budget = kDefaultMemoryBudget;
-  Pool* pool = nullptr;                 // the shared one; must outlive the executable
-  double compile_ms = 0;                // what Level 1 took, for the counters
-  std::string code = {};                // what runs the kernels, for Capabilities
-  std::vector<std::string> names = {};  // that bindings may have beside those that the program needs
-  int first_step = 0;                   // of the program among the steps of all, for traces
+  std::shared_ptr<devices::Device> device = {};  // which loaded the code; devices::host_device() where not given
+  double compile_ms = 0;                         // what Level 1 took, for the counters
+  std::string code = {};                         // what runs the kernels, for Capabilities
+  std::vector<std::string> names = {};           // that bindings may have beside those that the program needs
+  int first_step = 0;                            // of the program among the steps of all, for traces
   /// For tests: called before each step, on the caller's thread, and before each chunk, on any thread; may throw.
   std::function<void(size_t step)> before_step = {};
   /// For tests: windows of regions hold at most so many elements, which may be too few; 0: no limit.
@@ -26,9 +26,7 @@ struct RuntimeOptions {
 };
 
 /// Each segment runs at the names bound so far, with a cache of its own; values between them are freed after their last
-/// use. `constraints` of the first segment are those that hold before anything runs. `keep_alive` is held as long as
-/// any code may run: the owner of the machine code.
-Executable make_executable(Segments segments, std::shared_ptr<void> keep_alive = nullptr,
-                           const RuntimeOptions& options = {});
+/// use. `constraints` of the first segment are those that hold before anything runs.
+Executable make_executable(Segments segments, const RuntimeOptions& options = {});
 
 }  // namespace tenon::runtime

@@ -1,5 +1,4 @@
 #include <atomic>
-#include <cstring>
 
 #include "runtime/memory/arena.h"
 #include "runtime/memory/memory_pool.h"
@@ -51,8 +50,8 @@ class StripRun {
       const TileWalk::Move& move = walk_.move(b);
       const RegionBuffer& buffer = region_.buffers[b];
       if (move.count > 0 && move.from > 0) {
-        std::memmove(window(buffer), window(buffer) + move.from * buffer.element_bytes,
-                     static_cast<size_t>(move.count * buffer.element_bytes));
+        run_.context.device.copy(window(buffer), window(buffer) + move.from * buffer.element_bytes,
+                                 move.count * buffer.element_bytes);
       }
     }
   }
@@ -64,9 +63,9 @@ class StripRun {
       const RegionBuffer& buffer = region_.buffers[b];
       const Interval own = use.writes && buffer.copied ? walk_.own(stage, use) : Interval{};
       if (!own.empty()) {
-        std::memcpy(run_.state.pointers[static_cast<size_t>(buffer.slot)] + own.begin * buffer.element_bytes,
-                    window(buffer) + (own.begin - walk_.origin(b)) * buffer.element_bytes,
-                    static_cast<size_t>(own.size() * buffer.element_bytes));
+        run_.context.device.copy(
+            run_.state.pointers[static_cast<size_t>(buffer.slot)] + own.begin * buffer.element_bytes,
+            window(buffer) + (own.begin - walk_.origin(b)) * buffer.element_bytes, own.size() * buffer.element_bytes);
       }
     }
   }
@@ -130,7 +129,7 @@ void run_step_by_step(const Run& run, const TiledRegion& region, bool parallel, 
                   failure);
     };
     if (parallel) {
-      run.state.waited_ns += run.context.pool.parallel_for(stage.rows.all, 1, run_rows, run.threads);
+      run.state.waited_ns += run.context.device.workers()->parallel_for(stage.rows.all, 1, run_rows, run.threads);
     } else {
       run_rows(0, stage.rows.all, 0);
     }
@@ -161,7 +160,7 @@ void run_region(const Run& run, const TiledRegion& region, bool parallel) {
     }
   };
   if (parallel && region.strips > 1) {
-    run.state.waited_ns += run.context.pool.parallel_for(
+    run.state.waited_ns += run.context.device.workers()->parallel_for(
         region.strips, 1,
         [&](int64_t first, int64_t last, int worker) {
           if (last - first == region.strips) {

@@ -19,7 +19,7 @@ std::vector<int64_t> row_major(const std::vector<int64_t>& dims) {
 
 }  // namespace
 
-Segmented::Segmented(Segments segments, std::shared_ptr<void> keep_alive, const RuntimeOptions& options)
+Segmented::Segmented(Segments segments, const RuntimeOptions& options)
     : whole_(std::move(segments.whole)),
       late_(std::move(segments.late)),
       binder_(whole_, {}, options.names, segments.segments.front().constraints),
@@ -29,14 +29,16 @@ Segmented::Segmented(Segments segments, std::shared_ptr<void> keep_alive, const 
       compile_ms_(options.compile_ms) {
   RuntimeOptions each = options;
   each.memory_budget = options.memory_budget / std::ssize(segments.segments);
+  size_t first_kernel = 0;
   for (Segment& segment : segments.segments) {
     const auto first = steps_.size();
+    const size_t kernels = kernel_count(segment.program);
     each.first_step = static_cast<int>(first);
     if (options.before_step) {
       each.before_step = [before = options.before_step, first](size_t step) { before(first + step); };
     }
-    Part part{.engine = std::make_unique<Engine>(std::move(segment.program), std::move(segment.code),
-                                                 std::move(segment.constraints), keep_alive, each),
+    Part part{.engine = std::make_unique<Engine>(std::move(segment.program), segments.code, first_kernel,
+                                                 std::move(segment.constraints), each),
               .inputs = std::move(segment.inputs),
               .binds = std::move(segment.binds),
               .last_use = {}};
@@ -48,6 +50,7 @@ Segmented::Segmented(Segments segments, std::shared_ptr<void> keep_alive, const 
     }
     segments_.push_back(std::move(report));
     parts_.push_back(std::move(part));
+    first_kernel += kernels;
   }
   find_last_uses();
 }

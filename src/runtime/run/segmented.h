@@ -15,7 +15,7 @@ namespace tenon::runtime {
 /// Segments share nothing but the budget, in equal parts; whatever one keeps between runs, its engine keeps.
 class Segmented : public Runnable {
  public:
-  Segmented(Segments segments, std::shared_ptr<void> keep_alive, const RuntimeOptions& options);
+  Segmented(Segments segments, const RuntimeOptions& options);
 
   std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) override;
   std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) override;

@@ -1,11 +1,12 @@
 // Programs that run one after the other, since the sizes of the later ones only data decide. Most often there is one.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "kernel/abi.h"
+#include "devices/device.h"
 #include "kernel/program/program.h"
 #include "shape/constraint_set.h"
 
@@ -30,13 +31,13 @@ struct BoundAxis {
 
 struct Segment {
   Program program;
-  std::vector<KernelEntry> code;  // an entry for each of all_kernels(program)
   std::vector<SegmentSource> inputs;
   std::vector<BoundAxis> binds;
   ConstraintSet constraints;  // on the names that are bound before it runs
 };
 
 struct Segments {
+  std::shared_ptr<const devices::LoadedCode> code;  // of all_kernels() of each program, one after the other
   /// Name, inputs and outputs of all together, as the user knows them; no steps.
   Program whole;
   std::vector<Segment> segments;  // one that binds nothing has the inputs and outputs of the whole, in their order

@@ -169,10 +169,9 @@ std::shared_ptr<const Program> compiled_program(const Graph& graph, Pending plai
   CompileReport report;
   compiler::Lowered lowered = compiler::lower(graph, options, report);
   std::vector<int> writes = first_writes(lowered);
-  auto program = std::make_shared<Program>(Program{
-      graph,
-      compiler::compile(std::move(lowered), {.native = options.native, .disk_cache = options.disk_cache}, report),
-      aliases, std::move(writes)});
+  auto program = std::make_shared<Program>(
+      Program{graph, compiler::compile(std::move(lowered), compiler::code_choice(options), report), aliases,
+              std::move(writes)});
   for (const StepReport& step : program->executable.steps()) {
     program->kernels += step.kind != StepKind::control;
   }

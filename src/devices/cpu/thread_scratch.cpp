@@ -1,4 +1,4 @@
-#include "runtime/memory/scratch.h"
+#include "devices/cpu/thread_scratch.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "kernel/program/program.h"
 
-namespace tenon::runtime {
+namespace tenon::devices {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
@@ -43,4 +43,4 @@ void* thread_scratch(int64_t bytes) {
   return scratch.memory.get();
 }
 
-}  // namespace tenon::runtime
+}  // namespace tenon::devices

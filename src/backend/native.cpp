@@ -1,0 +1,163 @@
+#ifdef TENON_WITH_LLVM
+#include "backend/native.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "backend/describe_cpu.h"
+#include "base/fail.h"
+#include "codegen/compile_kernels.h"
+#include "codegen/products/product_library.h"
+#include "codegen/products/product_shape.h"
+#include "devices/cpu/cpu_device.h"
+#include "kernel/loop/loop_walk.h"
+
+namespace tenon::backend {
+namespace {
+
+int64_t panel_columns(const codegen::Target& target) {
+  const codegen::ProductShape shape = codegen::product_shape({}, target);
+  return int64_t{shape.lanes} * shape.vectors;
+}
+
+/// How many steps of a column lie side by side where constant operands of bytes lie in panels, too; 0: they do not.
+int64_t bytes_together(const codegen::Target& target) {
+  const ProductTypes bytes{.left = Dtype::u8, .right = Dtype::i8, .tile = Dtype::i32};
+  const codegen::ProductShape shape = codegen::product_shape(bytes, target);
+  const bool same_panels = int64_t{shape.lanes} * shape.vectors == panel_columns(target);
+  return byte_size(shape.right) == 1 && same_panels ? shape.step : 0;
+}
+
+/// What Module::target says.
+std::string target_text(const codegen::Target& target) {
+  return fmt::format("{} {} {} {} {}", target.triple, target.cpu, target.features, target.vector_bits, target.sve_bits);
+}
+
+/// One of each target for the process, so that equal kernels of different graphs are compiled once; they live as long
+/// as any code.
+class Jits {
+ public:
+  std::shared_ptr<codegen::Jit> of(const codegen::Target& target, bool disk_cache) {
+    const std::scoped_lock lock(mutex_);
+    for (const Shared& each : all_) {
+      if (each.disk_cache == disk_cache && each.jit->target() == target) return each.jit;
+    }
+    codegen::JitOptions options = codegen::kernel_jit_options();
+    options.target = target;
+    options.cache.enabled = disk_cache;
+    return all_.emplace_back(disk_cache, std::make_shared<codegen::Jit>(std::move(options))).jit;
+  }
+
+  /// One for code of a target in words, by preference one that has all of its functions; none where there is none.
+  std::shared_ptr<codegen::Jit> for_module(const devices::Module& module) {
+    const std::scoped_lock lock(mutex_);
+    std::shared_ptr<codegen::Jit> found;
+    for (const Shared& each : all_) {
+      if (target_text(each.jit->target()) != module.target) continue;
+      const bool has_all = std::ranges::all_of(
+          module.objects, [&](const devices::CodeObject& object) { return each.jit->find(object.symbol) != nullptr; });
+      if (has_all) return each.jit;
+      found = each.jit;
+    }
+    return found;
+  }
+
+ private:
+  struct Shared {
+    bool disk_cache;
+    std::shared_ptr<codegen::Jit> jit;
+  };
+  std::mutex mutex_;
+  std::vector<Shared> all_;  // two for each target at most
+};
+
+Jits& jits() {
+  static Jits all;
+  return all;
+}
+
+/// Links what this process has not got yet.
+std::shared_ptr<const devices::HostCode> load_objects(const devices::Module& module) {
+  std::shared_ptr<codegen::Jit> jit = jits().for_module(module);
+  if (!jit && module.target == target_text(codegen::host_target())) {
+    jit = jits().of(codegen::host_target(), true);
+  }
+  if (!jit) {
+    fail("this code is for {}, and this machine is {}", module.description, describe(codegen::host_target()));
+  }
+  for (const int kind : module.product_kinds) {
+    const std::span<const ProductKind> kinds = product_kinds();
+    if (kind < 0 || static_cast<size_t>(kind) >= kinds.size()) {
+      fail("this code needs products of kind {}, and there are {}", kind, kinds.size());
+    }
+    codegen::prepare_products(kinds[static_cast<size_t>(kind)].types, jit->cache().enabled());
+  }
+  std::vector<KernelFunction> functions;
+  for (const devices::CodeObject& object : module.objects) {
+    functions.push_back(reinterpret_cast<KernelFunction>(jit->link(object.symbol, *object.bytes)));
+  }
+  std::vector<KernelEntry> entries;
+  for (const int object : module.object_of) {
+    entries.emplace_back(functions[static_cast<size_t>(object)]);
+  }
+  return std::make_shared<devices::HostCode>(std::move(entries), std::move(jit));
+}
+
+std::vector<int> product_kinds_of(std::span<const loops::Kernel* const> kernels) {
+  std::set<int> used;
+  for (const loops::Kernel* kernel : kernels) {
+    loops::for_each_product(*kernel, [&](const loops::Product& product) {
+      const auto kind = std::ranges::find(product_kinds(), types_of(*kernel, product), &ProductKind::types);
+      used.insert(static_cast<int>(kind - product_kinds().begin()));
+    });
+  }
+  return {used.begin(), used.end()};
+}
+
+}  // namespace
+
+void Native::describe(const Machine& machine, schedule::ScheduleOptions& options) const {
+  const codegen::Target target = codegen::target_of(machine);
+  describe_cpu(machine, options);
+  options.panel = panel_columns(target);
+  options.bytes_together = bytes_together(target);
+}
+
+CompiledKernels Native::compile(std::span<const loops::Kernel* const> kernels, const Machine& machine,
+                                const CodeOptions& options) const {
+  const codegen::Target target = codegen::target_of(machine);
+  if (!codegen::runs_on(target, codegen::host_target())) {
+    fail(
+        "machine `{}` has instructions that this one does not have: it is {}, and this one is {}; interpreted "
+        "(CompileOptions::native off), its kernels run here",
+        machine.name, codegen::describe(target), codegen::describe(codegen::host_target()));
+  }
+  const std::shared_ptr<codegen::Jit> jit = jits().of(target, options.disk_cache);
+  CompiledKernels result;
+  devices::Module& module = result.module;
+  module.format = devices::kObjectCode;
+  module.target = target_text(target);
+  module.description = codegen::describe(target);
+  module.product_kinds = product_kinds_of(kernels);
+  std::map<std::string, int> object_of_symbol;
+  for (codegen::Jit::Function& function : codegen::make_kernels(kernels, *jit, {}, &result.milliseconds)) {
+    const auto [entry, is_new] = object_of_symbol.try_emplace(function.symbol, static_cast<int>(module.objects.size()));
+    if (is_new) {
+      module.objects.push_back({.symbol = std::move(function.symbol), .bytes = std::move(function.object)});
+    }
+    module.object_of.push_back(entry->second);
+  }
+  return result;
+}
+
+std::shared_ptr<devices::Device> Native::device(Pool& pool) const {
+  return std::make_shared<devices::CpuDevice>(pool, load_objects);
+}
+
+}  // namespace tenon::backend
+#endif

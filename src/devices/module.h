@@ -1,0 +1,43 @@
+// The code of kernels, as a back end made it: data that can be written, read back and loaded by a device.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenon::devices {
+
+/// One piece of code. Kernels of equal code share it.
+struct CodeObject {
+  std::string symbol;                              ///< the function in it
+  std::shared_ptr<const std::vector<char>> bytes;  ///< in the form that Module::format names
+
+  friend bool operator==(const CodeObject& a, const CodeObject& b) {
+    return a.symbol == b.symbol && (a.bytes == b.bytes || (a.bytes && b.bytes && *a.bytes == *b.bytes));
+  }
+};
+
+/// Code for a list of kernels. How they are launched is in the facts of a Program (kernel/facts/).
+struct Module {
+  std::string format;       ///< what the bytes are, which decides who can load them: kLoopCode, kObjectCode
+  std::string target;       ///< the machine that the code is for, in the words of its back end; empty: any
+  std::string description;  ///< the same for people: "x86-64-v4, 512-bit vectors, fma"
+  std::vector<CodeObject> objects;
+  std::vector<int> object_of;      ///< of each kernel
+  std::vector<int> product_kinds;  ///< places in product_kinds() that the code calls
+
+  friend bool operator==(const Module&, const Module&) = default;
+};
+
+/// Loops as bytes (kernel/loop/loop_bytes.h), for their interpreter.
+inline constexpr const char* kLoopCode = "loops";
+/// A relocatable object file of the host's kind.
+inline constexpr const char* kObjectCode = "object";
+
+std::vector<std::byte> to_bytes(const Module& module);
+/// What to_bytes() wrote. Other bytes are an Error.
+Module module_from_bytes(std::span<const std::byte> bytes);
+
+}  // namespace tenon::devices
