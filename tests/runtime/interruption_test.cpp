@@ -127,8 +127,7 @@ ProgramBuilder repeated(const Extent& trips) {
   ProgramBuilder program("repeated");
   const int x = program.input("x", shape(f32, "n"));
   const int y = program.output("y", shape(f32, "n"));
-  program.control(LoopControl{.trips = trips, .carried = 1}, {body.program()}, {x}, {y},
-                  {shape(f32, "n"), shape(f32, "n")});
+  program.control(LoopControl{.trips = trips, .carried = 1}, {body.program()}, {x}, {y});
   return program;
 }
 

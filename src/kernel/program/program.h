@@ -2,7 +2,7 @@
 // runtime/ runs it at any binding. Plain data.
 #pragma once
 
-#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -50,9 +50,9 @@ struct ProgramOutput {
   int aliases = -1;  // the input whose memory it takes over when that is donated
 };
 
-/// One kernel over one list of buffers, in the order of loops::Kernel::buffers; -1 for scratch and partial ones, which
+/// One kernel over one list of buffers, in the order of KernelFacts::arguments; -1 for scratch and partial ones, which
 /// the runtime provides.
-struct Part {
+struct LaunchPart {
   int kernel = -1;
   std::vector<int> buffers;
   /// The part of the same step whose place this one takes where rows are too long to stay in cache: where row_bytes are
@@ -92,16 +92,28 @@ struct PartialWrite {
   Extent elements;
 };
 
-/// Steps run in order. The parts of a step are independent and run as one launch. One of parts, `library`
-/// and `control`.
+/// One launch of kernels that are independent of one another; never none.
+struct LaunchStep {
+  std::vector<LaunchPart> parts;
+};
+
+/// A call of a routine of library/.
+struct RoutineStep {
+  Routine routine;
+  std::vector<Shape> shapes;  // of what the step reads, then of what it writes
+};
+
+/// Programs inside of the program: two of a branch, else one.
+struct ControlStep {
+  Control control;
+  std::vector<Program> bodies;  // names in them are the names outside
+};
+
+/// Steps run in order.
 struct Step {
-  std::vector<Part> parts;
-  std::optional<Routine> library;
-  std::optional<Control> control;
-  std::vector<Program> bodies;             // of `control`; names in them are the names outside
+  std::variant<LaunchStep, RoutineStep, ControlStep> what;
   std::vector<int> reads, writes;          // buffers
   std::vector<PartialWrite> updates = {};  // of some of what it writes: the rest stays what it was
-  std::vector<Shape> shapes;               // without parts: of what it reads, then of what it writes
   std::string label;                       // the operators in it, for people
   std::string boundary;                    // why it ends where it does
   std::string region_end;                  // why no region goes on from it to the next step; empty inside of one
@@ -151,6 +163,13 @@ struct Program {
   int64_t most_row_bytes = kMostRowBytes;        // longer rows are left to the parts that are made for them
   int64_t least_shared_work = kLeastSharedWork;  // CompileOptions::least_shared_work
 };
+
+/// What a step launches; nothing where it is no launch.
+std::span<const LaunchPart> parts_of(const Step& step);
+
+/// The programs inside of a step; none where it controls nothing.
+std::span<const Program> bodies_of(const Step& step);
+std::span<Program> bodies_of(Step& step);
 
 /// Adds a kernel that is finished but for what may share memory: says that, verifies it and records its facts. Returns
 /// its number.

@@ -18,19 +18,19 @@ std::vector<StepReport> reports(const Program& program);
 
 StepReport report(const Program& program, const Step& step) {
   const Traffic bytes = traffic(program, step);
-  StepReport result{.kind = step.library          ? StepKind::library
-                            : !step.parts.empty() ? StepKind::copy
-                                                  : StepKind::control,
+  StepReport result{.kind = std::holds_alternative<RoutineStep>(step.what)  ? StepKind::library
+                            : std::holds_alternative<LaunchStep>(step.what) ? StepKind::copy
+                                                                            : StepKind::control,
                     .label = step.label,
                     .boundary = step.boundary,
                     .region_end = step.region_end,
                     .bytes_read = bytes.read,
                     .bytes_written = bytes.written,
                     .flops = step.flops,
-                    .parts = static_cast<int>(std::ranges::count(step.parts, -1, &Part::long_rows_of)),
+                    .parts = static_cast<int>(std::ranges::count(parts_of(step), -1, &LaunchPart::long_rows_of)),
                     .phases = 1,
                     .bodies = {}};
-  for (const Part& part : step.parts) {
+  for (const LaunchPart& part : parts_of(step)) {
     const loops::KernelFacts& kernel = program.facts[static_cast<size_t>(part.kernel)];
     if (part.long_rows_of < 0) {
       result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
@@ -38,7 +38,7 @@ StepReport report(const Program& program, const Step& step) {
     result.integer_products = result.integer_products || kernel.integer_products;
     result.kind = kernel.is_copy ? result.kind : StepKind::kernel;
   }
-  for (const Program& body : step.bodies) {
+  for (const Program& body : bodies_of(step)) {
     result.bodies.push_back({.name = body.name, .steps = reports(body)});
   }
   return result;

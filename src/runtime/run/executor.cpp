@@ -111,7 +111,8 @@ void execute(const Run& run, bool parallel) {
       continue;
     }
     if (stage.launches.count == 0) {
-      const bool is_routine = run.context.program.steps[static_cast<size_t>(stage.step)].library.has_value();
+      const Step& step = run.context.program.steps[static_cast<size_t>(stage.step)];
+      const bool is_routine = std::holds_alternative<RoutineStep>(step.what);
       (is_routine ? run_library_step : run_control_step)(run, stage.step);
       continue;
     }
@@ -139,7 +140,7 @@ Context make_context(const Program& program, std::span<const KernelEntry> code, 
                   .bodies = {}};
   code = code.subspan(program.facts.size());
   for (const Step& step : program.steps) {
-    for (const Program& body : step.bodies) {
+    for (const Program& body : bodies_of(step)) {
       context.bodies.push_back(make_context(body, code, plan.bodies[context.bodies.size()], pool, memory));
       code = code.subspan(kernel_count(body));
     }

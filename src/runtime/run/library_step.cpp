@@ -39,16 +39,17 @@ class Operands {
 void run_library_step(const Run& run, int step) {
   const auto at = static_cast<size_t>(step);
   const Step& described = run.context.program.steps[at];
+  const Routine& routine = std::get<RoutineStep>(described.what).routine;
   const Operands operands(run, described, run.context.plan.steps[at]);
   library::Workers workers{.pool = run.context.pool, .threads = run.threads};
   if (run.watch == nullptr) {
-    library::run(*described.library, operands.reads(), operands.writes(), workers);
+    library::run(routine, operands.reads(), operands.writes(), workers);
     return;
   }
   run.watch->before(run.watched(step));
   workers.before_chunk = [&] { run.watch->before(run.watched(step)); };
   const int64_t start = run.watch->now();
-  library::run(*described.library, operands.reads(), operands.writes(), workers);
+  library::run(routine, operands.reads(), operands.writes(), workers);
   if (run.watch->traces()) {
     run.watch->add(
         {.step = run.watched(step), .inside = inside(run, step), .begin_ns = start, .end_ns = run.watch->now()});
