@@ -45,7 +45,7 @@ KernelCode make_code(const Lowered& lowered, const BackendOptions& backend, Comp
 }
 
 runtime::Segments with_code(Lowered lowered, std::vector<KernelEntry> entries) {
-  runtime::Segments result{.whole = std::move(lowered.whole),
+  runtime::Segments result{.signature = std::move(lowered.signature),
                            .segments = {},
                            .outputs = std::move(lowered.outputs),
                            .late = data_axes(lowered.given)};

@@ -64,9 +64,9 @@ TEST(Specialization, SizesFromTheValuesOfAnInput) {
   const int x = builder.input("x", shape(f32, "m"));
   builder.input("sizes", shape(i32, 2));
   builder.view("y", shape(f32, "rows", "cols", "m"), x, 0, {0, 0, 1});
-  Program program = builder.program();
-  program.inputs[1].gives = {"rows", "cols"};
-  const Executable executable = executable_of(program);
+  Signature signature = signature_of(builder.program());
+  signature.inputs[1].gives = {"rows", "cols"};
+  const Executable executable = executable_of(builder.program(), std::move(signature), {});
   const auto run = [&](const std::vector<int32_t>& sizes, const Bindings& known = {}) {
     return executable.run({Array(f32, {5}), Array::from<int32_t>({2}, sizes)}, {.bindings = known})[0].dims();
   };

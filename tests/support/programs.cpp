@@ -105,11 +105,15 @@ Executable executable_of(const Program& program, const ConstraintSet& constraint
 
 Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints,
                          const runtime::RuntimeOptions& options) {
+  Signature signature = signature_of(program);
+  return executable_of(std::move(program), std::move(signature), std::move(code), constraints, options);
+}
+
+Executable executable_of(Program program, Signature signature, std::vector<KernelEntry> code,
+                         const ConstraintSet& constraints, const runtime::RuntimeOptions& options) {
   lay_out_constants(program);
   runtime::Segments whole;
-  whole.whole.name = program.name;
-  whole.whole.inputs = program.inputs;
-  whole.whole.outputs = program.outputs;
+  whole.signature = std::move(signature);
   whole.segments.push_back(
       {.program = std::move(program), .code = std::move(code), .inputs = {}, .binds = {}, .constraints = constraints});
   return runtime::make_executable(std::move(whole), nullptr, options);

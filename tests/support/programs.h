@@ -46,6 +46,9 @@ class ProgramBuilder {
 /// A program that is all there is. `code` has an entry for each of all_kernels(program).
 Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints = {},
                          const runtime::RuntimeOptions& options = {});
+/// The same, known to callers by another signature than the program's.
+Executable executable_of(Program program, Signature signature, std::vector<KernelEntry> code,
+                         const ConstraintSet& constraints = {}, const runtime::RuntimeOptions& options = {});
 /// The same with the loop IR's interpreter as code.
 Executable executable_of(const Program& program, const ConstraintSet& constraints = {},
                          const runtime::RuntimeOptions& options = {});

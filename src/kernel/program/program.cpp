@@ -4,6 +4,8 @@
 #include <set>
 
 #include "kernel/facts/in_place.h"
+#include "kernel/program/program_fields.h"
+#include "kernel/program/signature.h"
 
 namespace tenon {
 namespace {
@@ -34,6 +36,21 @@ std::span<const Program> bodies_of(const Step& step) {
 std::span<Program> bodies_of(Step& step) {
   auto* const control = std::get_if<ControlStep>(&step.what);
   return control == nullptr ? std::span<Program>() : control->bodies;
+}
+
+bool operator==(const Program& a, const Program& b) {
+  return fields_of(a) == fields_of(b) && std::ranges::equal(a.constants, b.constants, same_bits);
+}
+
+Signature signature_of(const Program& program) {
+  Signature signature{.name = program.name, .inputs = {}, .outputs = {}};
+  for (const ProgramInput& input : program.inputs) {
+    signature.inputs.push_back({.name = input.name, .shape = input.shape});
+  }
+  for (const ProgramOutput& output : program.outputs) {
+    signature.outputs.push_back({.name = output.name, .shape = output.shape});
+  }
+  return signature;
 }
 
 int add_kernel(Program& program, loops::Kernel kernel) {

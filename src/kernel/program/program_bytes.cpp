@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "base/fail.h"
+#include "kernel/program/program_fields.h"
 
 namespace tenon::bytes {
 template <>
@@ -55,7 +56,7 @@ static void fields(bytes::Reader& archive, Array& array) {
 }
 
 void fields(auto& archive, ProgramBuffer& x) { archive(x.dtype, x.elements, x.memory, x.source); }
-void fields(auto& archive, ProgramInput& x) { archive(x.name, x.shape, x.buffer, x.gives); }
+void fields(auto& archive, ProgramInput& x) { archive(x.name, x.shape, x.buffer); }
 void fields(auto& archive, ProgramOutput& x) { archive(x.name, x.shape, x.buffer, x.offset, x.strides, x.aliases); }
 void fields(auto& archive, LaunchPart& x) { archive(x.kernel, x.buffers, x.long_rows_of, x.row_bytes); }
 void fields(auto& archive, PartialWrite& x) { archive(x.buffer, x.elements); }
@@ -81,8 +82,8 @@ void fields(auto& archive, Step& x) {
 
 template <class Archive>
 void program_fields(Archive& archive, Program& x) {
-  archive(x.name, x.inputs, x.outputs, x.buffers, x.constants, x.layouts, x.facts, x.steps, x.regions, x.pipelines,
-          x.most_row_bytes, x.least_shared_work);
+  std::apply(archive, fields_of(x));
+  archive(x.constants);
 }
 static void fields(bytes::Writer& archive, Program& x) { program_fields(archive, x); }
 static void fields(bytes::Reader& archive, Program& x) {
@@ -115,7 +116,7 @@ void fields(auto& archive, KernelFacts& x) {
 namespace {
 
 /// Changed with what is written.
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr uint32_t kMark = 0x50'4e'4e'54;  // "TNNP"
 
 }  // namespace

@@ -61,16 +61,17 @@ std::vector<StepReport> reports(const Program& program) {
 
 }  // namespace
 
-Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints,
+Engine::Engine(Program program, Signature signature, std::vector<KernelEntry> code, ConstraintSet constraints,
                std::shared_ptr<void> keep_alive, RuntimeOptions options)
     : keep_alive_(std::move(keep_alive)),
       program_(std::move(program)),
+      signature_(std::move(signature)),
       code_(std::move(code)),
       options_(std::move(options)),
       pool_(options_.pool != nullptr ? *options_.pool : Pool::shared()),
       plan_(make_plan(program_)),
-      binder_(program_, plan_.names, options_.names, std::move(constraints)),
-      inputs_(ports(program_.inputs)),
+      binder_(signature_, plan_.names, options_.names, std::move(constraints)),
+      inputs_(ports(signature_.inputs)),
       outputs_(ports(program_.outputs)),
       budget_(options_.memory_budget),
       cache_(options_.memory_budget / 4),
@@ -79,6 +80,8 @@ Engine::Engine(Program program, std::vector<KernelEntry> code, ConstraintSet con
       context_(make_context(program_, code_, plan_, pool_, memory_)) {
   TENON_CHECK(code_.size() == kernel_count(program_), "{} entries for {} kernels", code_.size(),
               kernel_count(program_));
+  TENON_CHECK(signature_.inputs.size() == program_.inputs.size(), "{} inputs of a program that has {}",
+              signature_.inputs.size(), program_.inputs.size());
   TENON_CHECK(program_.layouts.empty(), "{} constants are not laid out", program_.layouts.size());
   steps_ = reports(program_);
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});

@@ -26,8 +26,8 @@ namespace tenon::runtime {
 /// The program and all that is made of it without sizes, the specializations made so far, and memory for runs.
 class Engine : public Runnable {
  public:
-  Engine(Program program, std::vector<KernelEntry> code, ConstraintSet constraints, std::shared_ptr<void> keep_alive,
-         RuntimeOptions options);
+  Engine(Program program, Signature signature, std::vector<KernelEntry> code, ConstraintSet constraints,
+         std::shared_ptr<void> keep_alive, RuntimeOptions options);
 
   std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) override;
   std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) override;
@@ -77,6 +77,7 @@ class Engine : public Runnable {
 
   std::shared_ptr<void> keep_alive_;  // first, so that it goes last
   const Program program_;
+  const Signature signature_;
   const std::vector<KernelEntry> code_;
   const RuntimeOptions options_;
   Pool& pool_;

@@ -7,6 +7,7 @@
 
 #include "kernel/abi.h"
 #include "kernel/program/program.h"
+#include "kernel/program/signature.h"
 #include "shape/constraint_set.h"
 
 namespace tenon::runtime {
@@ -37,8 +38,7 @@ struct Segment {
 };
 
 struct Segments {
-  /// Name, inputs and outputs of all together, as the user knows them; no steps.
-  Program whole;
+  Signature signature;            // of all together, as the user knows them
   std::vector<Segment> segments;  // one that binds nothing has the inputs and outputs of the whole, in their order
   std::vector<SegmentSource> outputs;
   std::set<std::string, std::less<>> late;  // all names that segments bind
