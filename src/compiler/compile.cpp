@@ -48,7 +48,7 @@ devices::Module make_code(const Lowered& lowered, const CodeChoice& choice, Comp
 
 runtime::Segments with_code(Lowered lowered, std::shared_ptr<const devices::LoadedCode> code) {
   runtime::Segments result{.code = std::move(code),
-                           .whole = std::move(lowered.whole),
+                           .signature = std::move(lowered.signature),
                            .segments = {},
                            .outputs = std::move(lowered.outputs),
                            .late = data_axes(lowered.given)};

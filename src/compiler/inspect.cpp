@@ -14,16 +14,17 @@ namespace {
 
 /// Which parts of a step run a kernel, for people.
 std::string describe_parts(const Step& step, int kernel) {
+  const std::span<const LaunchPart> all = parts_of(step);
   std::vector<size_t> parts;
   bool long_rows = false;
-  for (size_t i = 0; i < step.parts.size(); ++i) {
-    if (step.parts[i].kernel == kernel) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].kernel == kernel) {
       parts.push_back(i + 1);
-      long_rows = step.parts[i].long_rows_of >= 0;
+      long_rows = all[i].long_rows_of >= 0;
     }
   }
   std::string text = parts.size() == 1 ? "part " : "parts ";
-  text += fmt::format("{} of {}", fmt::join(parts, ", "), step.parts.size());
+  text += fmt::format("{} of {}", fmt::join(parts, ", "), all.size());
   return long_rows ? text + ", where rows are too long to stay in cache" : text;
 }
 
@@ -33,7 +34,7 @@ using Show = std::function<std::string(const loops::Kernel&)>;
 std::string show_kernels(const Program& program, const Step& step, const std::string& where, const Show& show) {
   std::string text;
   std::vector<int> shown;
-  for (const Part& part : step.parts) {
+  for (const LaunchPart& part : parts_of(step)) {
     if (std::ranges::find(shown, part.kernel) != shown.end()) {
       continue;
     }
@@ -42,7 +43,7 @@ std::string show_kernels(const Program& program, const Step& step, const std::st
         fmt::format("{}# {}, {}: {}\n", text.empty() ? "" : "\n", where, describe_parts(step, part.kernel), step.label);
     text += show(program.kernels[static_cast<size_t>(part.kernel)]);
   }
-  for (const Program& body : step.bodies) {
+  for (const Program& body : bodies_of(step)) {
     for (size_t i = 0; i < body.steps.size(); ++i) {
       const std::string inside =
           show_kernels(body, body.steps[i], fmt::format("{}, step {} of `{}`", where, i + 1, body.name), show);

@@ -14,10 +14,10 @@
 namespace tenon::compiler {
 namespace {
 
-void set_given_sizes(Program& program, const std::map<std::string, std::vector<std::string>>& sizes_from) {
+void set_given_sizes(Signature& signature, const std::map<std::string, std::vector<std::string>>& sizes_from) {
   for (const auto& [name, sizes] : sizes_from) {
-    const auto input = std::ranges::find(program.inputs, name, &ProgramInput::name);
-    if (input == program.inputs.end()) {
+    const auto input = std::ranges::find(signature.inputs, name, &SignatureInput::name);
+    if (input == signature.inputs.end()) {
       fail("there is no input `{}` to take sizes from", name);
     }
     const Shape& shape = input->shape;
@@ -31,17 +31,16 @@ void set_given_sizes(Program& program, const std::map<std::string, std::vector<s
 }
 
 /// Of the graph as it was given: a pass may prove a size that nobody wrote; errors speak of what was written.
-Program whole_program(const Graph& graph, const CompileOptions& options) {
-  Program whole;
-  whole.name = graph.name();
+Signature given_signature(const Graph& graph, const CompileOptions& options) {
+  Signature signature{.name = graph.name(), .inputs = {}, .outputs = {}};
   for (const Value& input : graph.inputs()) {
-    whole.inputs.push_back({.name = input.node().as<Input>()->name, .shape = input.shape()});
+    signature.inputs.push_back({.name = input.node().as<Input>()->name, .shape = input.shape()});
   }
   for (const Output& output : graph.outputs()) {
-    whole.outputs.push_back({.name = output.name, .shape = output.value.shape(), .strides = {}});
+    signature.outputs.push_back({.name = output.name, .shape = output.value.shape()});
   }
-  set_given_sizes(whole, options.sizes_from);
-  return whole;
+  set_given_sizes(signature, options.sizes_from);
+  return signature;
 }
 
 /// Those of the graph as it was given, also of nodes that a pass proved not to be needed.
@@ -91,7 +90,7 @@ Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& 
   Lowered lowered{.given = graph,
                   .optimized = optimize(graph, options, report.passes),
                   .machine = options.machine,
-                  .whole = whole_program(graph, options),
+                  .signature = given_signature(graph, options),
                   .segments = {},
                   .outputs = {}};
   const schedule::ScheduleOptions told = schedule_options(options);

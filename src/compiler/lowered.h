@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "kernel/program/program.h"
+#include "kernel/program/signature.h"
 #include "runtime/run/make_executable.h"
 #include "shape/constraint_set.h"
 #include "tenon/compile.h"
@@ -33,7 +34,7 @@ struct Lowered {
   Graph given;                                  // errors and reports speak of it
   Graph optimized;                              // what the passes left
   Machine machine;                              // that its kernels are for
-  Program whole;                                // name, inputs and outputs of `given`; no steps
+  Signature signature;                          // of `given`
   std::vector<LoweredSegment> segments;         // one, unless data decide sizes
   std::vector<runtime::SegmentSource> outputs;  // of the whole
   double milliseconds = 0;                      // that it took to make

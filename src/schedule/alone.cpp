@@ -49,50 +49,49 @@ struct Describe {
   const Node& node;
   const ScheduleBody& schedule_body;
 
-  void operator()(const Sort& op) const { step.library = SortRoutine{.axis = op.axis, .descending = op.descending}; }
+  void operator()(const Sort& op) const { set_routine(SortRoutine{.axis = op.axis, .descending = op.descending}); }
 
   void operator()(const Scan& op) const {
-    step.library = ScanRoutine{.op = op.op, .axis = op.axis, .exclusive = op.exclusive, .reverse = op.reverse};
+    set_routine(ScanRoutine{.op = op.op, .axis = op.axis, .exclusive = op.exclusive, .reverse = op.reverse});
   }
 
   void operator()(const Scatter& op) const {
-    step.library = ScatterRoutine{
-        .op = op.op, .axes = op.axes, .x_batch = op.x_batch, .index_batch = op.index_batch, .place = node.place};
+    set_routine(ScatterRoutine{
+        .op = op.op, .axes = op.axes, .x_batch = op.x_batch, .index_batch = op.index_batch, .place = node.place});
   }
 
   void operator()(const Positions& op) const {
     TENON_CHECK(op.axis.is_anonymous(), "axis {} is bound inside of a program", op.axis.to_string());
-    step.library = PositionsRoutine{};
+    set_routine(PositionsRoutine{});
   }
 
   void operator()(const If& op) const {
-    step.control = BranchControl{};
-    add_body(op.then_body);
-    add_body(op.else_body);
-    step.label =
-        fmt::format("if: {} or {}", launch_count(step.bodies[0]), counted_kernels(launch_count(step.bodies[1])));
-    step.flops = max(flops_of(step.bodies[0]), flops_of(step.bodies[1]));
+    std::vector<Program> bodies = scheduled({&op.then_body, &op.else_body});
+    step.label = fmt::format("if: {} or {}", launch_count(bodies[0]), counted_kernels(launch_count(bodies[1])));
+    step.flops = max(flops_of(bodies[0]), flops_of(bodies[1]));
+    step.what = ControlStep{.control = BranchControl{}, .bodies = std::move(bodies)};
   }
 
   void operator()(const Loop& op) const {
-    step.control =
-        LoopControl{.trips = op.trips, .carried = op.carried, .scanned = op.scanned, .conditional = op.conditional};
-    add_body(op.body);
+    std::vector<Program> bodies = scheduled({&op.body});
     step.label = fmt::format("loop of {}{} {}: {}", op.conditional ? "at most " : "", op.trips.to_string(),
-                             op.trips == Extent(1) ? "trip" : "trips", counted_kernels(launch_count(step.bodies[0])));
-    step.flops = op.trips * flops_of(step.bodies[0]);
+                             op.trips == Extent(1) ? "trip" : "trips", counted_kernels(launch_count(bodies[0])));
+    step.flops = op.trips * flops_of(bodies[0]);
+    step.what = ControlStep{
+        .control =
+            LoopControl{.trips = op.trips, .carried = op.carried, .scanned = op.scanned, .conditional = op.conditional},
+        .bodies = std::move(bodies)};
   }
 
   void operator()(const Call& op) const {
-    step.control = CallControl{};
-    add_body(op.body, false);
-    step.label = fmt::format("{}: {}", op.body.name(), counted_kernels(launch_count(step.bodies[0])));
-    step.flops = flops_of(step.bodies[0]);
+    std::vector<Program> bodies = scheduled({&op.body}, false);
+    step.label = fmt::format("{}: {}", op.body.name(), counted_kernels(launch_count(bodies[0])));
+    step.flops = flops_of(bodies[0]);
+    step.what = ControlStep{.control = CallControl{}, .bodies = std::move(bodies)};
   }
 
   void operator()(const Barrier&) const {
-    step.control = CallControl{};
-    step.bodies.push_back(identity(node));
+    step.what = ControlStep{.control = CallControl{}, .bodies = {identity(node)}};
   }
 
   template <class Kind>
@@ -101,12 +100,25 @@ struct Describe {
     TENON_CHECK(false, "{} is no step of its own", op_name(op));
   }
 
-  /// What a body takes over is the loop's to decide.
-  void add_body(const Graph& body, bool optimized = true) const {
-    step.bodies.push_back(schedule_body(body, optimized));
-    for (ProgramOutput& output : step.bodies.back().outputs) {
-      output.aliases = -1;
+  void set_routine(Routine routine) const {
+    RoutineStep call{.routine = std::move(routine), .shapes = {}};
+    for (const Value& operand : node.inputs) {
+      call.shapes.push_back(operand.shape());
     }
+    call.shapes.insert(call.shapes.end(), node.shapes.begin(), node.shapes.end());
+    step.what = std::move(call);
+  }
+
+  /// What a body takes over is the loop's to decide.
+  std::vector<Program> scheduled(std::initializer_list<const Graph*> graphs, bool optimized = true) const {
+    std::vector<Program> bodies;
+    for (const Graph* graph : graphs) {
+      bodies.push_back(schedule_body(*graph, optimized));
+      for (ProgramOutput& output : bodies.back().outputs) {
+        output.aliases = -1;
+      }
+    }
+    return bodies;
   }
 };
 

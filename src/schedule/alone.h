@@ -11,7 +11,7 @@ namespace tenon::schedule {
 /// The program of a body. What a composite is made of is not optimised: a pass would only find the composite in it.
 using ScheduleBody = std::function<Program(const Graph& body, bool optimized)>;
 
-/// Fill in the routine, or the control and its bodies, of the step that `node` is, and its label and flops.
+/// Fill in what the step that `node` is does, and its label and flops.
 void describe_alone(Step& step, const Node& node, const ScheduleBody& schedule_body);
 
 }  // namespace tenon::schedule

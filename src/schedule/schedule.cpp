@@ -80,12 +80,14 @@ class Assembler {
     if (grouped.alone) {
       add_alone(step, *grouped.alone);
     } else {
+      LaunchStep launch;
       for (Group& group : grouped.groups) {
         for (const Node* node : group.nodes) {
           step.flops = step.flops + 2 * macs(*node);
         }
-        add_kernel(step, group);
+        add_kernel(step, launch, group);
       }
+      step.what = std::move(launch);
       step.label = label_of(grouped.groups);
     }
     if (const std::string why = input_free_.why_computed(nodes); !why.empty()) {
@@ -173,20 +175,20 @@ class Assembler {
     }
   }
 
-  void add_kernel(Step& step, Group& group) {
+  void add_kernel(Step& step, LaunchStep& launch, Group& group) {
     const std::string label = label_of(group);
-    const int part = static_cast<int>(step.parts.size());
-    add_part(step, group.nest, label);
+    const int part = static_cast<int>(launch.parts.size());
+    launch.parts.push_back(add_part(step, group.nest, label));
     if (group.long_rows) {
-      add_part(step, group.long_rows->nest, label);
-      step.parts.back().long_rows_of = part;
-      step.parts.back().row_bytes = group.long_rows->row_bytes;
+      launch.parts.push_back(add_part(step, group.long_rows->nest, label));
+      launch.parts.back().long_rows_of = part;
+      launch.parts.back().row_bytes = group.long_rows->row_bytes;
     }
   }
 
-  void add_part(Step& step, Nest& nest, const std::string& label) {
+  LaunchPart add_part(Step& step, Nest& nest, const std::string& label) {
     nest.kernel.name = label;
-    Part part{.kernel = tenon::add_kernel(program_, std::move(nest.kernel)), .buffers = {}};
+    LaunchPart part{.kernel = tenon::add_kernel(program_, std::move(nest.kernel)), .buffers = {}};
     const loops::Kernel& kernel = program_.kernels.back();
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Value& value = nest.buffers[i];
@@ -199,18 +201,16 @@ class Assembler {
         add_unique(kernel.buffers[i].role == loops::Role::output ? step.writes : step.reads, part.buffers.back());
       }
     }
-    step.parts.push_back(std::move(part));
+    return part;
   }
 
   void add_alone(Step& step, const Node& node) {
     step.label = std::string(op_name(node.op));
     for (const Value& operand : node.inputs) {
       step.reads.push_back(buffer(operand));
-      step.shapes.push_back(operand.shape());
     }
     for (size_t i = 0; i < node.shapes.size(); ++i) {
       step.writes.push_back(buffer(Value(&node, static_cast<int>(i))));
-      step.shapes.push_back(node.shapes[i]);
     }
     describe_alone(step, node, schedule_body_);
   }

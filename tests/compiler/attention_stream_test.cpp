@@ -123,9 +123,9 @@ TEST_P(StreamedProducts, AreInALoopOverBlocks) {
 
 /// What half-precision attention needs of a thread, in whichever form runs at these sizes.
 int64_t scratch_at(const Program& program, const Bindings& at) {
-  const Step& step = program.steps.at(0);
-  const bool is_long = step.parts.size() == 2 && evaluate(step.parts[1].row_bytes, at) > program.most_row_bytes;
-  const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(step.parts[is_long ? 1 : 0].kernel));
+  const std::span<const LaunchPart> parts = parts_of(program.steps.at(0));
+  const bool is_long = parts.size() == 2 && evaluate(parts[1].row_bytes, at) > program.most_row_bytes;
+  const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(parts[is_long ? 1 : 0].kernel));
   return evaluate(scratch_bytes(kernel).substitute(kernel.arguments), at);
 }
 

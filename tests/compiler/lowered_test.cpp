@@ -94,7 +94,9 @@ TEST_P(LoweredGraphs, NamesWhatEachStepComputes) {
       EXPECT_FALSE(segment.nodes[i].empty()) << step.label;
       for (const Node* node : segment.nodes[i]) {
         EXPECT_TRUE(all.contains(node)) << step.label;
-        EXPECT_TRUE(step.control || step.label.find(op_name(node->op)) != std::string::npos) << step.label;
+        EXPECT_TRUE(std::holds_alternative<ControlStep>(step.what) ||
+                    step.label.find(op_name(node->op)) != std::string::npos)
+            << step.label;
       }
     }
   }
@@ -109,7 +111,7 @@ TEST_P(LoweredGraphs, ShowsTheKernelsThatAreCompiled) {
   std::string shown;
   for (size_t i = 1; i <= lowered.steps().size(); ++i) {
     const Step& step = lowered.steps()[i - 1].step;
-    shown += step.library ? "" : step_loops(lowered, static_cast<int64_t>(i));
+    shown += std::holds_alternative<RoutineStep>(step.what) ? "" : step_loops(lowered, static_cast<int64_t>(i));
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
     EXPECT_EQ(kernels[i]->name, report.code_of[i].name);

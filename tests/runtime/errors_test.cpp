@@ -95,8 +95,8 @@ TEST(RunErrors, SizesBeyondTheMachine) {
 TEST(RunErrors, IntermediatesThatFitAloneButNotTogether) {
   ProgramBuilder program("together");
   const int x = program.input("x", shape(f32, "n"));
-  Part wide = program.part(scale_kernel(kN, 1, 0), {x, -1});
-  std::vector<Part> parts;
+  LaunchPart wide = program.part(scale_kernel(kN, 1, 0), {x, -1});
+  std::vector<LaunchPart> parts;
   for (int i = 0; i < 4000; ++i) {
     wide.buffers[1] = program.intermediate(f32, kN * kN);  // 1 GiB each
     parts.push_back(wide);

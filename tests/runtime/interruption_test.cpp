@@ -1,8 +1,8 @@
 // Runs that end early: errors in any step, on any thread, and cancellation.
-#include <memory>
 #include <fmt/format.h>
 
 #include <atomic>
+#include <memory>
 #include <new>
 #include <thread>
 
@@ -39,11 +39,12 @@ ProgramBuilder branches() {
 TEST(Interruption, AnErrorInAnyStepReachesTheCallerAndHarmsNothing) {
   Pool pool(3);
   std::atomic<int> failing = -1;
-  const Executable executable = branches().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t step) {
-                                                             if (static_cast<int>(step) == failing) {
-                                                               throw Error(fmt::format("injected into {}", step));
-                                                             }
-                                                           }});
+  const Executable executable =
+      branches().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t step) {
+                                   if (static_cast<int>(step) == failing) {
+                                     throw Error(fmt::format("injected into {}", step));
+                                   }
+                                 }});
   for (const int64_t n : {int64_t{1}, kLarge}) {
     const Array x = Array::full(f32, {n}, 1);
     const std::vector<Array> expected = executable.run({x});
@@ -105,13 +106,14 @@ TEST(Interruption, CancelledBetweenStepsAndBetweenChunks) {
       CancelToken token;
       std::atomic<int> later = 0;
       std::atomic<int> chunks = 0;
-      const Executable executable = branches().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t at) {
-                                                                 later += static_cast<int>(at) > step + 1 ? 1 : 0;
-                                                                 chunks += static_cast<int>(at) == step ? 1 : 0;
-                                                                 if (static_cast<int>(at) == step) {
-                                                                   token.cancel();
-                                                                 }
-                                                               }});
+      const Executable executable = branches().executable(
+          {}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t at) {
+                 later += static_cast<int>(at) > step + 1 ? 1 : 0;
+                 chunks += static_cast<int>(at) == step ? 1 : 0;
+                 if (static_cast<int>(at) == step) {
+                   token.cancel();
+                 }
+               }});
       EXPECT_THROW(executable.run({Array(f32, {kLarge})}, {.cancel = &token}), Cancelled);
       EXPECT_EQ(later, 0);
       EXPECT_LE(chunks, threads) << "what was under way when the first cancelled";
@@ -129,8 +131,7 @@ ProgramBuilder repeated(const Extent& trips) {
   ProgramBuilder program("repeated");
   const int x = program.input("x", shape(f32, "n"));
   const int y = program.output("y", shape(f32, "n"));
-  program.control(LoopControl{.trips = trips, .carried = 1}, {body.program()}, {x}, {y},
-                  {shape(f32, "n"), shape(f32, "n")});
+  program.control(LoopControl{.trips = trips, .carried = 1}, {body.program()}, {x}, {y});
   return program;
 }
 

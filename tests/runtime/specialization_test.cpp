@@ -66,9 +66,9 @@ TEST(Specialization, SizesFromTheValuesOfAnInput) {
   const int x = builder.input("x", shape(f32, "m"));
   builder.input("sizes", shape(i32, 2));
   builder.view("y", shape(f32, "rows", "cols", "m"), x, 0, {0, 0, 1});
-  Program program = builder.program();
-  program.inputs[1].gives = {"rows", "cols"};
-  const Executable executable = executable_of(program);
+  Signature signature = signature_of(builder.program());
+  signature.inputs[1].gives = {"rows", "cols"};
+  const Executable executable = executable_of(builder.program(), std::move(signature), {});
   const auto run = [&](const std::vector<int32_t>& sizes, const Bindings& known = {}) {
     return executable.run({Array(f32, {5}), Array::from<int32_t>({2}, sizes)}, {.bindings = known})[0].dims();
   };
@@ -141,7 +141,8 @@ TEST(Specialization, ManyThreadsRunOneExecutable) {
 
 TEST(Specialization, ManyThreadsAtRandomSizesWhileOthersAreEvicted) {
   Pool pool(3);
-  const Executable executable = scale_program().executable({}, {.memory_budget = 60000, .device = std::make_shared<devices::CpuDevice>(pool)});
+  const Executable executable =
+      scale_program().executable({}, {.memory_budget = 60000, .device = std::make_shared<devices::CpuDevice>(pool)});
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 8; ++t) {
     threads.emplace_back([&executable, t] {
@@ -189,7 +190,8 @@ TEST(Specialization, ResultsAreTheSameBitsForAnyNumberOfThreads) {
   std::vector<Array> results;
   for (const int size : {1, 2, 7}) {
     Pool pool(size);
-    const Executable executable = program_of(softmax.kernel).executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
+    const Executable executable =
+        program_of(softmax.kernel).executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
     for (const int threads : {0, 1, 2, 7}) {
       results.push_back(executable.run({x}, {.threads = threads, .bindings = {{"rows", 300}, {"cols", 501}}})[0]);
       EXPECT_TRUE(same(results.back(), results.front())) << threads << " of " << size;

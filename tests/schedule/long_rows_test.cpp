@@ -39,7 +39,7 @@ class LongRowForms : public testing::TestWithParam<Case> {};
 TEST_P(LongRowForms, ReadsItsInputSoOften) {
   const Program program = program_of(GetParam().graph);
   ASSERT_EQ(program.steps.size(), 1u);
-  const std::vector<Part>& parts = program.steps[0].parts;
+  const std::span<const LaunchPart> parts = parts_of(program.steps[0]);
   ASSERT_EQ(parts.size(), GetParam().passes == 0 ? 1u : 2u);
   if (GetParam().passes == 0) {
     return;
@@ -94,8 +94,8 @@ TEST(RowsOfAll, AMatrixIsCutAlongItsRowsWhateverAVectorBesideItIsCutAlong) {
 TEST(LongRowForms, AreForLongRowsAndNotForMany) {
   for (const char* const y : {"y = cross_entropy(x, labels)", "y = cross_entropy(x, labels, reduction=none)"}) {
     const Program program = program_of({"losses", "x: f32[row, col], labels: i64[row]", y});
-    ASSERT_EQ(program.steps[0].parts.size(), 2u) << y;
-    const Extent& bytes = program.steps[0].parts[1].row_bytes;
+    ASSERT_EQ(parts_of(program.steps[0]).size(), 2u) << y;
+    const Extent& bytes = parts_of(program.steps[0])[1].row_bytes;
     Bindings short_rows;
     short_rows.set("row", 100000);
     short_rows.set("col", 1024);
@@ -116,7 +116,7 @@ TEST(LongRowForms, AreLeftToFewRowsWhereVectorsAreShort) {
     std::vector<PassRun> runs;
     const Program program =
         make_program(compiler::optimize(make(graph), {}, runs), {.cores = 4, .vector_bytes = vector_bytes});
-    const std::vector<Part>& parts = program.steps[0].parts;
+    const std::span<const LaunchPart> parts = parts_of(program.steps[0]);
     Bindings sizes;
     sizes.set("row", rows);
     sizes.set("col", 1 << 20);

@@ -57,14 +57,14 @@ int64_t most_tile_bytes(const Graph& graph, int64_t cache) {
   int64_t most = 0;
   const Program program = make_program(graph, {.tiles = product_tiles(cache)});
   for (const Step& step : program.steps) {
-    for (const Part& part : step.parts) {
+    for (const LaunchPart& part : parts_of(step)) {
       const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(part.kernel));
       const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);
       for (const int64_t size : {64, 1000, 5000}) {
         const Bindings at{{"b", 2}, {"m", size}, {"n", size}, {"k", size}, {"e", 64}};
         if (part.long_rows_of >= 0 && evaluate(part.row_bytes, at) > program.most_row_bytes) {
           most = std::max(most, evaluate(bytes, at) - kProductScratchBytes);
-        } else if (part.long_rows_of < 0 && step.parts.size() == 1) {
+        } else if (part.long_rows_of < 0 && parts_of(step).size() == 1) {
           most = std::max(most, evaluate(bytes, at) - kProductScratchBytes);
         }
       }

@@ -42,7 +42,7 @@ std::vector<loops::Product> products_of(const loops::Kernel& kernel) {
 std::vector<loops::Product> products_of(const Program& program) {
   std::vector<loops::Product> products;
   for (const Step& step : program.steps) {
-    for (const Part& part : step.parts) {
+    for (const LaunchPart& part : parts_of(step)) {
       if (part.long_rows_of < 0) {
         const auto more = products_of(program.kernels.at(static_cast<size_t>(part.kernel)));
         products.insert(products.end(), more.begin(), more.end());
@@ -195,7 +195,7 @@ class ModelScratch : public testing::TestWithParam<size_t> {};
 void expect_little_scratch(const Program& program, const ModelEntry& model) {
   const Bindings typical = Bindings::parse(model.typical);
   for (const Step& step : program.steps) {
-    for (const Part& part : step.parts) {
+    for (const LaunchPart& part : parts_of(step)) {
       if (part.long_rows_of < 0) {
         const loops::Kernel& kernel = program.kernels.at(static_cast<size_t>(part.kernel));
         const Extent bytes = scratch_bytes(kernel).substitute(kernel.arguments);

@@ -127,7 +127,7 @@ std::string to_text(const Program& program) {
   std::string text;
   for (const Step& step : program.steps) {
     text += fmt::format("step {}\n  ends here: {}\n", step.label, step.boundary);
-    for (const Part& part : step.parts) {
+    for (const LaunchPart& part : parts_of(step)) {
       if (part.long_rows_of >= 0) {
         text += fmt::format("long rows of {} bytes\n", part.row_bytes.to_string());
       }

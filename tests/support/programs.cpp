@@ -1,10 +1,9 @@
 #include "support/programs.h"
 
-#include "base/fail.h"
-#include "devices/cpu/cpu_device.h"
-
 #include <fmt/format.h>
 
+#include "base/fail.h"
+#include "devices/cpu/cpu_device.h"
 #include "kernel/loop/loop_run.h"
 #include "library/library.h"
 #include "support/loop_builder.h"
@@ -49,15 +48,15 @@ void ProgramBuilder::view(const std::string& name, const Shape& shape, int buffe
       {.name = name, .shape = shape, .buffer = buffer, .offset = offset, .strides = std::move(strides)});
 }
 
-Part ProgramBuilder::part(const loops::Kernel& kernel, std::vector<int> buffers) {
+LaunchPart ProgramBuilder::part(const loops::Kernel& kernel, std::vector<int> buffers) {
   return {.kernel = add_kernel(program_, kernel), .buffers = std::move(buffers)};
 }
 
-void ProgramBuilder::step(const std::string& label, std::vector<Part> parts, const std::string& boundary) {
+void ProgramBuilder::step(const std::string& label, std::vector<LaunchPart> parts, const std::string& boundary) {
   Step step;
   step.label = label;
   step.boundary = boundary;
-  for (const Part& part : parts) {
+  for (const LaunchPart& part : parts) {
     const std::vector<loops::Buffer>& buffers = program_.kernels.at(static_cast<size_t>(part.kernel)).buffers;
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (buffers[i].role == loops::Role::input) {
@@ -67,7 +66,7 @@ void ProgramBuilder::step(const std::string& label, std::vector<Part> parts, con
       }
     }
   }
-  step.parts = std::move(parts);
+  step.what = LaunchStep{std::move(parts)};
   program_.steps.push_back(std::move(step));
 }
 
@@ -75,23 +74,21 @@ void ProgramBuilder::library(Routine routine, std::vector<int> reads, std::vecto
                              std::vector<Shape> shapes) {
   Step step;
   step.label = std::string(library::name(routine));
-  step.library = std::move(routine);
-  add_alone(std::move(step), std::move(reads), std::move(writes), std::move(shapes));
+  step.what = RoutineStep{.routine = std::move(routine), .shapes = std::move(shapes)};
+  add_alone(std::move(step), std::move(reads), std::move(writes));
 }
 
 void ProgramBuilder::control(Control control, std::vector<Program> bodies, std::vector<int> reads,
-                             std::vector<int> writes, std::vector<Shape> shapes) {
+                             std::vector<int> writes) {
   Step step;
   step.label = "control";
-  step.control = std::move(control);
-  step.bodies = std::move(bodies);
-  add_alone(std::move(step), std::move(reads), std::move(writes), std::move(shapes));
+  step.what = ControlStep{.control = std::move(control), .bodies = std::move(bodies)};
+  add_alone(std::move(step), std::move(reads), std::move(writes));
 }
 
-void ProgramBuilder::add_alone(Step step, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes) {
+void ProgramBuilder::add_alone(Step step, std::vector<int> reads, std::vector<int> writes) {
   step.reads = std::move(reads);
   step.writes = std::move(writes);
-  step.shapes = std::move(shapes);
   program_.steps.push_back(std::move(step));
 }
 
@@ -110,15 +107,18 @@ Executable executable_of(const Program& program, const ConstraintSet& constraint
 
 Executable executable_of(Program program, std::vector<KernelEntry> code, const ConstraintSet& constraints,
                          const runtime::RuntimeOptions& options) {
+  Signature signature = signature_of(program);
+  return executable_of(std::move(program), std::move(signature), std::move(code), constraints, options);
+}
+
+Executable executable_of(Program program, Signature signature, std::vector<KernelEntry> code,
+                         const ConstraintSet& constraints, const runtime::RuntimeOptions& options) {
   TENON_CHECK(code.size() == kernel_count(program), "{} functions for {} kernels", code.size(), kernel_count(program));
   lay_out_constants(program);
   runtime::Segments whole;
   whole.code = std::make_shared<devices::HostCode>(std::move(code));
-  whole.whole.name = program.name;
-  whole.whole.inputs = program.inputs;
-  whole.whole.outputs = program.outputs;
-  whole.segments.push_back(
-      {.program = std::move(program), .inputs = {}, .binds = {}, .constraints = constraints});
+  whole.signature = std::move(signature);
+  whole.segments.push_back({.program = std::move(program), .inputs = {}, .binds = {}, .constraints = constraints});
   return runtime::make_executable(std::move(whole), options);
 }
 

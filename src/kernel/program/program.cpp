@@ -4,6 +4,8 @@
 #include <set>
 
 #include "kernel/facts/in_place.h"
+#include "kernel/program/program_fields.h"
+#include "kernel/program/signature.h"
 
 namespace tenon {
 namespace {
@@ -13,13 +15,43 @@ void collect_kernels(const Program& program, std::vector<const loops::Kernel*>& 
     kernels.push_back(&kernel);
   }
   for (const Step& step : program.steps) {
-    for (const Program& body : step.bodies) {
+    for (const Program& body : bodies_of(step)) {
       collect_kernels(body, kernels);
     }
   }
 }
 
 }  // namespace
+
+std::span<const LaunchPart> parts_of(const Step& step) {
+  const auto* const launch = std::get_if<LaunchStep>(&step.what);
+  return launch == nullptr ? std::span<const LaunchPart>() : launch->parts;
+}
+
+std::span<const Program> bodies_of(const Step& step) {
+  const auto* const control = std::get_if<ControlStep>(&step.what);
+  return control == nullptr ? std::span<const Program>() : control->bodies;
+}
+
+std::span<Program> bodies_of(Step& step) {
+  auto* const control = std::get_if<ControlStep>(&step.what);
+  return control == nullptr ? std::span<Program>() : control->bodies;
+}
+
+bool operator==(const Program& a, const Program& b) {
+  return fields_of(a) == fields_of(b) && std::ranges::equal(a.constants, b.constants, same_bits);
+}
+
+Signature signature_of(const Program& program) {
+  Signature signature{.name = program.name, .inputs = {}, .outputs = {}};
+  for (const ProgramInput& input : program.inputs) {
+    signature.inputs.push_back({.name = input.name, .shape = input.shape});
+  }
+  for (const ProgramOutput& output : program.outputs) {
+    signature.outputs.push_back({.name = output.name, .shape = output.shape});
+  }
+  return signature;
+}
 
 int add_kernel(Program& program, loops::Kernel kernel) {
   kernel.may_share = loops::find_may_share(kernel);
@@ -36,7 +68,7 @@ void lay_out_constants(Program& program) {
   }
   program.layouts.clear();
   for (Step& step : program.steps) {
-    std::ranges::for_each(step.bodies, lay_out_constants);
+    std::ranges::for_each(bodies_of(step), lay_out_constants);
   }
 }
 
@@ -49,7 +81,7 @@ std::vector<const loops::Kernel*> all_kernels(const Program& program) {
 size_t kernel_count(const Program& program) {
   size_t count = program.facts.size();
   for (const Step& step : program.steps) {
-    for (const Program& body : step.bodies) {
+    for (const Program& body : bodies_of(step)) {
       count += kernel_count(body);
     }
   }
@@ -59,8 +91,8 @@ size_t kernel_count(const Program& program) {
 int launch_count(const Program& program) {
   int count = 0;
   for (const Step& step : program.steps) {
-    count += step.parts.empty() ? 0 : 1;
-    for (const Program& body : step.bodies) {
+    count += std::holds_alternative<LaunchStep>(step.what) ? 1 : 0;
+    for (const Program& body : bodies_of(step)) {
       count += launch_count(body);
     }
   }

@@ -2,7 +2,7 @@
 // runtime/ runs it at any binding. Plain data.
 #pragma once
 
-#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,14 +30,16 @@ struct ProgramBuffer {
   Extent elements;
   Memory memory = Memory::intermediate;
   int source = -1;  // input, constant: which
+
+  friend bool operator==(const ProgramBuffer&, const ProgramBuffer&) = default;
 };
 
 struct ProgramInput {
   std::string name;
   Shape shape;
   int buffer = -1;
-  /// Names whose sizes are the elements of this input: integers, as many as there are names.
-  std::vector<std::string> gives = {};
+
+  friend bool operator==(const ProgramInput&, const ProgramInput&) = default;
 };
 
 /// An output is a view of a buffer: element (i, j, ...) lies at offset + i * strides[0] + ...
@@ -48,17 +50,21 @@ struct ProgramOutput {
   Extent offset = 0;
   std::vector<Extent> strides;
   int aliases = -1;  // the input whose memory it takes over when that is donated
+
+  friend bool operator==(const ProgramOutput&, const ProgramOutput&) = default;
 };
 
-/// One kernel over one list of buffers, in the order of loops::Kernel::buffers; -1 for scratch and partial ones, which
+/// One kernel over one list of buffers, in the order of KernelFacts::arguments; -1 for scratch and partial ones, which
 /// the runtime provides.
-struct Part {
+struct LaunchPart {
   int kernel = -1;
   std::vector<int> buffers;
   /// The part of the same step whose place this one takes where rows are too long to stay in cache: where row_bytes are
   /// more than Program::most_row_bytes.
   int long_rows_of = -1;
   Extent row_bytes = 0;  // that the other one keeps in scratch or reads again, in one iteration of the grid
+
+  friend bool operator==(const LaunchPart&, const LaunchPart&) = default;
 };
 
 /// The most scratch that a thread is meant to use, in bytes.
@@ -68,7 +74,9 @@ struct Program;
 
 /// Runs its first body where the bool scalar that it reads first is true, else its second. Both take the rest of what
 /// it reads and give what it writes.
-struct BranchControl {};
+struct BranchControl {
+  friend bool operator==(const BranchControl&, const BranchControl&) = default;
+};
 
 /// Runs its body `trips` times, as the graph's Loop does. It reads `carried` values, `scanned` ones whose first axis
 /// has `trips` elements, and others. The body takes the trip (i64), the carried values, one element of each scanned
@@ -79,10 +87,14 @@ struct LoopControl {
   int carried = 0;
   int scanned = 0;
   bool conditional = false;
+
+  friend bool operator==(const LoopControl&, const LoopControl&) = default;
 };
 
 /// Runs its body once: it takes what the step reads and gives what it writes.
-struct CallControl {};
+struct CallControl {
+  friend bool operator==(const CallControl&, const CallControl&) = default;
+};
 
 using Control = std::variant<BranchControl, LoopControl, CallControl>;
 
@@ -90,22 +102,44 @@ using Control = std::variant<BranchControl, LoopControl, CallControl>;
 struct PartialWrite {
   int buffer = -1;
   Extent elements;
+
+  friend bool operator==(const PartialWrite&, const PartialWrite&) = default;
 };
 
-/// Steps run in order. The parts of a step are independent and run as one launch. One of parts, `library`
-/// and `control`.
+/// One launch of kernels that are independent of one another; never none.
+struct LaunchStep {
+  std::vector<LaunchPart> parts;
+
+  friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
+};
+
+/// A call of a routine of library/.
+struct RoutineStep {
+  Routine routine;
+  std::vector<Shape> shapes;  // of what the step reads, then of what it writes
+
+  friend bool operator==(const RoutineStep&, const RoutineStep&) = default;
+};
+
+/// Programs inside of the program: two of a branch, else one.
+struct ControlStep {
+  Control control;
+  std::vector<Program> bodies;  // names in them are the names outside
+
+  friend bool operator==(const ControlStep&, const ControlStep&) = default;
+};
+
+/// Steps run in order.
 struct Step {
-  std::vector<Part> parts;
-  std::optional<Routine> library;
-  std::optional<Control> control;
-  std::vector<Program> bodies;             // of `control`; names in them are the names outside
+  std::variant<LaunchStep, RoutineStep, ControlStep> what;
   std::vector<int> reads, writes;          // buffers
   std::vector<PartialWrite> updates = {};  // of some of what it writes: the rest stays what it was
-  std::vector<Shape> shapes;               // without parts: of what it reads, then of what it writes
   std::string label;                       // the operators in it, for people
   std::string boundary;                    // why it ends where it does
   std::string region_end;                  // why no region goes on from it to the next step; empty inside of one
   Extent flops = 0;                        // additions and multiplications of products, for traces; 0: not counted
+
+  friend bool operator==(const Step&, const Step&) = default;
 };
 
 /// Steps one after another whose kernels can run tile by tile: a range of rows of one needs ranges of rows of those
@@ -150,7 +184,17 @@ struct Program {
   Pipelines pipelines = {};
   int64_t most_row_bytes = kMostRowBytes;        // longer rows are left to the parts that are made for them
   int64_t least_shared_work = kLeastSharedWork;  // CompileOptions::least_shared_work
+
+  /// Equal but for the loops: facts say what these do, and bytes leave them out. Constants are equal by their bits.
+  friend bool operator==(const Program& a, const Program& b);
 };
+
+/// What a step launches; nothing where it is no launch.
+std::span<const LaunchPart> parts_of(const Step& step);
+
+/// The programs inside of a step; none where it controls nothing.
+std::span<const Program> bodies_of(const Step& step);
+std::span<Program> bodies_of(Step& step);
 
 /// Adds a kernel that is finished but for what may share memory: says that, verifies it and records its facts. Returns
 /// its number.

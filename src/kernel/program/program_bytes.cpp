@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "kernel/loop/loop_fields.h"
+#include "kernel/program/program_fields.h"
 
 namespace tenon::bytes {
 template <>
@@ -46,9 +47,9 @@ static void fields(bytes::Reader& archive, Array& array) {
 }
 
 void fields(auto& archive, ProgramBuffer& x) { archive(x.dtype, x.elements, x.memory, x.source); }
-void fields(auto& archive, ProgramInput& x) { archive(x.name, x.shape, x.buffer, x.gives); }
+void fields(auto& archive, ProgramInput& x) { archive(x.name, x.shape, x.buffer); }
 void fields(auto& archive, ProgramOutput& x) { archive(x.name, x.shape, x.buffer, x.offset, x.strides, x.aliases); }
-void fields(auto& archive, Part& x) { archive(x.kernel, x.buffers, x.long_rows_of, x.row_bytes); }
+void fields(auto& archive, LaunchPart& x) { archive(x.kernel, x.buffers, x.long_rows_of, x.row_bytes); }
 void fields(auto& archive, PartialWrite& x) { archive(x.buffer, x.elements); }
 void fields(auto& archive, Region& x) { archive(x.first, x.count); }
 void fields(auto& archive, Pipelines& x) { archive(x.on, x.rows, x.cache, x.last_cache); }
@@ -63,15 +64,17 @@ void fields(auto& archive, ScanRoutine& x) { archive(x.op, x.axis, x.exclusive, 
 void fields(auto& archive, ScatterRoutine& x) { archive(x.op, x.axes, x.x_batch, x.index_batch, x.place); }
 void fields(auto& /*archive*/, PositionsRoutine& /*x*/) {}
 
+void fields(auto& archive, LaunchStep& x) { archive(x.parts); }
+void fields(auto& archive, RoutineStep& x) { archive(x.routine, x.shapes); }
+void fields(auto& archive, ControlStep& x) { archive(x.control, x.bodies); }
 void fields(auto& archive, Step& x) {
-  archive(x.parts, x.library, x.control, x.bodies, x.reads, x.writes, x.updates, x.shapes, x.label, x.boundary,
-          x.region_end, x.flops);
+  archive(x.what, x.reads, x.writes, x.updates, x.label, x.boundary, x.region_end, x.flops);
 }
 
 template <class Archive>
 void program_fields(Archive& archive, Program& x) {
-  archive(x.name, x.inputs, x.outputs, x.buffers, x.constants, x.layouts, x.facts, x.steps, x.regions, x.pipelines,
-          x.most_row_bytes, x.least_shared_work);
+  std::apply(archive, fields_of(x));
+  archive(x.constants);
 }
 static void fields(bytes::Writer& archive, Program& x) { program_fields(archive, x); }
 static void fields(bytes::Reader& archive, Program& x) {
@@ -102,7 +105,7 @@ void fields(auto& archive, KernelFacts& x) {
 namespace {
 
 /// Changed with what is written.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 3;
 constexpr uint32_t kMark = 0x50'4e'4e'54;  // "TNNP"
 
 }  // namespace

@@ -32,16 +32,16 @@ int64_t element_of(const Operand& input, size_t element) {
 
 }  // namespace
 
-Binder::Binder(const Program& program, std::span<const std::string> needed, std::span<const std::string> others,
+Binder::Binder(const Signature& signature, std::span<const std::string> needed, std::span<const std::string> others,
                ConstraintSet constraints)
-    : program_(program), constraints_(std::move(constraints)) {
+    : signature_(signature), constraints_(std::move(constraints)) {
   add_names(needed);
   add_names(others);
   for (const Constraint& constraint : constraints_.added()) {
     add_names(constraint.lhs.names());
     add_names(constraint.rhs.names());
   }
-  for (const ProgramInput& input : program.inputs) {
+  for (const SignatureInput& input : signature.inputs) {
     add_names(input.gives);
     for (const Axis& axis : input.shape.axes()) {
       add_names(axis.extent().names());
@@ -69,7 +69,7 @@ void Binder::add_names(std::span<const std::string> names) {
 }
 
 void Binder::add_rules() {
-  for (const ProgramInput& input : program_.inputs) {
+  for (const SignatureInput& input : signature_.inputs) {
     for (const Axis& axis : input.shape.axes()) {
       const std::string name = axis.name();
       Known* const known = name.empty() || !(axis.extent() == Extent::name(name)) ? nullptr : find(name);
@@ -90,8 +90,8 @@ void Binder::add_rules() {
 }
 
 void Binder::add_given() {
-  for (size_t i = 0; i < program_.inputs.size(); ++i) {
-    const std::vector<std::string>& gives = program_.inputs[i].gives;
+  for (size_t i = 0; i < signature_.inputs.size(); ++i) {
+    const std::vector<std::string>& gives = signature_.inputs[i].gives;
     for (size_t element = 0; element < gives.size(); ++element) {
       const Known* const known = find(gives[element]);
       given_.push_back({.input = i, .element = element, .name = static_cast<size_t>(known - names_.data())});
@@ -111,20 +111,20 @@ void Binder::require_known(const Bindings& bindings) const {
     if (find(name) == nullptr) {
       std::vector<std::string_view> names;
       std::ranges::transform(names_, std::back_inserter(names), &Known::name);
-      fail("graph `{}` has no axis `{}` to bind to {}; it has {}", program_.name, name, size,
+      fail("graph `{}` has no axis `{}` to bind to {}; it has {}", signature_.name, name, size,
            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
     }
   }
 }
 
 std::vector<ConcreteInput> Binder::describe(std::span<const Operand> inputs) const {
-  if (inputs.size() != program_.inputs.size()) {
-    fail("graph `{}` takes {} inputs, not {}", program_.name, program_.inputs.size(), inputs.size());
+  if (inputs.size() != signature_.inputs.size()) {
+    fail("graph `{}` takes {} inputs, not {}", signature_.name, signature_.inputs.size(), inputs.size());
   }
   std::vector<ConcreteInput> described;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    described.push_back({.name = program_.inputs[i].name,
-                         .pattern = program_.inputs[i].shape,
+    described.push_back({.name = signature_.inputs[i].name,
+                         .pattern = signature_.inputs[i].shape,
                          .dtype = inputs[i].dtype,
                          .dims = {inputs[i].dims.begin(), inputs[i].dims.end()}});
   }
@@ -147,8 +147,8 @@ Bindings Binder::with_given(std::span<const Operand> inputs, const Bindings& kno
     const int64_t size = element_of(inputs[given.input], given.element);
     const std::string& name = names_[given.name].name;
     if (size < 0) {
-      fail("input `{}` gives axis `{}` the size {}, which cannot be negative", program_.inputs[given.input].name, name,
-           size);
+      fail("input `{}` gives axis `{}` the size {}, which cannot be negative", signature_.inputs[given.input].name,
+           name, size);
     }
     result.set(name, size);
   }
@@ -169,8 +169,8 @@ Bindings Binder::bind_ahead(const Bindings& bindings, std::vector<int64_t>& key)
   const Bindings complete = constraints_.complete(bindings);
   std::vector<ConcreteInput> inputs;
   std::vector<Operand> operands;
-  inputs.reserve(program_.inputs.size());
-  for (const ProgramInput& input : program_.inputs) {
+  inputs.reserve(signature_.inputs.size());
+  for (const SignatureInput& input : signature_.inputs) {
     const Shape shape = resolve(input.shape, complete);
     inputs.push_back({.name = input.name, .pattern = input.shape, .dtype = shape.dtype(), .dims = shape.dims()});
     operands.push_back({.dtype = shape.dtype(), .dims = inputs.back().dims});
@@ -188,13 +188,13 @@ Bindings Binder::bind_ahead(const Bindings& bindings, std::vector<int64_t>& key)
 
 bool Binder::key(std::span<const Operand> inputs, const Bindings& known, std::vector<int64_t>& key) const {
   key.resize(key_size_);
-  if (inputs.size() != program_.inputs.size()) {
+  if (inputs.size() != signature_.inputs.size()) {
     return false;
   }
   size_t filled = 0;
   auto rule = rules_.begin();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Shape& pattern = program_.inputs[i].shape;
+    const Shape& pattern = signature_.inputs[i].shape;
     if (inputs[i].dtype != pattern.dtype() || std::ssize(inputs[i].dims) != pattern.rank()) {
       return false;
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/program/program.h"
+#include "kernel/program/signature.h"
 #include "runtime/memory/operand.h"
 #include "shape/constraint_set.h"
 
@@ -17,9 +17,9 @@ namespace tenon::runtime {
 /// `known` that the program does not have.
 class Binder {
  public:
-  /// `needed` are the names that the program's sizes depend on, `others` such as `known` may have beside. The program
-  /// must outlive it.
-  Binder(const Program& program, std::span<const std::string> needed, std::span<const std::string> others,
+  /// `needed` are the names that the program's sizes depend on, `others` such as `known` may have beside. The
+  /// signature must outlive it.
+  Binder(const Signature& signature, std::span<const std::string> needed, std::span<const std::string> others,
          ConstraintSet constraints);
 
   /// Nothing depends on sizes: all calls that have a key are the same.
@@ -69,7 +69,7 @@ class Binder {
   std::vector<ConcreteInput> describe(std::span<const Operand> inputs) const;
   Bindings constrained(Bindings bindings, const Bindings& known) const;
 
-  const Program& program_;
+  const Signature& signature_;
   ConstraintSet constraints_;
   std::vector<Known> names_;     // all there are, sorted
   std::vector<AxisRule> rules_;  // of all axes of all inputs, in order

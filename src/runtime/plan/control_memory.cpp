@@ -15,7 +15,8 @@ int64_t control_bytes(const Program& program, const Plan& plan, const Specializa
     for (uint32_t k = bodies.first; k < bodies.end(); ++k) {
       bytes = std::max(bytes, aligned(s.bodies[k].memory.arena_bytes));
     }
-    const auto* loop = step.control ? std::get_if<LoopControl>(&*step.control) : nullptr;
+    const auto* control = std::get_if<ControlStep>(&step.what);
+    const auto* loop = control != nullptr ? std::get_if<LoopControl>(&control->control) : nullptr;
     for (int k = 0; loop != nullptr && k < loop->carried; ++k) {
       bytes += aligned(s.bytes(plan.slots[static_cast<size_t>(step.writes[static_cast<size_t>(k)])]));
     }

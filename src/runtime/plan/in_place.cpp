@@ -5,7 +5,7 @@
 namespace tenon::runtime {
 namespace {
 
-int only_use(const Part& part, int buffer) {
+int only_use(const LaunchPart& part, int buffer) {
   return std::ranges::count(part.buffers, buffer) == 1
              ? static_cast<int>(std::ranges::find(part.buffers, buffer) - part.buffers.begin())
              : -1;
@@ -14,13 +14,13 @@ int only_use(const Part& part, int buffer) {
 }  // namespace
 
 bool runs_in_place(const Program& program, const Step& step, int from, int to) {
-  if (step.library) {  // a scatter changes some elements of what it reads first
-    return std::holds_alternative<ScatterRoutine>(*step.library) && step.reads.front() == from &&
+  if (const auto* routine = std::get_if<RoutineStep>(&step.what)) {  // a scatter changes some of what it reads first
+    return std::holds_alternative<ScatterRoutine>(routine->routine) && step.reads.front() == from &&
            std::ranges::count(step.reads, from) == 1 && step.writes.front() == to;
   }
   // All that use either use both, and do not run side by side: they are one part and what takes its place.
   int users = 0;
-  for (const Part& part : step.parts) {
+  for (const LaunchPart& part : parts_of(step)) {
     const bool reads = std::ranges::find(part.buffers, from) != part.buffers.end();
     const bool writes = std::ranges::find(part.buffers, to) != part.buffers.end();
     if (!reads && !writes) {

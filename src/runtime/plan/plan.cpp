@@ -140,12 +140,12 @@ class Planner {
     for (int at = region.first; at < region.first + region.count; ++at) {
       const Span& parts = plan_.steps[index(at)].parts;
       for (uint32_t i = 0; i < parts.count; ++i) {
-        add_rows(plan_.parts[parts.first + i], program_.steps[index(at)].parts[i], written);
+        add_rows(plan_.parts[parts.first + i], parts_of(program_.steps[index(at)])[i], written);
       }
     }
   }
 
-  void add_rows(PartPlan& plan, const Part& part, const std::set<int>& written) {
+  void add_rows(PartPlan& plan, const LaunchPart& part, const std::set<int>& written) {
     const loops::KernelFacts& facts = program_.facts[index(part.kernel)];
     TENON_CHECK(facts.phases.size() == 1, "a kernel of {} phases in a region", facts.phases.size());
     const loops::PhaseFacts& phase = facts.phases.front();
@@ -240,8 +240,6 @@ class Planner {
   }
 
   void add_step(const Step& step, int at) {
-    const int ways = (step.parts.empty() ? 0 : 1) + (step.library ? 1 : 0) + (step.control ? 1 : 0);
-    TENON_CHECK(ways == 1, "step `{}` runs in {} ways", step.label, ways);
     for (const int buffer : step.reads) {
       const Slot& read = slot(buffer);
       TENON_CHECK(read.memory == Memory::input || read.memory == Memory::constant || read.written,
@@ -254,7 +252,13 @@ class Planner {
       use(buffer, at);
     }
     StepPlan plan{.parts = {.first = count(plan_.parts)}, .bodies = {.first = count(plan_.bodies)}, .dims = {}};
-    for (const Part& part : step.parts) {
+    std::visit([&](const auto& what) { add(what, step, at, plan); }, step.what);
+    plan_.steps.push_back(std::move(plan));
+  }
+
+  void add(const LaunchStep& launch, const Step& step, int at, StepPlan& plan) {
+    TENON_CHECK(!launch.parts.empty(), "step `{}` launches nothing", step.label);
+    for (const LaunchPart& part : launch.parts) {
       plan_.parts.push_back(add_part(part, step, at));
       if (part.long_rows_of >= 0) {
         const int last = static_cast<int>(plan_.parts.size()) - 1;
@@ -270,32 +274,29 @@ class Planner {
     }
     plan.parts.count = count(plan_.parts) - plan.parts.first;
     plan_.launches += index(plan.phases);
-    if (step.parts.empty()) {
-      TENON_CHECK(step.shapes.size() == step.reads.size() + step.writes.size(), "step `{}`: {} shapes", step.label,
-                  step.shapes.size());
-      std::transform(step.shapes.begin(), step.shapes.end(), std::back_inserter(plan.dims),
-                     [&](const Shape& shape) { return dims(shape); });
-    }
-    if (step.control) {
-      add_bodies(step, plan);
-    }
-    plan_.steps.push_back(std::move(plan));
+  }
+
+  void add(const RoutineStep& call, const Step& step, int /*at*/, StepPlan& plan) {
+    TENON_CHECK(call.shapes.size() == step.reads.size() + step.writes.size(), "step `{}`: {} shapes", step.label,
+                call.shapes.size());
+    std::transform(call.shapes.begin(), call.shapes.end(), std::back_inserter(plan.dims),
+                   [&](const Shape& shape) { return dims(shape); });
   }
 
   /// Bodies take and give what the kind of the step says.
-  void add_bodies(const Step& step, StepPlan& plan) {
+  void add(const ControlStep& what, const Step& step, int /*at*/, StepPlan& plan) {
     size_t inputs = step.reads.size();
     size_t outputs = step.writes.size();
-    if (const auto* loop = std::get_if<LoopControl>(&*step.control)) {
+    if (const auto* loop = std::get_if<LoopControl>(&what.control)) {
       plan.trips = id(loop->trips);
       inputs += 1;
       outputs += loop->conditional ? 1 : 0;
-    } else if (std::holds_alternative<BranchControl>(*step.control)) {
+    } else if (std::holds_alternative<BranchControl>(what.control)) {
       inputs -= 1;
     }
-    const size_t wanted = std::holds_alternative<BranchControl>(*step.control) ? 2 : 1;
-    TENON_CHECK(step.bodies.size() == wanted, "step `{}` has {} bodies", step.label, step.bodies.size());
-    for (const Program& body : step.bodies) {
+    const size_t wanted = std::holds_alternative<BranchControl>(what.control) ? 2 : 1;
+    TENON_CHECK(what.bodies.size() == wanted, "step `{}` has {} bodies", step.label, what.bodies.size());
+    for (const Program& body : what.bodies) {
       TENON_CHECK(body.inputs.size() == inputs && body.outputs.size() == outputs,
                   "body `{}` of step `{}` takes {} and gives {}, not {} and {}", body.name, step.label,
                   body.inputs.size(), body.outputs.size(), inputs, outputs);
@@ -304,7 +305,7 @@ class Planner {
     plan.bodies.count = count(plan_.bodies) - plan.bodies.first;
   }
 
-  PartPlan add_part(const Part& part, const Step& step, int at) {
+  PartPlan add_part(const LaunchPart& part, const Step& step, int at) {
     TENON_CHECK(part.kernel >= 0 && part.kernel < std::ssize(program_.facts), "kernel {}", part.kernel);
     const loops::KernelFacts& kernel = program_.facts[index(part.kernel)];
     TENON_CHECK(part.buffers.size() == kernel.arguments.size(), "kernel `{}`: {} buffers for {}", kernel.name,
@@ -334,7 +335,7 @@ class Planner {
   }
 
   /// A lookup may fail, which is an effect too.
-  Span add_writes(const Part& part) {
+  Span add_writes(const LaunchPart& part) {
     Span writes{.first = count(plan_.writes)};
     const loops::KernelFacts& kernel = program_.facts[index(part.kernel)];
     for (size_t i = 0; i < kernel.arguments.size() && !kernel.may_fail(); ++i) {

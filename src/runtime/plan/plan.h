@@ -87,13 +87,13 @@ struct PartPlan {
   RowsPlan rows = {};
 };
 
-/// A step has kernels, or a routine of library/, or bodies.
+/// Step::what says which of these a step has.
 struct StepPlan {
   Span parts;                               // of Plan::parts; none for a step without kernels
   int phases = 0;                           // the most that a part has
   Span bodies;                              // of Plan::bodies
   ExtentId trips = 0;                       // of a loop
-  std::vector<std::vector<ExtentId>> dims;  // without kernels: of what it reads, then of what it writes
+  std::vector<std::vector<ExtentId>> dims;  // of a routine: of what it reads, then of what it writes
   int like = -1;  // in a region: the first step from which on kMostRegionSteps steps are like those from here on, at
                   // any sizes: layers of a network that are built alike (runtime/plan/like_steps.h)
 };

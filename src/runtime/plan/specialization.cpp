@@ -27,8 +27,8 @@ class Specializer {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Span& bodies = plan_.steps[i].bodies;
       for (uint32_t k = 0; k < bodies.count; ++k) {
-        s_.bodies.push_back(specialize(program_.steps[i].bodies[k], plan_.bodies[bodies.first + k], bindings, threads_,
-                                       tiles_, tiling_));
+        s_.bodies.push_back(specialize(bodies_of(program_.steps[i])[k], plan_.bodies[bodies.first + k], bindings,
+                                       threads_, tiles_, tiling_));
         s_.lacks_choices = s_.lacks_choices || s_.bodies.back().lacks_choices;
       }
     }

@@ -264,7 +264,7 @@ void run_control_step(const Run& run, int step) {
   const Step& described = run.context.program.steps[static_cast<size_t>(step)];
   const auto work = [&] {
     if (writes_something(run, described)) {
-      std::visit(RunControl{.run = run, .number = step}, *described.control);
+      std::visit(RunControl{.run = run, .number = step}, std::get<ControlStep>(described.what).control);
     }
   };
   if (run.watch == nullptr) {

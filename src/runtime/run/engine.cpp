@@ -18,19 +18,19 @@ std::vector<StepReport> reports(const Program& program);
 
 StepReport report(const Program& program, const Step& step) {
   const Traffic bytes = traffic(program, step);
-  StepReport result{.kind = step.library          ? StepKind::library
-                            : !step.parts.empty() ? StepKind::copy
-                                                  : StepKind::control,
+  StepReport result{.kind = std::holds_alternative<RoutineStep>(step.what)  ? StepKind::library
+                            : std::holds_alternative<LaunchStep>(step.what) ? StepKind::copy
+                                                                            : StepKind::control,
                     .label = step.label,
                     .boundary = step.boundary,
                     .region_end = step.region_end,
                     .bytes_read = bytes.read,
                     .bytes_written = bytes.written,
                     .flops = step.flops,
-                    .parts = static_cast<int>(std::ranges::count(step.parts, -1, &Part::long_rows_of)),
+                    .parts = static_cast<int>(std::ranges::count(parts_of(step), -1, &LaunchPart::long_rows_of)),
                     .phases = 1,
                     .bodies = {}};
-  for (const Part& part : step.parts) {
+  for (const LaunchPart& part : parts_of(step)) {
     const loops::KernelFacts& kernel = program.facts[static_cast<size_t>(part.kernel)];
     if (part.long_rows_of < 0) {
       result.phases = std::max(result.phases, static_cast<int>(kernel.phases.size()));
@@ -38,7 +38,7 @@ StepReport report(const Program& program, const Step& step) {
     result.integer_products = result.integer_products || kernel.integer_products;
     result.kind = kernel.is_copy ? result.kind : StepKind::kernel;
   }
-  for (const Program& body : step.bodies) {
+  for (const Program& body : bodies_of(step)) {
     result.bodies.push_back({.name = body.name, .steps = reports(body)});
   }
   return result;
@@ -61,23 +61,26 @@ std::vector<StepReport> reports(const Program& program) {
 
 }  // namespace
 
-Engine::Engine(Program program, std::shared_ptr<const devices::LoadedCode> code, size_t first_kernel,
-               ConstraintSet constraints, RuntimeOptions options)
+Engine::Engine(Program program, Signature signature, EngineCode code, ConstraintSet constraints, RuntimeOptions options)
     : options_(std::move(options)),
       device_(options_.device ? options_.device : devices::host_device()),
       code_(std::move(code)),
       program_(std::move(program)),
+      signature_(std::move(signature)),
       plan_(make_plan(program_)),
-      binder_(program_, plan_.names, options_.names, std::move(constraints)),
-      inputs_(ports(program_.inputs)),
+      binder_(signature_, plan_.names, options_.names, std::move(constraints)),
+      inputs_(ports(signature_.inputs)),
       outputs_(ports(program_.outputs)),
       budget_(options_.memory_budget),
       cache_(options_.memory_budget / 4),
       results_(options_.memory_budget / 4),
       memory_(options_.memory_budget, device_),
-      context_(make_context(program_, plan_, *device_, *code_, first_kernel, memory_)) {
-  TENON_CHECK(first_kernel + kernel_count(program_) <= code_->size(), "{} kernels from {} on, and code of {}",
-              kernel_count(program_), first_kernel, code_->size());
+      context_(make_context(program_, plan_, *device_, *code_.loaded, code_.first_kernel, memory_)) {
+  TENON_CHECK(code_.first_kernel + kernel_count(program_) <= code_.loaded->size(),
+              "{} kernels from {} on, and code of {}", kernel_count(program_), code_.first_kernel,
+              code_.loaded->size());
+  TENON_CHECK(signature_.inputs.size() == program_.inputs.size(), "{} inputs of a program that has {}",
+              signature_.inputs.size(), program_.inputs.size());
   TENON_CHECK(program_.layouts.empty(), "{} constants are not laid out", program_.layouts.size());
   steps_ = reports(program_);
   segments_.push_back({.first_step = 0, .steps = static_cast<int>(steps_.size())});

@@ -23,12 +23,16 @@
 
 namespace tenon::runtime {
 
+/// What a device has loaded, and where the kernels of a program begin in it.
+struct EngineCode {
+  std::shared_ptr<const devices::LoadedCode> loaded;
+  size_t first_kernel = 0;
+};
+
 /// The program and all that is made of it without sizes, the specializations made so far, and memory for runs.
 class Engine : public Runnable {
  public:
-  /// `code` has the kernels of the program from `first_kernel` on, loaded by the device of the options.
-  Engine(Program program, std::shared_ptr<const devices::LoadedCode> code, size_t first_kernel,
-         ConstraintSet constraints, RuntimeOptions options);
+  Engine(Program program, Signature signature, EngineCode code, ConstraintSet constraints, RuntimeOptions options);
 
   std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) override;
   std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) override;
@@ -80,8 +84,9 @@ class Engine : public Runnable {
 
   const RuntimeOptions options_;
   const std::shared_ptr<devices::Device> device_;
-  const std::shared_ptr<const devices::LoadedCode> code_;
+  const EngineCode code_;
   const Program program_;
+  const Signature signature_;
   const Plan plan_;
   const Binder binder_;
   std::vector<Port> inputs_;

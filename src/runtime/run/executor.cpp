@@ -119,7 +119,8 @@ void execute(const Run& run, bool parallel) {
       continue;
     }
     if (stage.launches.count == 0) {
-      const bool is_routine = run.context.program.steps[static_cast<size_t>(stage.step)].library.has_value();
+      const Step& step = run.context.program.steps[static_cast<size_t>(stage.step)];
+      const bool is_routine = std::holds_alternative<RoutineStep>(step.what);
       (is_routine ? run_library_step : run_control_step)(run, stage.step);
       continue;
     }
@@ -173,7 +174,7 @@ Context make_context(const Program& program, const Plan& plan, devices::Device& 
   }
   first_kernel += program.facts.size();
   for (const Step& step : program.steps) {
-    for (const Program& body : step.bodies) {
+    for (const Program& body : bodies_of(step)) {
       context.bodies.push_back(
           make_context(body, plan.bodies[context.bodies.size()], device, code, first_kernel, memory));
       first_kernel += kernel_count(body);

@@ -20,12 +20,12 @@ std::vector<int64_t> row_major(const std::vector<int64_t>& dims) {
 }  // namespace
 
 Segmented::Segmented(Segments segments, const RuntimeOptions& options)
-    : whole_(std::move(segments.whole)),
+    : signature_(std::move(segments.signature)),
       late_(std::move(segments.late)),
-      binder_(whole_, {}, options.names, segments.segments.front().constraints),
+      binder_(signature_, {}, options.names, segments.segments.front().constraints),
       sources_(std::move(segments.outputs)),
-      inputs_(ports(whole_.inputs)),
-      outputs_(ports(whole_.outputs)),
+      inputs_(ports(signature_.inputs)),
+      outputs_(ports(signature_.outputs)),
       compile_ms_(options.compile_ms) {
   RuntimeOptions each = options;
   each.memory_budget = options.memory_budget / std::ssize(segments.segments);
@@ -37,7 +37,9 @@ Segmented::Segmented(Segments segments, const RuntimeOptions& options)
     if (options.before_step) {
       each.before_step = [before = options.before_step, first](size_t step) { before(first + step); };
     }
-    Part part{.engine = std::make_unique<Engine>(std::move(segment.program), segments.code, first_kernel,
+    Signature own = tenon::signature_of(segment.program);
+    Part part{.engine = std::make_unique<Engine>(std::move(segment.program), std::move(own),
+                                                 EngineCode{segments.code, first_kernel},
                                                  std::move(segment.constraints), each),
               .inputs = std::move(segment.inputs),
               .binds = std::move(segment.binds),
@@ -190,7 +192,7 @@ std::vector<StridedArray> Segmented::run_views(std::span<const Array> inputs, co
 void Segmented::run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                          const RunOptions& options) {
   if (outputs.size() != outputs_.size()) {
-    fail("graph `{}` gives {} outputs, but memory was given for {}", whole_.name, outputs_.size(), outputs.size());
+    fail("graph `{}` gives {} outputs, but memory was given for {}", signature_.name, outputs_.size(), outputs.size());
   }
   std::vector<Operand> into;
   for (size_t i = 0; i < outputs.size(); ++i) {

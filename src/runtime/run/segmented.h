@@ -29,7 +29,7 @@ class Segmented : public Runnable {
   std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 
-  const std::string& name() const override { return whole_.name; }
+  const std::string& name() const override { return signature_.name; }
   const std::vector<Port>& inputs() const override { return inputs_; }
   const std::vector<Port>& outputs() const override { return outputs_; }
   const std::vector<StepReport>& steps() const override { return steps_; }
@@ -64,7 +64,7 @@ class Segmented : public Runnable {
   Ahead bind_ahead(const Bindings& given) const;
   Ahead bind_all(const Bindings& bindings) const;
 
-  const Program whole_;
+  const Signature signature_;
   const std::set<std::string, std::less<>> late_;
   const Binder binder_;
   std::vector<SegmentSource> sources_;  // of the outputs of the whole

@@ -8,6 +8,7 @@
 
 #include "devices/device.h"
 #include "kernel/program/program.h"
+#include "kernel/program/signature.h"
 #include "shape/constraint_set.h"
 
 namespace tenon::runtime {
@@ -38,8 +39,7 @@ struct Segment {
 
 struct Segments {
   std::shared_ptr<const devices::LoadedCode> code;  // of all_kernels() of each program, one after the other
-  /// Name, inputs and outputs of all together, as the user knows them; no steps.
-  Program whole;
+  Signature signature;                              // of all together, as the user knows them
   std::vector<Segment> segments;  // one that binds nothing has the inputs and outputs of the whole, in their order
   std::vector<SegmentSource> outputs;
   std::set<std::string, std::less<>> late;  // all names that segments bind

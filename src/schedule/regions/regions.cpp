@@ -68,7 +68,7 @@ class RegionFinder {
 
  private:
   Step& step(int at) { return program_.steps[static_cast<size_t>(at)]; }
-  const KernelFacts& facts(const Part& part) const { return program_.facts[static_cast<size_t>(part.kernel)]; }
+  const KernelFacts& facts(const LaunchPart& part) const { return program_.facts[static_cast<size_t>(part.kernel)]; }
   const ProgramBuffer& buffer(int at) const { return program_.buffers[static_cast<size_t>(at)]; }
 
   void add(const Region& region) {
@@ -79,13 +79,13 @@ class RegionFinder {
 
   /// Why no range of rows of this step can be run apart from its other rows; nothing where it can.
   std::string why_not_alone(const Step& step) const {
-    if (step.library) {
+    if (std::holds_alternative<RoutineStep>(step.what)) {
       return fmt::format("`{}` is a routine that is no loop over rows", step.label);
     }
-    if (step.control) {
+    if (std::holds_alternative<ControlStep>(step.what)) {
       return fmt::format("`{}` runs bodies of its own", step.label);
     }
-    for (const Part& part : step.parts) {
+    for (const LaunchPart& part : parts_of(step)) {
       const KernelFacts& kernel = facts(part);
       if (kernel.phases.size() != 1) {
         return fmt::format("`{}` has {} phases, each of which needs all of the one before", step.label,
@@ -142,7 +142,7 @@ class RegionFinder {
   }
 
   std::string why_not_read(const Step& reader, int read, const Step& writer) const {
-    for (const Part& part : reader.parts) {
+    for (const LaunchPart& part : parts_of(reader)) {
       for (size_t i = 0; i < part.buffers.size(); ++i) {
         if (part.buffers[i] != read) {
           continue;

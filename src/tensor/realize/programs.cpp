@@ -128,7 +128,8 @@ Graph graph_of(const Pending& plain, const std::vector<int>& aliases) {
 }
 
 bool may_fail(const tenon::Program& program, const Step& step) {
-  return step.library || step.control || std::ranges::any_of(step.parts, [&](const Part& part) {
+  const auto* launch = std::get_if<LaunchStep>(&step.what);
+  return launch == nullptr || std::ranges::any_of(launch->parts, [&](const LaunchPart& part) {
            return program.facts[static_cast<size_t>(part.kernel)].may_fail();
          });
 }
