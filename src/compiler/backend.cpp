@@ -13,6 +13,8 @@
 namespace tenon::compiler {
 namespace {
 
+constexpr int64_t kLongestVectorBytes = 64;
+
 KernelCode interpret_kernels(std::span<const loops::Kernel* const> kernels) {
   KernelCode code{.entries = {},
                   .milliseconds = std::vector<double>(kernels.size()),
@@ -26,6 +28,12 @@ KernelCode interpret_kernels(std::span<const loops::Kernel* const> kernels) {
 
 #ifdef TENON_WITH_LLVM
 
+/// For people who ask what differs.
+std::string full_text(const codegen::Target& target) {
+  return describe(target) + (target.features.empty() ? "" : fmt::format(" ({})", target.features)) +
+         (target.sve_bits == 0 ? "" : fmt::format(", SVE of {} bits", target.sve_bits));
+}
+
 /// One of each target for the process, so that equal kernels of different graphs are compiled once; it lives as long as
 /// any code.
 std::shared_ptr<codegen::Jit> shared_jit(const codegen::Target& target, bool disk_cache) {
@@ -34,7 +42,7 @@ std::shared_ptr<codegen::Jit> shared_jit(const codegen::Target& target, bool dis
     std::shared_ptr<codegen::Jit> jit;
   };
   static std::mutex mutex;
-  static std::vector<Shared> all;  // two for each instruction set at most
+  static std::vector<Shared> all;  // two for each target at most
   const std::scoped_lock lock(mutex);
   for (const Shared& each : all) {
     if (each.disk_cache == disk_cache && each.jit->target() == target) return each.jit;
@@ -51,7 +59,7 @@ KernelCode compile_natively(std::span<const loops::Kernel* const> kernels, const
     fail(
         "machine `{}` has instructions that this one does not have: it is {}, and this one is {}; interpreted "
         "(CompileOptions::native off), its kernels run here",
-        machine.name, describe(target), describe(codegen::host_target()));
+        machine.name, full_text(target), full_text(codegen::host_target()));
   }
   const std::shared_ptr<codegen::Jit> jit = shared_jit(target, disk_cache);
   KernelCode code{
@@ -75,7 +83,10 @@ int64_t panel_columns(const Machine& machine) {
   return int64_t{shape.lanes} * shape.vectors;
 }
 
-int64_t vector_bytes(const Machine& machine) { return codegen::target_of(machine).vector_bits / 8; }
+int64_t vector_bytes(const Machine& machine) {
+  if (machine.cpu().instructions == InstructionSet::other) return kLongestVectorBytes;  // interpreted, then
+  return codegen::target_of(machine).vector_bits / 8;
+}
 
 int64_t bytes_together(const Machine& machine) {
   const ProductTypes bytes{.left = Dtype::u8, .right = Dtype::i8, .tile = Dtype::i32};
@@ -95,7 +106,7 @@ bool has_native_code() { return false; }
 
 int64_t panel_columns(const Machine&) { return 0; }
 
-int64_t vector_bytes(const Machine&) { return 64; }
+int64_t vector_bytes(const Machine&) { return kLongestVectorBytes; }
 
 int64_t bytes_together(const Machine&) { return 0; }
 

@@ -34,7 +34,7 @@ int64_t panel_columns(const Machine& machine);
 /// How many steps of a column lie side by side where it reads constant operands of bytes in them, too; 0: it does not.
 int64_t bytes_together(const Machine& machine);
 
-/// Of the vectors of a machine's code; in a build that makes none, of the longest that there are.
+/// Of the vectors of a machine's code; where none is made, of the longest that there are.
 int64_t vector_bytes(const Machine& machine);
 
 /// Whether this build makes machine code.
