@@ -81,7 +81,8 @@ class Benchmark {
     codegen::JitOptions options = codegen::kernel_jit_options();
     options.cache.enabled = false;
     jit_ = std::make_unique<codegen::Jit>(std::move(options));
-    const double seconds = seconds_of(1, 1, [&] { kernels_ = codegen::make_product_kernels({}, *jit_); });
+    const ProductCaches caches = codegen::product_caches(this_machine().cpu());
+    const double seconds = seconds_of(1, 1, [&] { kernels_ = codegen::make_product_kernels({}, caches, *jit_); });
     report_.add("compile", 1e3 * seconds, "ms", std::nullopt, bench::Better::lower, "once a machine");
     peak_ = bench::peak_flops();
     report_.add("peak", 1e-9 * peak_, "GFLOP/s", std::nullopt, bench::Better::higher,
@@ -148,7 +149,8 @@ class Benchmark {
     const codegen::Target& target = jit_->target();
     for (const ProductKind& kind : product_kinds()) {
       if (kind.types == ProductTypes{}) continue;
-      const ProductKernels kernels = codegen::make_product_kernels(kind.types, *jit_);
+      const ProductKernels kernels =
+          codegen::make_product_kernels(kind.types, codegen::product_caches(this_machine().cpu()), *jit_);
       std::vector<double> ratio;
       std::vector<double> time;
       for (int round = -1; round < kRounds; ++round) {

@@ -21,7 +21,8 @@ void take_compile_options(const Arguments& arguments, CompileOptions& options) {
     }
   }
   if (const auto threads = arguments.find_number("--threads", 1)) {
-    options.machine.cores = std::min(options.machine.cores, *threads);
+    int64_t& cores = options.machine.cpu().cores;
+    cores = std::min(cores, *threads);
   }
 }
 

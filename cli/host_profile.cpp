@@ -51,8 +51,8 @@ partition::Profile host_profile() {
   const double launch = seconds_of(graph_of(add_one, shape(f32, 16)));
   // Beyond all caches, and inside of the second one of each core.
   constexpr int64_t large = 1 << 24;
-  const auto cores = static_cast<double>(this_machine().cores);
-  const int64_t small = this_machine().second_cache / 16 * this_machine().cores;
+  const auto cores = static_cast<double>(this_machine().cpu().cores);
+  const int64_t small = this_machine().cpu().second_cache / 16 * this_machine().cpu().cores;
   const double main_bandwidth = 8.0 * large / seconds_of(graph_of(add_one, shape(f32, large)));
   const double small_seconds = seconds_of(graph_of(add_one, shape(f32, small)));
   const double cache_bandwidth = 8.0 * static_cast<double>(small) / std::max(small_seconds - launch, small_seconds / 4);
@@ -77,11 +77,14 @@ partition::Profile host_profile() {
   profile.launch = launch;
   profile.link_bandwidth = main_bandwidth;
   profile.link_latency = launch;
-  const int64_t caches = this_machine().second_cache * this_machine().cores;
+  const int64_t caches = this_machine().cpu().second_cache * this_machine().cpu().cores;
   profile.memories = {
       {.name = "memory", .bytes = memory_bytes(), .bandwidth = main_bandwidth},
       {.name = "caches", .bytes = caches, .bandwidth = std::max(cache_bandwidth, main_bandwidth), .cache = true},
-      {.name = "cache", .bytes = this_machine().second_cache, .bandwidth = cache_bandwidth / cores, .cache = true}};
+      {.name = "cache",
+       .bytes = this_machine().cpu().second_cache,
+       .bandwidth = cache_bandwidth / cores,
+       .cache = true}};
   // What all cores share beyond their own caches; 0 where the system does not say.
   if (const auto shared = static_cast<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE)); shared > caches) {
     const int64_t elements = std::min(shared / 16, large / 4);
@@ -93,7 +96,7 @@ partition::Profile host_profile() {
   }
   partition::Unit core;
   core.name = "core";
-  core.count = this_machine().cores;
+  core.count = this_machine().cpu().cores;
   core.flops = {{"any", product / cores}};
   const auto efficiency = [&](Role role, double reached) {
     core.efficiency.emplace_back(name(role), std::clamp(reached / product, 1e-3, 1.0));

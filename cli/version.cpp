@@ -1,5 +1,6 @@
 // `tenon version`: what this build is.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -45,7 +46,11 @@ int run_version(const Arguments& arguments) {
   const bool cached = report.cache.starts_with(on);
   const CacheUse use = cached ? cache_use(report.cache.substr(on.size())) : CacheUse();
   const std::string llvm = TENON_LLVM_VERSION;
-  const Machine& machine = this_machine();
+  const CpuMachine& machine = this_machine().cpu();
+  std::vector<std::string_view> features;
+  for (const CpuFeature feature : machine.features) {
+    features.push_back(name(feature));
+  }
   if (arguments.has("--json")) {
     Json cache = Json::object().set("status", report.cache).set("files", use.files).set("bytes", use.bytes);
     Json::object()
@@ -54,9 +59,13 @@ int run_version(const Arguments& arguments) {
         .set("llvm", llvm)
         .set("target", report.target)
         .set("machine", Json::object()
+                            .set("instructions", name(machine.instructions))
+                            .set("features", features)
+                            .set("sve_bits", machine.sve_bits)
                             .set("cores", machine.cores)
                             .set("first_cache", machine.first_cache)
-                            .set("second_cache", machine.second_cache))
+                            .set("second_cache", machine.second_cache)
+                            .set("last_cache", machine.last_cache))
         .set("onnx", kOnnx)
         .set("cache", cache)
         .print();
@@ -66,8 +75,8 @@ int run_version(const Arguments& arguments) {
   if (!report.target.empty()) {
     fmt::print("  LLVM     {}\n  target   {}\n", llvm, report.target);
   }
-  fmt::print("  machine  {} cores, each with {} and {} of cache\n", machine.cores, bytes_text(machine.first_cache),
-             bytes_text(machine.second_cache));
+  fmt::print("  machine  {} cores, each with {} and {} of cache{}{}\n", machine.cores, bytes_text(machine.first_cache),
+             bytes_text(machine.second_cache), features.empty() ? "" : "; ", fmt::join(features, ", "));
   fmt::print("  ONNX     {}\n", kOnnx ? "import and export" : "not in this build");
   fmt::print("  cache    {}{}\n", report.cache,
              cached ? fmt::format(", {} in {} files", bytes_text(use.bytes), use.files) : "");

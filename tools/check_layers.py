@@ -20,6 +20,7 @@ PUBLIC_HEADERS = {
     "half.h": "base",
     "dtype.h": "base",
     "array.h": "base",
+    "storage.h": "base",
     "machine.h": "base",
     "extent.h": "shape",
     "shape.h": "shape",

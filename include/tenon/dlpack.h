@@ -13,7 +13,7 @@ namespace tenon {
 namespace dlpack {
 
 struct Device {
-  int32_t type = 1;  ///< 1: the CPU's memory
+  int32_t type = 1;  ///< 1: the CPU's memory; 2: that of a CUDA GPU; 3: the CPU's, as CUDA pins it
   int32_t id = 0;
 };
 
@@ -41,15 +41,16 @@ struct ManagedTensor {
 
 }  // namespace dlpack
 
-/// The tensor's own memory. It is released through its deleter when the last array that shares it goes. Arrays are
-/// values: one that is written while others share it is copied, and the only one writes the tensor's memory.
-/// Error, after which the tensor is still the caller's: memory that is not the CPU's, an element type that Tenon does
-/// not have, an address that the element's size does not divide, a null pointer where there should be a tensor, sizes
+/// The tensor's own memory, wherever it is (Array::place()): that which CUDA pins is the CPU's. It is released through
+/// its deleter when the last array that shares it goes. Arrays are values: one that is written while others share it is
+/// copied, and the only one writes the tensor's memory.
+/// Error, after which the tensor is still the caller's: memory of other devices, an element type that Tenon does not
+/// have, an address that the element's size does not divide, a null pointer where there should be a tensor, sizes
 /// or memory, a rank, size, stride or offset that cannot be.
 StridedArray from_dlpack(dlpack::ManagedTensor* tensor);
 
-/// Shares the array's memory for as long as the tensor lives: until its deleter is called, by whoever takes it. Others
-/// that hold the array see what is written there.
+/// Shares the array's memory, and says whose that is, for as long as the tensor lives: until its deleter is called, by
+/// whoever takes it. Others that hold the array see what is written there.
 dlpack::ManagedTensor* to_dlpack(const StridedArray& array);
 dlpack::ManagedTensor* to_dlpack(const Array& array);
 

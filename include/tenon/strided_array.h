@@ -21,7 +21,8 @@ struct StridedArray {
   /// Whether the elements lie one after the other in row-major order.
   bool is_contiguous() const;
 
-  /// The elements in row-major order: sharing memory with the base where they lie so already, else a copy.
+  /// The elements in row-major order: sharing memory with the base where they lie so already, else a copy, which the
+  /// memory of the CPU alone has (Error).
   Array contiguous() const;
 };
 

@@ -48,6 +48,7 @@
 #include "tenon/save.h"
 #include "tenon/selection.h"
 #include "tenon/shape.h"
+#include "tenon/storage.h"
 #include "tenon/strided_array.h"
 #include "tenon/tensor.h"
 #include "tenon/tensor_ops.h"

@@ -10,7 +10,30 @@
 namespace tenon::python {
 namespace {
 
-using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+using AnyArray = nb::ndarray<nb::ro>;
+
+/// Whether the elements of `object` are in memory that arrays may have; `exported` is them, then.
+bool try_export(nb::handle object, AnyArray& exported) {
+  nb::ndarray<nb::ro, nb::device::cpu> here;
+  nb::ndarray<nb::ro, nb::device::cuda> there;
+  if (nb::try_cast(object, here)) {
+    exported = AnyArray(here);
+  } else if (nb::try_cast(object, there)) {
+    exported = AnyArray(there);
+  }
+  return exported.is_valid();
+}
+
+MemoryPlace place_of(const AnyArray& exported) {
+  return exported.device_type() == nb::device::cpu::value
+             ? MemoryPlace()
+             : MemoryPlace{.kind = DeviceKind::gpu, .index = exported.device_id()};
+}
+
+/// DLPack's type and number of a device.
+std::pair<int32_t, int32_t> device_of(const MemoryPlace& place) {
+  return {place.kind == DeviceKind::cpu ? nb::device::cpu::value : nb::device::cuda::value, place.index};
+}
 
 std::optional<Dtype> dtype_of(nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;
@@ -47,27 +70,38 @@ Array adopt(AnyArray exported, Dtype dtype) {
     empty |= dims.back() == 0;
     reach += (dims.back() - 1) * strides.back();
   }
-  if (empty) {
+  reach = empty ? 0 : reach;
+  const MemoryPlace place = place_of(exported);
+  const bool is_here = place.kind == DeviceKind::cpu;
+  if (empty && is_here) {
     return {dtype, dims};
   }
-  for (size_t i = 0; i < dims.size(); ++i) {
+  for (size_t i = 0; i < dims.size() && !empty; ++i) {
+    if (strides[i] < 0 && !is_here) {
+      throw nb::type_error(fmt::format("an array on {} is read with strides of 0 or more", to_string(place)).c_str());
+    }
     if (strides[i] < 0) {  // memory before the first element: NumPy brings it in order
       const nb::object ordered = nb::module_::import_("numpy").attr("ascontiguousarray")(nb::cast(exported));
       return array_from(ordered);
     }
   }
-  if (reinterpret_cast<uintptr_t>(exported.data()) % byte_size(dtype) != 0) {
+  if (is_here && reinterpret_cast<uintptr_t>(exported.data()) % byte_size(dtype) != 0) {
     return array_from(nb::module_::import_("numpy").attr("copy")(nb::cast(exported)));
   }
   auto* held = new AnyArray(std::move(exported));
   auto* data = static_cast<std::byte*>(const_cast<void*>(held->data()));
-  std::shared_ptr<std::byte[]> memory(data, [held](std::byte*) {
+  std::shared_ptr<void> owner(data, [held](void*) {
     if (Py_IsInitialized() != 0) {
       const nb::gil_scoped_acquire gil;
       delete held;
     }
   });
-  const StridedArray strided{.base = Array::adopt(dtype, {reach}, std::move(memory)), .dims = dims, .strides = strides};
+  Storage storage{.place = place,
+                  .address = data,
+                  .bytes = reach * static_cast<int64_t>(byte_size(dtype)),
+                  .owner = std::move(owner)};
+  const StridedArray strided{
+      .base = Array::adopt(dtype, {reach}, std::move(storage)), .dims = dims, .strides = strides};
   return strided.contiguous();
 }
 
@@ -96,8 +130,9 @@ nb::object dlpack_of(nb::handle self) {
   }
   const Array& elements = nb::cast<const Array&>(owner);
   std::vector<size_t> dims(elements.dims().begin(), elements.dims().end());
-  const nb::ndarray<> shared(const_cast<std::byte*>(elements.data()), dims.size(), dims.data(), owner, nullptr,
-                             dlpack_dtype(elements.dtype()), nb::device::cpu::value);
+  const auto [type, number] = device_of(elements.place());
+  const nb::ndarray<> shared(elements.storage().address, dims.size(), dims.data(), owner, nullptr,
+                             dlpack_dtype(elements.dtype()), type, number);
   return nb::cast(shared);
 }
 
@@ -121,14 +156,14 @@ Array array_from(nb::handle object) {
     return nb::cast<Tensor>(object).to_array();
   }
   AnyArray exported;
-  if (!nb::try_cast(object, exported)) {
+  if (!try_export(object, exported)) {
     nb::object plain;
     if (nb::hasattr(object, "detach")) {  // a PyTorch tensor that wants gradients, or that is a view of another kind
       plain = object.attr("detach")().attr("resolve_conj")().attr("resolve_neg")();
     } else {
       plain = nb::module_::import_("numpy").attr("asarray")(object);
     }
-    if (!nb::try_cast(plain, exported)) {
+    if (!try_export(plain, exported)) {
       throw nb::type_error(fmt::format("{} is no array that Tenon can read: NumPy, PyTorch on the CPU, anything with "
                                        "__dlpack__, or nested lists of numbers are",
                                        nb::cast<std::string>(nb::str(object.type())))
@@ -169,7 +204,10 @@ void bind_arrays(nb::module_& m) {
       },
       nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
   array.def("__dlpack__", [](nb::handle self, const nb::kwargs&) { return dlpack_of(self); });
-  array.def("__dlpack_device__", [](const Array&) { return nb::make_tuple(1, 0); });
+  array.def("__dlpack_device__", [](const Array& self) {
+    const auto [type, number] = device_of(self.place());
+    return nb::make_tuple(type, number);
+  });
   array.def("__repr__", [](const Array& self) { return self.to_string(64); });
   array.def("__len__", [](const Array& self) {
     if (self.rank() == 0) {

@@ -33,6 +33,12 @@ int64_t bytes_together(const codegen::Target& target) {
   return byte_size(shape.right) == 1 && same_panels ? shape.step : 0;
 }
 
+/// For people who ask what differs.
+std::string full_text(const codegen::Target& target) {
+  return describe(target) + (target.features.empty() ? "" : fmt::format(" ({})", target.features)) +
+         (target.sve_bits == 0 ? "" : fmt::format(", SVE of {} bits", target.sve_bits));
+}
+
 /// What Module::target says.
 std::string target_text(const codegen::Target& target) {
   return fmt::format("{} {} {} {} {}", target.triple, target.cpu, target.features, target.vector_bits, target.sve_bits);
@@ -135,7 +141,7 @@ CompiledKernels Native::compile(std::span<const loops::Kernel* const> kernels, c
     fail(
         "machine `{}` has instructions that this one does not have: it is {}, and this one is {}; interpreted "
         "(CompileOptions::native off), its kernels run here",
-        machine.name, codegen::describe(target), codegen::describe(codegen::host_target()));
+        machine.name, full_text(target), full_text(codegen::host_target()));
   }
   const std::shared_ptr<codegen::Jit> jit = jits().of(target, options.disk_cache);
   CompiledKernels result;

@@ -22,7 +22,8 @@ int64_t max_bytes() {
   return bytes > 0 ? bytes : std::numeric_limits<int64_t>::max();
 }
 
-int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims) {
+int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims, const MemoryPlace& place = {}) {
+  const int64_t most = place.kind == DeviceKind::cpu ? max_bytes() : std::numeric_limits<int64_t>::max();
   int64_t count = 1;
   bool empty = false;
   for (const int64_t dim : dims) {
@@ -36,37 +37,49 @@ int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims) {
   }
   for (const int64_t dim : dims) {
     const auto next = checked_mul(count, dim);
-    if (!next || *next > max_bytes() / static_cast<int64_t>(byte_size(dtype))) {
-      fail("an array of {}[{}] is larger than this machine's memory of {} bytes", name(dtype), fmt::join(dims, ", "),
-           max_bytes());
+    if (!next || *next > most / static_cast<int64_t>(byte_size(dtype))) {
+      fail("an array of {}[{}] is larger than {} of {} bytes", name(dtype), fmt::join(dims, ", "),
+           place.kind == DeviceKind::cpu ? "this machine's memory" : "any memory", most);
     }
     count = *next;
   }
   return count;
 }
 
-std::shared_ptr<std::byte[]> allocate(size_t bytes) {
+Storage storage_of(std::shared_ptr<std::byte[]> memory, size_t bytes) {
+  std::byte* const address = memory.get();
+  return {.address = address,
+          .bytes = static_cast<int64_t>(bytes),
+          .owner = std::shared_ptr<void>(std::move(memory), address)};
+}
+
+Storage allocate(size_t bytes) {
   try {
-    return {allocate_aligned(bytes), free_aligned};
+    return storage_of({allocate_aligned(bytes), free_aligned}, bytes);
   } catch (const std::bad_alloc&) {
     fail("no memory for an array of {} bytes", bytes);
   }
 }
 
-std::shared_ptr<std::byte[]> allocate_zeros(size_t bytes) {
-  auto memory = allocate(bytes);
-  std::memset(memory.get(), 0, std::max<size_t>(bytes, 1));
+Storage allocate_zeros(size_t bytes) {
+  Storage memory = allocate(bytes);
+  std::memset(memory.address, 0, std::max<size_t>(bytes, 1));
   return memory;
 }
 
 }  // namespace
 
-Array::Array() : bytes_(allocate_zeros(sizeof(float))) {}
+Array::Array() : storage_(allocate_zeros(sizeof(float))) {}
 
 Array::Array(Dtype dtype, std::vector<int64_t> dims)
-    : dtype_(dtype), size_(element_count(dtype, dims)), dims_(std::move(dims)), bytes_(allocate_zeros(byte_count())) {}
+    : dtype_(dtype),
+      size_(element_count(dtype, dims)),
+      dims_(std::move(dims)),
+      storage_(allocate_zeros(byte_count())) {}
 
-void Array::require_memory(Dtype dtype, const std::vector<int64_t>& dims) { element_count(dtype, dims); }
+void Array::require_memory(Dtype dtype, const std::vector<int64_t>& dims, const MemoryPlace& place) {
+  element_count(dtype, dims, place);
+}
 
 Array Array::scalar(Dtype dtype, double value) { return full(dtype, {}, value); }
 
@@ -83,16 +96,36 @@ Array Array::uninitialized(Dtype dtype, std::vector<int64_t> dims) {
 
 Array Array::adopt(Dtype dtype, std::vector<int64_t> dims, std::shared_ptr<std::byte[]> memory) {
   const int64_t size = element_count(dtype, dims);
-  return {dtype, size, std::move(dims), std::move(memory)};
+  return {dtype, size, std::move(dims), storage_of(std::move(memory), static_cast<size_t>(size) * byte_size(dtype))};
+}
+
+Array Array::adopt(Dtype dtype, std::vector<int64_t> dims, Storage storage) {
+  const int64_t size = element_count(dtype, dims, storage.place);
+  const int64_t bytes = size * static_cast<int64_t>(byte_size(dtype));
+  if (storage.bytes < bytes) {
+    fail("an array of {}[{}] takes {} bytes, and its storage on {} has {}", name(dtype), fmt::join(dims, ", "), bytes,
+         tenon::to_string(storage.place), storage.bytes);
+  }
+  if (!storage.owner) {
+    fail("an array of {}[{}] was given a storage on {} without an owner, which keeps it while arrays share it",
+         name(dtype), fmt::join(dims, ", "), tenon::to_string(storage.place));
+  }
+  return {dtype, size, std::move(dims), std::move(storage)};
+}
+
+void Array::refuse_access() const {
+  fail("this array is in the memory of {}; only what is in the CPU's memory can be read and written here",
+       tenon::to_string(storage_.place));
 }
 
 std::byte* Array::mutable_data() {
+  require_cpu();
   if (is_shared()) {
-    auto copy = allocate(byte_count());
-    std::memcpy(copy.get(), bytes_.get(), byte_count());
-    bytes_ = std::move(copy);
+    Storage copy = allocate(byte_count());
+    std::memcpy(copy.address, storage_.address, byte_count());
+    storage_ = std::move(copy);
   }
-  return bytes_.get();
+  return storage_.address;
 }
 
 double Array::at(int64_t i) const {
@@ -117,7 +150,7 @@ Array Array::cast(Dtype to) const {
 }
 
 Array Array::reshaped(std::vector<int64_t> dims) const {
-  if (element_count(dtype_, dims) != size_) {
+  if (element_count(dtype_, dims, place()) != size_) {
     fail("an array of [{}] cannot be seen as [{}]", fmt::join(dims_, ", "), fmt::join(dims, ", "));
   }
   Array result = *this;
@@ -126,16 +159,23 @@ Array Array::reshaped(std::vector<int64_t> dims) const {
 }
 
 Array Array::window(int64_t offset, std::vector<int64_t> dims) const {
-  const int64_t size = element_count(dtype_, dims);
+  const int64_t size = element_count(dtype_, dims, place());
   if (offset < 0 || offset > size_ - size) {
     fail("{} elements from element {} on, of an array of {}", size, offset, size_);
   }
-  std::byte* const first = bytes_.get() + static_cast<size_t>(offset) * byte_size(dtype_);
-  return {dtype_, size, std::move(dims), std::shared_ptr<std::byte[]>(bytes_, first)};
+  const int64_t before = offset * static_cast<int64_t>(byte_size(dtype_));
+  Storage part = storage_;
+  part.address += before;
+  part.bytes -= before;
+  return {dtype_, size, std::move(dims), std::move(part)};
 }
 
 std::string Array::to_string(int64_t limit) const {
-  std::string text = fmt::format("{}[{}] {{", name(dtype_), fmt::join(dims_, ", "));
+  std::string text = fmt::format("{}[{}] ", name(dtype_), fmt::join(dims_, ", "));
+  if (place().kind != DeviceKind::cpu) {
+    return text + "on " + tenon::to_string(place());
+  }
+  text += "{";
   const auto step = static_cast<int64_t>(byte_size(dtype_));
   for (int64_t i = 0; i < size_; ++i) {
     text += i == 0 ? "" : ", ";

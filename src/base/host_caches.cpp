@@ -14,8 +14,10 @@ int64_t read_size(const std::string& path) {
   return unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : size;
 }
 
+}  // namespace
+
 // From /sys: sysconf() knows nothing of them on some ARM machines.
-HostCaches find_caches() {
+HostCaches host_caches() {
   HostCaches caches;
   for (int index = 0; index < 8; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
@@ -26,13 +28,6 @@ HostCaches find_caches() {
     const int64_t level = read_size(folder + "level");
     (level == 1 ? caches.first : level == 2 ? caches.second : caches.last) = read_size(folder + "size");
   }
-  return caches;
-}
-
-}  // namespace
-
-const HostCaches& host_caches() {
-  static const HostCaches caches = find_caches();
   return caches;
 }
 

@@ -11,6 +11,8 @@ struct HostCaches {
   int64_t second = 0;  // of one core
   int64_t last = 0;    // of those behind the second, which cores share
 };
-const HostCaches& host_caches();
+
+/// Asks the system.
+HostCaches host_caches();
 
 }  // namespace tenon

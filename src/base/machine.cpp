@@ -1,59 +1,117 @@
 #include "tenon/machine.h"
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <thread>
+#include <functional>
 
 #include "base/fail.h"
-#include "base/host_caches.h"
+#include "base/host_cpu.h"
 
 namespace tenon {
 namespace {
 
 constexpr int64_t kKiB = int64_t{1} << 10;
 constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kGiB = int64_t{1} << 30;
+constexpr int64_t kMHz = 1'000'000;
+constexpr int64_t kGBs = 1'000'000'000;  // gigabytes a second
+constexpr int64_t kPtx = 80;             // that drivers take since CUDA 12.0
 
-/// A machine for each instruction set, in the order of these; "host" stands for what is found.
-struct NamedMachine {
-  InstructionSet instructions;
-  std::string_view name;
-  int64_t cores, first_cache, second_cache;
-};
-constexpr std::array kMachines = {
-    NamedMachine{InstructionSet::host, "host", 0, 0, 0},
-    NamedMachine{InstructionSet::x86_64_v2, "x86-64-v2", 4, 32 * kKiB, 256 * kKiB},
-    NamedMachine{InstructionSet::x86_64_v3, "x86-64-v3", 8, 32 * kKiB, 512 * kKiB},
-    NamedMachine{InstructionSet::x86_64_v4, "x86-64-v4", 16, 48 * kKiB, 2 * kMiB},
-    NamedMachine{InstructionSet::armv8_2, "armv8.2", 16, 64 * kKiB, kMiB},
-};
+Machine find_this_machine() { return {.name = "host", .facts = host_cpu()}; }
 
-/// That this process may run on, which may be fewer than there are: taskset and containers see to that.
-int64_t cores_of_process() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    return CPU_COUNT(&set);
-  }
-#endif
-  return std::thread::hardware_concurrency();
+std::vector<Machine> make_named_machines() {
+  using enum CpuFeature;
+  const CpuMachine v4{
+      .instructions = InstructionSet::x86_64_v4, .cores = 16, .first_cache = 48 * kKiB, .second_cache = 2 * kMiB};
+  CpuMachine amx = v4;
+  amx.features = {avxvnni, avx512vnni, avx512vbmi, avx512vbmi2, avx512bf16, avx512fp16, amx_tile, amx_bf16, amx_int8};
+  const CpuMachine arm{
+      .instructions = InstructionSet::armv8_2, .cores = 16, .first_cache = 64 * kKiB, .second_cache = kMiB};
+  CpuMachine matrices = arm;
+  matrices.features = {fp16fml, i8mm, bf16};
+  CpuMachine scalable = matrices;
+  scalable.sve_bits = 128;
+  scalable.second_cache = 2 * kMiB;
+  return {
+      {"x86-64-v2", CpuMachine{.instructions = InstructionSet::x86_64_v2, .cores = 4, .second_cache = 256 * kKiB}},
+      {"x86-64-v3", CpuMachine{.instructions = InstructionSet::x86_64_v3, .cores = 8, .second_cache = 512 * kKiB}},
+      {"x86-64-v4", v4},
+      {"x86-64-v4-amx", amx},
+      {"armv8.2", arm},
+      {"armv8.2-sve512", CpuMachine{.instructions = InstructionSet::arm64,
+                                    .features = {lse, fullfp16, rdm},
+                                    .sve_bits = 512,
+                                    .cores = 48,
+                                    .first_cache = 64 * kKiB,
+                                    .second_cache = 512 * kKiB}},
+      {"armv8.6", matrices},
+      {"armv9", scalable},
+      {"sm_80", GpuMachine{.architecture = "sm_80",
+                           .multiprocessors = 108,
+                           .clock = 1410 * kMHz,
+                           .memory = 80 * kGiB,
+                           .bandwidth = 2039 * kGBs,
+                           .second_cache = 40 * kMiB,
+                           .shared_memory = 164 * kKiB,
+                           .block_shared_memory = 163 * kKiB,
+                           .registers = 65536,
+                           .threads = 2048,
+                           .ptx = kPtx}},
+      {"sm_86", GpuMachine{.architecture = "sm_86",
+                           .multiprocessors = 82,
+                           .clock = 1695 * kMHz,
+                           .memory = 24 * kGiB,
+                           .bandwidth = 936 * kGBs,
+                           .second_cache = 6 * kMiB,
+                           .shared_memory = 100 * kKiB,
+                           .block_shared_memory = 99 * kKiB,
+                           .registers = 65536,
+                           .threads = 1536,
+                           .ptx = kPtx}},
+      {"sm_89", GpuMachine{.architecture = "sm_89",
+                           .multiprocessors = 58,
+                           .clock = 2040 * kMHz,
+                           .memory = 24 * kGiB,
+                           .bandwidth = 300 * kGBs,
+                           .second_cache = 48 * kMiB,
+                           .shared_memory = 100 * kKiB,
+                           .block_shared_memory = 99 * kKiB,
+                           .registers = 65536,
+                           .threads = 1536,
+                           .ptx = kPtx}},
+      {"sm_90a", GpuMachine{.architecture = "sm_90a",
+                            .multiprocessors = 132,
+                            .clock = 1980 * kMHz,
+                            .memory = 80 * kGiB,
+                            .bandwidth = 3350 * kGBs,
+                            .second_cache = 50 * kMiB,
+                            .shared_memory = 228 * kKiB,
+                            .block_shared_memory = 227 * kKiB,
+                            .registers = 65536,
+                            .threads = 2048,
+                            .ptx = kPtx}},
+  };
 }
 
-Machine find_this_machine() {
-  Machine machine;
-  machine.cores = std::max<int64_t>(1, cores_of_process());
-  const HostCaches& caches = host_caches();
-  machine.first_cache = caches.first > 0 ? caches.first : machine.first_cache;
-  machine.second_cache = caches.second > 0 ? caches.second : machine.second_cache;
-  return machine;
+/// All but this one, in the order in which they are listed.
+const std::vector<Machine>& named_machines() {
+  static const std::vector<Machine> machines = make_named_machines();
+  return machines;
+}
+
+template <class Facts>
+auto& facts_of(auto& machine, const char* wanted) {
+  if (auto* const facts = std::get_if<Facts>(&machine.facts)) return *facts;
+  fail("machine `{}` is a {}, and a {} is wanted", machine.name, machine.is_gpu() ? "GPU" : "CPU", wanted);
 }
 
 }  // namespace
 
-std::string_view name(InstructionSet set) { return kMachines.at(static_cast<size_t>(set)).name; }
+const CpuMachine& Machine::cpu() const { return facts_of<CpuMachine>(*this, "CPU"); }
+CpuMachine& Machine::cpu() { return facts_of<CpuMachine>(*this, "CPU"); }
+const GpuMachine& Machine::gpu() const { return facts_of<GpuMachine>(*this, "GPU"); }
+GpuMachine& Machine::gpu() { return facts_of<GpuMachine>(*this, "GPU"); }
 
 const Machine& this_machine() {
   static const Machine machine = find_this_machine();
@@ -61,23 +119,17 @@ const Machine& this_machine() {
 }
 
 Machine machine_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kMachines, name, &NamedMachine::name);
-  if (found == kMachines.end()) {
+  if (name == this_machine().name) return this_machine();
+  const auto found = std::ranges::find(named_machines(), name, &Machine::name);
+  if (found == named_machines().end()) {
     fail("there is no machine `{}`; the machines are {}", name, fmt::join(machine_names(), ", "));
   }
-  if (found->instructions == InstructionSet::host) return this_machine();
-  return {.name = std::string(found->name),
-          .instructions = found->instructions,
-          .cores = found->cores,
-          .first_cache = found->first_cache,
-          .second_cache = found->second_cache};
+  return *found;
 }
 
 std::vector<std::string> machine_names() {
-  std::vector<std::string> names;
-  for (const NamedMachine& machine : kMachines) {
-    names.emplace_back(machine.name);
-  }
+  std::vector<std::string> names = {this_machine().name};
+  std::ranges::transform(named_machines(), std::back_inserter(names), &Machine::name);
   return names;
 }
 

@@ -87,8 +87,8 @@ bool Pool::changes_in_a_run(const std::atomic<int32_t>& value, int32_t old) cons
 }
 
 Pool::Pool(int threads)
-    : size_(
-          std::clamp(threads > 0 ? threads : static_cast<int>(this_machine().cores), 1, static_cast<int>(kCountMask))),
+    : size_(std::clamp(threads > 0 ? threads : static_cast<int>(this_machine().cpu().cores), 1,
+                       static_cast<int>(kCountMask))),
       shares_(std::make_unique<Share[]>(static_cast<size_t>(size_))) {}
 
 Pool::~Pool() {

@@ -6,7 +6,7 @@
 
 namespace tenon::compiler {
 
-/// Error: no machine has such numbers as CompileOptions::machine.
+/// Error: no machine has such facts as CompileOptions::machine, or it is a GPU, which nothing is compiled for yet.
 schedule::ScheduleOptions schedule_options(const CompileOptions& options);
 
 }  // namespace tenon::compiler

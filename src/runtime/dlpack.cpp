@@ -13,12 +13,30 @@ namespace tenon {
 namespace {
 
 constexpr int32_t kCpu = 1;
+constexpr int32_t kCuda = 2;
+constexpr int32_t kPinnedByCuda = 3;
 
 constexpr uint8_t kSigned = 0;
 constexpr uint8_t kUnsigned = 1;
 constexpr uint8_t kFloat = 2;
 constexpr uint8_t kBfloat = 4;
 constexpr uint8_t kBool = 6;
+
+dlpack::Device device_of(const MemoryPlace& place) {
+  return place.kind == DeviceKind::cpu ? dlpack::Device{.type = kCpu}
+                                       : dlpack::Device{.type = kCuda, .id = place.index};
+}
+
+MemoryPlace place_of(const dlpack::Device& device) {
+  if (device.type == kCpu || device.type == kPinnedByCuda) {
+    return {};
+  }
+  if (device.type != kCuda || device.id < 0) {
+    fail("a tensor on device {} of type {} is neither in the CPU's memory nor in that of a CUDA GPU", device.id,
+         device.type);
+  }
+  return {.kind = DeviceKind::gpu, .index = device.id};
+}
 
 dlpack::DataType type_of(Dtype dtype) {
   const auto bits = static_cast<uint8_t>(8 * byte_size(dtype));
@@ -54,7 +72,7 @@ StridedArray layout_of(const dlpack::TensorData& t, Dtype dtype) {
   }
   StridedArray result;
   result.dims.assign(t.shape, t.shape + t.ndim);
-  Array::require_memory(dtype, result.dims);
+  Array::require_memory(dtype, result.dims, place_of(t.device));
   if (t.strides != nullptr) {
     result.strides.assign(t.strides, t.strides + t.ndim);
     return result;
@@ -115,9 +133,7 @@ StridedArray from_dlpack(dlpack::ManagedTensor* tensor) {
     fail("there is no tensor: a null pointer was given");
   }
   const dlpack::TensorData& t = tensor->tensor;
-  if (t.device.type != kCpu) {
-    fail("a tensor on device {} of type {} is not in the CPU's memory", t.device.id, t.device.type);
-  }
+  const MemoryPlace place = place_of(t.device);
   const Dtype dtype = dtype_of(t.dtype);
   const auto element = static_cast<int64_t>(byte_size(dtype));
   StridedArray result = layout_of(t, dtype);
@@ -125,7 +141,7 @@ StridedArray from_dlpack(dlpack::ManagedTensor* tensor) {
   if (t.data == nullptr && reach.count() > 0) {
     fail("a tensor of {}[{}] without memory: its data is a null pointer", name(dtype), fmt::join(result.dims, ", "));
   }
-  if (t.data == nullptr) {
+  if (t.data == nullptr && place.kind == DeviceKind::cpu) {
     result.base = Array(dtype, {0});
     release(tensor);
     return result;
@@ -142,9 +158,13 @@ StridedArray from_dlpack(dlpack::ManagedTensor* tensor) {
     fail("a tensor of {} at an address that {} does not divide", name(dtype), element);
   }
   result.offset = reach.before;
-  std::byte* const begin = static_cast<std::byte*>(t.data) + static_cast<std::ptrdiff_t>(t.byte_offset) - before;
-  std::shared_ptr<std::byte[]> memory(begin, [tensor](std::byte*) { release(tensor); });
-  result.base = Array::adopt(dtype, {reach.count()}, std::move(memory));
+  Array::require_memory(dtype, {reach.count()}, place);
+  auto* const begin = reinterpret_cast<std::byte*>(first - before);
+  result.base = Array::adopt(dtype, {reach.count()},
+                             {.place = place,
+                              .address = begin,
+                              .bytes = reach.count() * element,
+                              .owner = std::shared_ptr<void>(tensor, release)});
   return result;
 }
 
@@ -153,7 +173,8 @@ dlpack::ManagedTensor* to_dlpack(const StridedArray& array) {
   shared->array = array;
   dlpack::TensorData& t = shared->managed.tensor;
   const int64_t offset = array.offset * static_cast<int64_t>(byte_size(array.dtype()));
-  t.data = const_cast<std::byte*>(shared->array.base.data()) + offset;
+  t.data = shared->array.base.storage().address + offset;
+  t.device = device_of(array.base.place());
   t.ndim = static_cast<int32_t>(array.dims.size());
   t.dtype = type_of(array.dtype());
   t.shape = shared->array.dims.data();

@@ -20,6 +20,16 @@ int count_steps(const std::vector<StepReport>& steps, StepKind kind) {
   return count;
 }
 
+/// What runs here reads the memory of the CPU alone.
+void require_on_cpu(std::span<const Array> inputs, const std::vector<Port>& declared) {
+  for (size_t i = 0; i < std::min(inputs.size(), declared.size()); ++i) {
+    if (inputs[i].place().kind != DeviceKind::cpu) [[unlikely]] {
+      fail("input `{}` is in the memory of {}; this program runs on the CPU and takes inputs from its memory",
+           declared[i].name, to_string(inputs[i].place()));
+    }
+  }
+}
+
 }  // namespace
 
 Executable::Executable(std::shared_ptr<runtime::Runnable> program) : program_(std::move(program)) {}
@@ -32,14 +42,17 @@ runtime::Runnable& Executable::program() const {
 }
 
 std::vector<Array> Executable::run(const std::vector<Array>& inputs, const RunOptions& options) const {
+  require_on_cpu(inputs, program().inputs());
   return program().run(inputs, {}, options);
 }
 
 std::vector<Array> Executable::run(std::vector<Array>&& inputs, const RunOptions& options) const {
+  require_on_cpu(inputs, program().inputs());
   return program().run(inputs, inputs, options);
 }
 
 std::vector<StridedArray> Executable::run_views(const std::vector<Array>& inputs, const RunOptions& options) const {
+  require_on_cpu(inputs, program().inputs());
   return program().run_views(inputs, options);
 }
 

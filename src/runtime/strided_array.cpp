@@ -19,13 +19,13 @@ runtime::Operand elements_of(const StridedArray& array) {
 }  // namespace
 
 bool StridedArray::is_contiguous() const {
-  const runtime::Operand elements = elements_of(*this);
+  const runtime::Operand elements{.dtype = dtype(), .dims = dims, .strides = strides};
   return elements.size() == 0 || elements.is_row_major();
 }
 
 Array StridedArray::contiguous() const {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
-    return {dtype(), dims};
+    return base.place() == MemoryPlace() ? Array(dtype(), dims) : base.window(0, dims);
   }
   if (is_contiguous()) {
     return base.window(offset, dims);

@@ -5,6 +5,7 @@
 
 #include "base/aligned.h"
 #include "codegen/products/product_table.h"
+#include "codegen/targets.h"
 #include "support/product_case.h"
 
 /// The parts of libraries, two for each of product_kinds(), null for those not to be tried; defined beside their code.
@@ -67,12 +68,12 @@ int count_wrong(const ProductTypes& types, const ProductKernels& k) {
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const auto number = [&](int index) { return std::strtoull(argv[index], nullptr, 0); };
-  const auto target = tenon::codegen::arm64_target(number(1), number(2), static_cast<int>(number(3)));
+  const auto target = tenon::codegen::arm64_target(number(1), number(2), static_cast<int64_t>(number(3)));
   int wrong = 0;
   for (size_t kind = 0; kind < tenon::product_kinds().size(); ++kind) {
     if ((number(4) >> kind & 1) == 0) continue;
     const tenon::ProductTypes& types = tenon::product_kinds()[kind].types;
-    const auto kernels = tenon::codegen::product_table(types, target, [&](void** addresses) {
+    const auto kernels = tenon::codegen::product_table(types, target, {}, [&](void** addresses) {
       product_parts[2 * kind](addresses);
       product_parts[2 * kind + 1](addresses);
     });

@@ -13,6 +13,7 @@
 #include "base/read_file.h"
 #include "codegen/products/product_library.h"
 #include "codegen/products/product_shape.h"
+#include "codegen/targets.h"
 
 namespace tenon::codegen::arm_products_test {
 namespace {
@@ -149,8 +150,8 @@ TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
   for (const char* const file :
        {"tests/codegen/arm_products_main.cpp", "tests/support/product_case.cpp", "src/codegen/target/target.cpp",
         "src/codegen/products/product_shape.cpp", "src/codegen/products/product_table.cpp", "src/base/aligned.cpp",
-        "src/base/dtype.cpp", "src/base/error.cpp", "src/base/half.cpp", "src/base/host_caches.cpp",
-        "src/base/machine.cpp"}) {
+        "src/base/cpu_features.cpp", "src/base/dtype.cpp", "src/base/error.cpp", "src/base/half.cpp",
+        "src/base/host_caches.cpp", "src/base/host_cpu.cpp", "src/base/machine.cpp"}) {
     sources += fmt::format(" {}/{}", root, file);
   }
   for (const auto& entry : std::filesystem::directory_iterator(root + "/src/kernel/product")) {

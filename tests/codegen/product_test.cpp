@@ -10,6 +10,7 @@
 #include "codegen/compile_kernels.h"
 #include "codegen/products/product_library.h"
 #include "codegen/products/product_shape.h"
+#include "codegen/targets.h"
 #include "support/product_case.h"
 
 namespace tenon::codegen::product_test {
@@ -25,7 +26,7 @@ const ProductKernels& kernels_of(const ProductTypes& types, const Target& target
     options.cache.enabled = false;
     options.target = target;
     jit = std::make_unique<Jit>(std::move(options));
-    kernels = make_product_kernels(types, *jit);
+    kernels = make_product_kernels(types, product_caches(this_machine().cpu()), *jit);
   }
   return kernels;
 }
@@ -177,7 +178,7 @@ TEST_P(Products, PassOnNanAndInfinity) {
 TEST_P(Products, SlowAreRightOnSmallerMachines) {
   if (!host_target().triple.starts_with("x86_64")) GTEST_SKIP();
   for (const int level : {2, 3, 4}) {
-    const Target target = x86_target(level, {});
+    const Target target = x86_target(level);
     if (target.cpu > host_target().cpu) continue;
     const ProductKernels& k = kernels_of(types(), target);
     for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{k.rows} - 1, int64_t{k.tall_rows},
@@ -221,7 +222,7 @@ TEST(ProductLibrary, AllBytesAreDotProducts) {
   };
   const auto has = [](const std::string& text, const char* word) { return text.find(word) != std::string::npos; };
   const Target arm = target_of(machine_named("armv8.2"));
-  const Target x86 = x86_target(4, {"avx512vnni"});
+  const Target x86 = x86_target(4, {CpuFeature::avx512vnni});
   for (const ProductKind& kind : product_kinds()) {
     if (!is_byte_product(kind.types)) continue;
     const bool right_signed = kind.types.right == Dtype::i8;

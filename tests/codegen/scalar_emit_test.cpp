@@ -11,6 +11,7 @@
 
 #include "base/convert.h"
 #include "codegen/scalar_loops.h"
+#include "codegen/targets.h"
 #include "kernel/scalar/scalar_eval.h"
 
 namespace tenon::codegen::scalar_emit_test {
@@ -282,7 +283,7 @@ TEST_P(ScalarEmit, EveryCastIsWhatTheEvaluatorSays) {
 
 #if defined(__x86_64__)
 TEST_P(ScalarEmit, OnTheOldestMachine) {
-  Jit jit(loop_options(x86_target(1, {})));
+  Jit jit(loop_options(x86_target(1)));
   for (const unsigned lanes : {0U, 4U, 16U}) {
     expect_same(jit, all_prims(GetParam()), {GetParam(), GetParam(), Dtype::boolean}, {.lanes = lanes});
     expect_same(jit, all_casts(GetParam()), {GetParam()}, {.lanes = lanes});

@@ -19,7 +19,7 @@ namespace {
 Executable compile_for(const Graph& graph, int64_t cores) {
   CompileOptions options{.least_shared_work = 0};
   options.machine = this_machine();
-  options.machine.cores = cores;
+  options.machine.cpu().cores = cores;
   return compile(graph, options);
 }
 
@@ -62,7 +62,7 @@ TEST(Cores, DoNotChangeBitsOfProducts) {
 
 size_t segments_for(const Graph& graph, int64_t cores) {
   Machine machine = machine_named("x86-64-v4");
-  machine.cores = cores;
+  machine.cpu().cores = cores;
   CompileReport report;
   return compiler::lower(graph, {.machine = machine}, report).segments.size();
 }

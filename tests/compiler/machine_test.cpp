@@ -40,6 +40,43 @@ TEST(Machine, OfOtherInstructionsIsRefused) {
   EXPECT_NE(error.find("CompileOptions::native"), std::string::npos) << error;
 }
 
+TEST(Machine, OfTheSameSetButMoreFeaturesIsRefused) {
+  Machine machine = this_machine();
+  if (!compiler::has_native_code() || machine.cpu().instructions == InstructionSet::other) {
+    GTEST_SKIP() << "this build makes no machine code";
+  }
+  machine.name = "richer";
+  const bool is_arm = machine.cpu().instructions >= InstructionSet::arm64;
+  if (is_arm && machine.cpu().sve_bits != 512) {
+    machine.cpu().sve_bits = 512;
+  } else if (!machine.cpu().features.contains(CpuFeature::avxvnni)) {
+    machine.cpu().features.insert(CpuFeature::avxvnni);
+  } else {
+    GTEST_SKIP() << "this one has all that it looks for";
+  }
+  const std::string error = error_text([&] { compile(dense(), {.machine = machine}); });
+  EXPECT_TRUE(error.starts_with("machine `richer` has instructions that this one does not have")) << error;
+  EXPECT_NE(error.find(is_arm ? "SVE of 512 bits, and this" : "+avxvnni"), std::string::npos) << error;
+}
+
+TEST(Machine, ThatIsAGpuIsRefused) {
+  for (const bool native : {true, false}) {
+    EXPECT_EQ(error_text([&] { compile(dense(), {.native = native, .machine = machine_named("sm_89")}); }),
+              "machine `sm_89` is a GPU (sm_89), and this build has no back end for GPUs: it compiles for CPUs");
+  }
+}
+
+TEST(Machine, OfNoKnownInstructionsRunsInterpreted) {
+  EXPECT_TRUE(compiled_matches(dense(), {.compile = {.native = false, .machine = {.name = "any"}}}));
+}
+
+/// A machine that went to another host and back is this one, with the same code.
+TEST(Machine, OfThisHostIsTheSameFromText) {
+  const Machine again = parse_machine(to_text(this_machine()));
+  EXPECT_EQ(again, this_machine());
+  EXPECT_EQ(first_loops(dense(), again), first_loops(dense(), this_machine()));
+}
+
 TEST(Machine, OfOtherInstructionsRunsInterpreted) {
   EXPECT_TRUE(compiled_matches(dense(), {.compile = {.native = false, .machine = other_family()}}));
 }
@@ -70,7 +107,7 @@ TEST(Machine, DecidesPanelsAndTiles) {
   EXPECT_NE(loops("x86-64-v4").find("floordiv 192"), std::string::npos) << loops("x86-64-v4");
   Machine renamed = machine_named("x86-64-v3");
   renamed.name = "another";
-  renamed.first_cache *= 2;  // nothing asks for it but products as they run
+  renamed.cpu().first_cache *= 2;  // nothing asks for it but products as they run
   EXPECT_EQ(first_loops(dense(), renamed), loops("x86-64-v3"));
 }
 

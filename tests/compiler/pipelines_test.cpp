@@ -176,7 +176,7 @@ std::vector<Array> inputs_at(const Graph& graph, const Bindings& at, uint64_t se
 /// For two threads of a machine with caches that are always the same: memory depends on both.
 Executable compile_for_two(const Graph& graph, CompileOptions options) {
   static Pool pool(2);
-  options.machine = {.cores = 2, .second_cache = int64_t{1} << 20};
+  options.machine = machine_of(int64_t{1} << 20, 2);
   CompileReport report;
   return compiler::compile(compiler::lower(graph, options, report), {.native = options.native}, report,
                            {.pool = &pool});

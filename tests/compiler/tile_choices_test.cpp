@@ -10,6 +10,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/plan/specialization.h"
 #include "runtime/tiles/choose_tiles.h"
+#include "support/machines.h"
 #include "support/random_network.h"
 #include "tenon/tenon.h"
 
@@ -41,7 +42,7 @@ struct Fit {
 };
 Fit fit_on(int cores) {
   Fit fit;
-  const Machine machine{.cores = cores, .second_cache = int64_t{1} << 20};
+  const Machine machine = machine_of(int64_t{1} << 20, cores);
   for (uint64_t seed = 0; seed < 16; ++seed) {
     const Graph graph = random_network(seed);
     CompileReport report;
@@ -105,12 +106,11 @@ struct Streaming {
     const Value x = input("x", shape(f32, 1, 8, "h", 500));
     const Value w = constant(Array::full(f32, {8, 1, 3, 3}, 0.1));
     const ConvOptions same{.low = {1, 1}, .high = {1, 1}, .groups = 8};
-    Machine machine = this_machine();
-    machine.cores = 2;
-    machine.second_cache = int64_t{512} << 10;
+    const Machine machine = machine_of(int64_t{512} << 10, 2);
     CompileReport report;
     const Graph graph({x}, {{"y", conv(conv(conv(x, w, same), w, same), w, same)}});
-    return compiler::compile(compiler::lower(graph, {.machine = machine}, report), {}, report, {.device = backend::backend_for(machine, true).device(pool)});
+    return compiler::compile(compiler::lower(graph, {.machine = machine}, report), {}, report,
+                             {.device = backend::backend_for(machine, true).device(pool)});
   }
 };
 

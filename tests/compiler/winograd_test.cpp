@@ -162,8 +162,8 @@ TEST(Winograd, IsTheSameBitsForAnyNumberOfThreads) {
 
 /// As machine code is cut for images of any size.
 schedule::WinogradBlocks blocks_of(int64_t channels, int64_t results, const Machine& machine) {
-  const schedule::WinogradSize size{.channels = channels, .results = results, .cores = machine.cores};
-  const schedule::ProductTiles tiles = schedule::product_tiles(machine.second_cache);
+  const schedule::WinogradSize size{.channels = channels, .results = results, .cores = machine.cpu().cores};
+  const schedule::ProductTiles tiles = schedule::product_tiles(machine.cpu().second_cache);
   const auto form = schedule::winograd_form(size, tiles);
   return schedule::winograd_blocks(size, form.value(), tiles, 32, kProductPanelScratchBytes);
 }

@@ -124,8 +124,11 @@ void pair(const void* left, const void* right, void* result, int64_t columns, co
   }
 }
 
+int packs = 0;  // how often a part of a right operand was packed
+
 template <bool ByRows>
 void pack(const void* from, int64_t step, void* to, int64_t columns, int64_t depth) {
+  ++packs;
   for (int64_t k = 0; k < depth; ++k) {
     for (int64_t column = 0; column < columns; ++column) {
       const int64_t offset = ByRows ? k * step + column * 4 : column * step + k * 4;
@@ -171,10 +174,11 @@ ProductKernels small_machine() {
 
 class BlockedProduct : public testing::TestWithParam<bool> {
  protected:
-  void expect_right(const ProductCase& c) {
+  void expect_right(const ProductCase& c, const ProductCaches& caches = {}) {
     const auto free = [](std::byte* block) { free_aligned(block); };
     const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
-    const ProductKernels kernels = GetParam() ? small_machine<true>() : small_machine<false>();
+    ProductKernels kernels = GetParam() ? small_machine<true>() : small_machine<false>();
+    kernels.caches = caches;
     EXPECT_EQ(difference({}, c, [&](const ProductCall& call) { blocked_product(kernels, {}, call, scratch.get()); }),
               "");
   }
@@ -206,6 +210,21 @@ TEST_P(BlockedProduct, IsRightOverSeveralBlocks) {
                   .left_transposed = (mode & 1) != 0,
                   .right_transposed = (mode & 2) != 0,
                   .accumulate = mode == 1});
+  }
+}
+
+/// What is read in place has to stay in the second cache from one tile of rows to the next, or is copied.
+TEST_P(BlockedProduct, IsCutForTheCachesOfItsMachine) {
+  const ProductCase c{.rows = 16, .columns = 16, .depth = 16};
+  packs = 0;
+  expect_right(c, {.second = 16 * 16 * 4});
+  EXPECT_EQ(packs, 0);
+  expect_right(c, {.second = 16 * 16 * 3});
+  EXPECT_GT(packs, 0);
+  for (const ProductCaches caches : {ProductCaches{.first = 1, .second = 1}, {.first = 1 << 30, .second = 1 << 30}}) {
+    for (const bool transposed : {false, true}) {
+      expect_right({.rows = 70, .columns = 301, .depth = 1037, .left_transposed = transposed}, caches);
+    }
   }
 }
 

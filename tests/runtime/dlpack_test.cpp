@@ -56,9 +56,12 @@ TEST(DlPack, StridesOfAnySign) {
 
 TEST(DlPack, MistakesLeaveTheTensorToTheCaller) {
   Foreign foreign({2, 2}, {});
-  foreign.managed.tensor.device = {.type = 2, .id = 1};
+  foreign.managed.tensor.device = {.type = 10, .id = 1};
   EXPECT_EQ(error_text([&] { from_dlpack(&foreign.managed); }),
-            "a tensor on device 1 of type 2 is not in the CPU's memory");
+            "a tensor on device 1 of type 10 is neither in the CPU's memory nor in that of a CUDA GPU");
+  foreign.managed.tensor.device = {.type = 2, .id = -1};
+  EXPECT_EQ(error_text([&] { from_dlpack(&foreign.managed); }),
+            "a tensor on device -1 of type 2 is neither in the CPU's memory nor in that of a CUDA GPU");
   foreign.managed.tensor.device = {};
   foreign.managed.tensor.dtype = {.code = 5, .bits = 64, .lanes = 1};
   EXPECT_EQ(error_text([&] { from_dlpack(&foreign.managed); }),
@@ -133,6 +136,57 @@ TEST(DlPack, GoesOutAndComesBack) {
   }
 }
 
+/// Nothing may read there: the address is none.
+TEST(DlPack, KeepsTheDeviceBothWays) {
+  Foreign foreign({2, 3}, {});
+  foreign.managed.tensor.device = {.type = 2, .id = 3};
+  foreign.managed.tensor.data = reinterpret_cast<void*>(uintptr_t{256});
+  foreign.managed.tensor.byte_offset = 8;
+  {
+    const StridedArray in = from_dlpack(&foreign.managed);
+    EXPECT_EQ(in.base.place(), (MemoryPlace{.kind = DeviceKind::gpu, .index = 3}));
+    EXPECT_TRUE(in.is_contiguous());
+    const Array array = in.contiguous();
+    EXPECT_EQ(array.to_string(), "f32[2, 3] on gpu:3");
+    dlpack::ManagedTensor* const out = to_dlpack(array.window(3, {3}));
+    EXPECT_EQ(out->tensor.device.type, 2);
+    EXPECT_EQ(out->tensor.device.id, 3);
+    EXPECT_EQ(out->tensor.data, reinterpret_cast<void*>(uintptr_t{256 + 8 + 12}));
+    const Array back = from_dlpack(out).contiguous();
+    EXPECT_EQ(back.storage().address, array.storage().address + 12);
+    EXPECT_EQ(foreign.released, 0);
+  }
+  EXPECT_EQ(foreign.released, 1);
+}
+
+TEST(DlPack, ElsewhereIsNotBroughtInOrder) {
+  Foreign foreign({2, 3}, {1, 2});
+  foreign.managed.tensor.device = {.type = 2, .id = 0};
+  foreign.managed.tensor.data = reinterpret_cast<void*>(uintptr_t{256});
+  EXPECT_EQ(error_text([&] { (void)from_dlpack(&foreign.managed).contiguous(); }),
+            "this array is in the memory of gpu:0; only what is in the CPU's memory can be read and written here");
+  EXPECT_EQ(foreign.released, 1);
+  Foreign empty({0, 3}, {});
+  empty.managed.tensor.device = {.type = 2, .id = 0};
+  empty.managed.tensor.data = nullptr;
+  EXPECT_EQ(from_dlpack(&empty.managed).contiguous().to_string(), "f32[0, 3] on gpu:0");
+  EXPECT_EQ(empty.released, 1);
+}
+
+TEST(DlPack, WhatCudaPinsIsTheCpus) {
+  Foreign foreign({2, 4}, {});
+  foreign.managed.tensor.device = {.type = 3, .id = 0};
+  EXPECT_EQ(from_dlpack(&foreign.managed).contiguous().to_string(), "f32[2, 4] {0, 1, 2, 3, 4, 5, 6, 7}");
+}
+
+/// A tensor that reaches further than memory is still the caller's after the error.
+TEST(DlPack, StridesBeyondAllMemoryLeaveTheTensorToTheCaller) {
+  Foreign foreign({2, 2}, {int64_t{1} << 56, 1});
+  EXPECT_NE(error_text([&] { from_dlpack(&foreign.managed); }).find("larger than this machine's memory"),
+            std::string::npos);
+  EXPECT_EQ(foreign.released, 0);
+}
+
 TEST(DlPack, IsAnInputLikeAnyOther) {
   ProgramBuilder program("double");
   const int x = program.input("x", shape(f32, "n", 2));
@@ -143,6 +197,15 @@ TEST(DlPack, IsAnInputLikeAnyOther) {
   const StridedArray in = from_dlpack(&foreign.managed);
   const TensorView view = view_of(in);
   EXPECT_EQ(executable.run_borrowed({&view, 1})[0].to_string(), "f32[2, 2] {0, 8, 2, 10}");
+
+  foreign.managed.tensor.device = {.type = 2, .id = 0};
+  foreign.managed.tensor.strides = nullptr;
+  const std::vector<Array> elsewhere = {from_dlpack(&foreign.managed).contiguous()};
+  const std::string refused =
+      "input `x` is in the memory of gpu:0; this program runs on the CPU and takes inputs from its memory";
+  EXPECT_EQ(error_text([&] { executable.run(elsewhere); }), refused);
+  EXPECT_EQ(error_text([&] { executable.run({elsewhere[0]}); }), refused);
+  EXPECT_EQ(error_text([&] { executable.run_views(elsewhere); }), refused);
 
   dlpack::ManagedTensor* const out = to_dlpack(executable.run_views({in.contiguous()})[0]);
   EXPECT_EQ(static_cast<float*>(out->tensor.data)[3], 10);

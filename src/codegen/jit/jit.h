@@ -39,7 +39,7 @@ struct JitOptions {
   std::string emitter;
   /// That compile: all cores of the process, up to where a program has too few kernels for more. Under the thread
   /// sanitizer they take turns.
-  int threads = static_cast<int>(std::clamp<int64_t>(this_machine().cores, 1, 8));
+  int threads = static_cast<int>(std::clamp<int64_t>(this_machine().cpu().cores, 1, 8));
   bool sanitize_address = kAddressSanitizer;
 };
 

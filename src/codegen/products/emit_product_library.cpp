@@ -113,8 +113,8 @@ std::vector<Jit::Request> product_requests(const ProductTypes& types, const Targ
   return requests;
 }
 
-ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit) {
-  return product_table(types, jit.target(), [&](void** addresses) {
+ProductKernels make_product_kernels(const ProductTypes& types, const ProductCaches& caches, Jit& jit) {
+  return product_table(types, jit.target(), caches, [&](void** addresses) {
     for (void* const part : jit.compile(product_requests(types, jit.target()))) {
       reinterpret_cast<void (*)(void**)>(part)(addresses);
     }

@@ -44,6 +44,8 @@ std::vector<ExternalSymbol> make_symbols(std::index_sequence<Kinds...> /*kinds*/
 
 }  // namespace
 
+ProductCaches product_caches(const CpuMachine& cpu) { return {.first = cpu.first_cache, .second = cpu.second_cache}; }
+
 void prepare_products(const ProductTypes& types, bool disk_cache) {
   static std::mutex mutex;
   for (size_t kind = 0; kind < kKinds; ++kind) {
@@ -57,7 +59,7 @@ void prepare_products(const ProductTypes& types, bool disk_cache) {
     options.emitter = emitter_version();
     options.cache.enabled = disk_cache;
     auto prepared = std::make_unique<Prepared>(types, std::move(options));
-    prepared->kernels = make_product_kernels(types, prepared->jit);
+    prepared->kernels = make_product_kernels(types, product_caches(this_machine().cpu()), prepared->jit);
     entry.store(prepared.release(), std::memory_order_release);
   }
 }

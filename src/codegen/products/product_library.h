@@ -8,6 +8,7 @@
 #include "codegen/jit/jit.h"
 #include "kernel/product/product.h"
 #include "kernel/product/product_blocked.h"
+#include "tenon/machine.h"
 
 namespace tenon::codegen {
 
@@ -22,7 +23,9 @@ std::span<const ExternalSymbol> product_symbols();
 /// The requests that make the kernels of blocked_product() for `target`.
 std::vector<Jit::Request> product_requests(const ProductTypes& types, const Target& target);
 
-/// Those kernels for the machine of `jit`, whose code lives as long as `jit`.
-ProductKernels make_product_kernels(const ProductTypes& types, Jit& jit);
+ProductCaches product_caches(const CpuMachine& cpu);
+
+/// Those kernels for the target of `jit` and a machine with these caches. Their code lives as long as `jit`.
+ProductKernels make_product_kernels(const ProductTypes& types, const ProductCaches& caches, Jit& jit);
 
 }  // namespace tenon::codegen

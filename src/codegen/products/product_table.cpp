@@ -15,7 +15,8 @@ size_t count_kernels(const ProductShape& shape) {
 }
 
 /// The kernels of a shape, whose addresses begin at `next`.
-ProductKernels kernels_at(void**& next, const ProductShape& shape, const ProductTypes& types) {
+ProductKernels kernels_at(void**& next, const ProductShape& shape, const ProductTypes& types,
+                          const ProductCaches& caches) {
   const auto bytes = [](Dtype dtype) { return static_cast<int>(byte_size(dtype)); };
   ProductKernels kernels{.lanes = shape.lanes,
                          .rows = shape.rows,
@@ -26,6 +27,7 @@ ProductKernels kernels_at(void**& next, const ProductShape& shape, const Product
                          .flips = shape.flips,
                          .left_bytes = bytes(shape.left),
                          .right_bytes = bytes(shape.right),
+                         .caches = caches,
                          .pair_rows = shape.pair_rows};
   kernels.pack_rows = reinterpret_cast<ProductPack>(*next++);
   kernels.pack_columns = reinterpret_cast<ProductPack>(*next++);
@@ -54,7 +56,7 @@ ProductKernels kernels_at(void**& next, const ProductShape& shape, const Product
 
 }  // namespace
 
-ProductKernels product_table(const ProductTypes& types, const Target& target,
+ProductKernels product_table(const ProductTypes& types, const Target& target, const ProductCaches& caches,
                              const std::function<void(void** addresses)>& hand_out) {
   constexpr size_t kOfMatrixUnit = 6;
   const ProductShape shape = product_shape(types, target);
@@ -63,8 +65,8 @@ ProductKernels product_table(const ProductTypes& types, const Target& target,
   hand_out(addresses.data());
 
   void** next = addresses.data();
-  ProductKernels kernels = kernels_at(next, shape, types);
-  if (has_float_squares(types, target)) kernels.of_many_rows.push_back(kernels_at(next, squares, types));
+  ProductKernels kernels = kernels_at(next, shape, types, caches);
+  if (has_float_squares(types, target)) kernels.of_many_rows.push_back(kernels_at(next, squares, types, caches));
   if (has_matrix_unit(types, target)) {
     kernels.matrix.begin = reinterpret_cast<void (*)()>(*next++);
     kernels.matrix.end = reinterpret_cast<void (*)()>(*next++);

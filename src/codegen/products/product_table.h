@@ -13,7 +13,7 @@ namespace tenon::codegen {
 inline constexpr int kProductPanels[] = {2, ProductKernels::kMostPanels};
 
 /// The kernels whose addresses `hand_out` writes, each part of the library its own, in the library's order.
-ProductKernels product_table(const ProductTypes& types, const Target& target,
+ProductKernels product_table(const ProductTypes& types, const Target& target, const ProductCaches& caches,
                              const std::function<void(void** addresses)>& hand_out);
 
 }  // namespace tenon::codegen

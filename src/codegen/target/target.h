@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "tenon/machine.h"
 
@@ -34,25 +33,19 @@ struct Target {
   friend bool operator==(const Target&, const Target&) = default;
 };
 
-/// The machine that runs this program, by what its processor reports and its operating system has switched on.
-const Target& host_target();
-
-/// By its instruction set.
+/// By its instructions. Vectors of SVE of 512 bits are used by products of floats; all else has vectors of 128 bits on
+/// ARM. Processors with SVE of 128 or 256 bits have as many units for as many bits of the other vectors, and are no
+/// faster by it. Error: a GPU, or a processor that no code is made for.
 Target target_of(const Machine& machine);
+
+/// Of this_machine().
+const Target& host_target();
 
 /// Whether code for a target is known to run on another: that is of the same family and has all of its features.
 bool runs_on(const Target& code, const Target& machine);
 
 /// One line for people: "x86-64-v4, 512-bit vectors, fma".
 std::string describe(const Target& target);
-
-/// An x86-64 machine of a level (1 to 4) that has `features` (LLVM's names) beyond or within it.
-Target x86_target(int level, const std::vector<std::string>& features);
-
-/// An ARM64 machine by the capability words that Linux gives a program (AT_HWCAP, AT_HWCAP2) and the length of its SVE
-/// vectors. Those of 512 bits are used by products of floats; all else has vectors of 128 bits. Processors with SVE of
-/// 128 or 256 bits have as many units for as many bits of the other vectors, and are no faster by it.
-Target arm64_target(uint64_t hwcap, uint64_t hwcap2, int sve_bits = 0);
 
 /// What emitted arithmetic may rely on. Results may differ in their last bits with and without fma.
 struct MathOptions {

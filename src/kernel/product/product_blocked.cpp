@@ -7,7 +7,6 @@
 #include "kernel/product/product_cuts.h"
 #include "kernel/product/product_one_tile.h"
 #include "kernel/product/product_packing.h"
-#include "tenon/machine.h"
 
 namespace tenon {
 namespace {
@@ -39,7 +38,7 @@ class Blocked {
     steps_.tile_row = call.tile_row * tile_bytes_;
     // Out of cache, narrow strips were measured to be fetched faster; in cache, wide tiles have more sums under way.
     const int64_t bytes = call.depth * call.columns * right_bytes_;
-    const bool large = bytes > kSmallOperand && bytes > this_machine().second_cache;
+    const bool large = bytes > kSmallOperand && bytes > k_.caches.second;
     widest_ = large ? 2 * k_.panel : kProductScratchBytes;
   }
 
@@ -79,7 +78,7 @@ class Blocked {
     if (call_.rows <= 2 * k_.rows) return true;
     // Beyond that it must stay in the second cache from one tile of rows to the next, or be copied to where it does.
     const int64_t bytes = call_.depth * call_.columns * right_bytes_;
-    const int64_t cache = this_machine().second_cache;
+    const int64_t cache = k_.caches.second;
     if (call_.rows <= 8 * k_.rows) return bytes <= cache + cache / 4;
     const int64_t row = call_.right_depth * right_bytes_;
     const bool whole_lines = row % 64 == 0 && reinterpret_cast<uintptr_t>(call_.right) % 64 == 0;
@@ -160,7 +159,7 @@ class Blocked {
   /// by that stay in the second.
   void pairs_directly(int64_t columns) {
     const int64_t depths = depth_block(balanced(call_.depth, kDepthInPlace, 4));
-    const int64_t width = balanced(columns, this_machine().second_cache / 2 / (depths * right_bytes_), 2 * k_.panel);
+    const int64_t width = balanced(columns, k_.caches.second / 2 / (depths * right_bytes_), 2 * k_.panel);
     const Heights high = even_heights(call_.rows, k_.pair_rows);
     for (int64_t first = 0; first < columns; first += width) {
       for (int64_t depth = 0; depth < call_.depth; depth += depths) {
@@ -297,7 +296,7 @@ class Blocked {
     // Long blocks of depth load and store the tile less often, wide ones read the left operand less often. A left
     // operand whose depth is not contiguous is read badly over long ones.
     if (plan.packs_left && call_.left_depth != 1) {
-      const int64_t cached = this_machine().first_cache * 2 / 3 / (k_.panel * k_.right_bytes);
+      const int64_t cached = k_.caches.first * 2 / 3 / (k_.panel * k_.right_bytes);
       plan.depth = balanced(call_.depth, std::min(cached, kDepthBlock), unit);  // scratch is for no more
     } else if (plan.packs_left || packs_right) {
       const int64_t most = plan.strips ? kDepthOfStrip : plan.pairs ? kDepthBlock / 2 : kDepthBlock;

@@ -11,6 +11,12 @@
 
 namespace tenon {
 
+/// Bytes of the caches of a core, which blocks are cut for.
+struct ProductCaches {
+  int64_t first = int64_t{32} << 10;
+  int64_t second = int64_t{512} << 10;
+};
+
 /// The kernels for one combination of dtypes, and what they are like.
 struct ProductKernels {
   static constexpr int kMostRows = 16;
@@ -44,6 +50,7 @@ struct ProductKernels {
   ProductPack pack_rows = nullptr;  // of a right operand whose columns are contiguous, for multiples of `step` in depth
   ProductPack pack_columns = nullptr;  // whose depth is, for multiples of `step` times `lanes`
   ProductPack pack_left = nullptr;     // `columns` neighbours in depth; null: tiles read the left operand anywhere
+  ProductCaches caches = {};
 
   /// By rows, the widths of tiles, narrow ones first; the first one is 1.
   std::array<std::array<Tile, kMostWidths>, kMostRows + 1> tiles = {};
