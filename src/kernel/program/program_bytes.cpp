@@ -20,6 +20,8 @@ template <>
 inline constexpr int kLast<ScatterOp> = static_cast<int>(spellings(ScatterOp()).size()) - 1;
 template <>
 inline constexpr int kLast<loops::Role> = static_cast<int>(loops::Role::partial);
+template <>
+inline constexpr int kLast<loops::Scope> = static_cast<int>(loops::Scope::block);
 }  // namespace tenon::bytes
 
 // What the fields of each type are, beside the type: Writer and Reader find these by its namespace. Each is called with
@@ -99,7 +101,7 @@ void fields(auto& archive, PanelLayout& x) {
 }  // namespace layouts
 
 namespace loops {
-void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements); }
+void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements, x.scope); }
 void fields(auto& archive, MayShare& x) { archive(x.input, x.output); }
 void fields(auto& archive, Touched& x) { archive(x.first, x.last, x.step, x.item_step, x.least, x.most); }
 void fields(auto& archive, Footprint& x) { archive(x.whole, x.ranges); }
@@ -113,7 +115,7 @@ void fields(auto& archive, KernelFacts& x) {
 namespace {
 
 /// Changed with what is written.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kMark = 0x50'4e'4e'54;  // "TNNP"
 
 }  // namespace
