@@ -8,9 +8,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <variant>
+#include <vector>
 
+#include "kernel/facts/kernel_facts.h"
 #include "kernel/loop/loop_parse.h"
 #include "kernel/loop/loop_run.h"
+#include "kernel/program/program_bytes.h"
 #include "support/arrays.h"
 #include "support/loop_launch.h"
 #include "support/mapped_kernels.h"
@@ -91,6 +95,22 @@ TEST(LoopThreads, AreCounted) {
   EXPECT_EQ(loops::most_threads(loop_cases()[0].kernel), 1);
   const loops::Kernel logical = mapped_logical_case().kernel;
   EXPECT_EQ(parts_of(logical, std::get<loops::Loop>(logical.phases[0].body[0].what), 1), 16);
+}
+
+/// A barrier is no work.
+TEST(LoopThreads, HaveFacts) {
+  const loops::Kernel kernel = mapped_transpose_case().kernel;
+  loops::Kernel unordered = kernel;
+  std::erase_if(unordered.phases[0].body,
+                [](const loops::Statement& each) { return std::holds_alternative<loops::Barrier>(each.what); });
+  ASSERT_LT(unordered.phases[0].body.size(), kernel.phases[0].body.size());
+  const loops::KernelFacts facts = loops::facts_of(kernel);
+  EXPECT_EQ(facts.phases[0].work, loops::facts_of(unordered).phases[0].work);
+  EXPECT_EQ(facts.arguments[2].scope, loops::Scope::block);
+  EXPECT_EQ(facts.scratch_bytes, Extent(320));
+  Program program;
+  program.facts = {facts};
+  EXPECT_EQ(program_from_bytes(to_bytes(program)).facts, program.facts);
 }
 
 TEST(LoopThreads, HaveScratchOfTheirOwn) {
