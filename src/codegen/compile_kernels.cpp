@@ -27,8 +27,8 @@ namespace {
 bool asks_for_positions(const loops::Kernel& kernel) {
   if (loops::has_products(kernel)) return false;
   bool asks = false;
-  const auto is_vectorized = [&](const loops::Term& term) {
-    return kernel.axes[static_cast<size_t>(term.axis)].vectorized;
+  const auto is_in_lanes = [&](const loops::Term& term) {
+    return kernel.axes[static_cast<size_t>(term.axis)].binding == loops::Binding::lanes;
   };
   for (const loops::Phase& phase : kernel.phases) {
     loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
@@ -38,7 +38,7 @@ bool asks_for_positions(const loops::Kernel& kernel) {
       const loops::Value& value = kernel.values[static_cast<size_t>(define->value)];
       if (const auto* load = std::get_if<loops::Load>(&value.what)) asks |= !load->inside.empty();
       if (const auto* position = std::get_if<loops::Position>(&value.what))
-        asks |= std::ranges::any_of(position->at.terms, is_vectorized);
+        asks |= std::ranges::any_of(position->at.terms, is_in_lanes);
     });
   }
   return asks;

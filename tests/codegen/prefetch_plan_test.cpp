@@ -101,7 +101,7 @@ TEST(PrefetchPlan, ATileOfASingleRowGoesOnAlongIt) {
   loops::Kernel kernel;
   kernel.axes = {{.extent = ceildiv(cols, tile), .name = "tiles"},
                  {.extent = rows, .name = "i"},
-                 {.extent = tile, .name = "j", .tile_of = 0, .total = cols, .vectorized = true}};
+                 {.extent = tile, .name = "j", .tile_of = 0, .total = cols, .binding = loops::Binding::lanes}};
   kernel.buffers = {{.dtype = Dtype::f32, .role = loops::Role::input, .elements = rows * cols},
                     {.dtype = Dtype::f32, .role = loops::Role::output, .elements = rows * cols}};
   const loops::Affine at = {.base = 0, .terms = {{0, tile}, {1, cols}, {2, 1}}};

@@ -13,7 +13,7 @@ struct Squares {
 
   explicit Squares(const Extent& length, bool adds_up = false) {
     const Extent rows = Extent::name("rows");
-    kernel.axes = {{.extent = rows, .name = "i"}, {.extent = length, .name = "j", .vectorized = true}};
+    kernel.axes = {{.extent = rows, .name = "i"}, {.extent = length, .name = "j", .binding = loops::Binding::lanes}};
     kernel.buffers = {{.dtype = Dtype::f32, .role = loops::Role::input, .elements = rows * length},
                       {.dtype = Dtype::f32, .role = loops::Role::output, .elements = rows * length}};
     const loops::Affine at = {.base = 0, .terms = {{0, length}, {1, 1}}};

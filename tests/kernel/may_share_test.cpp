@@ -1,7 +1,10 @@
 // Which outputs of a kernel may lie where an input lies, and what kernels say of it.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "kernel/facts/in_place.h"
+#include "kernel/loop/loop_parse.h"
 #include "support/loop_builder.h"
 
 namespace tenon::loops::may_share_test {
@@ -55,6 +58,19 @@ TEST(MayShare, NotWhatIsReadAfterwards) {
   });
   const std::vector<MayShare> last = {{.input = x, .output = z}};
   EXPECT_EQ(find_may_share(k.kernel()), last) << "the one that is written last";
+}
+
+/// Where all threads of a block compute a value and one stores it, others may yet have to read what it was made of.
+TEST(MayShare, NotWhatOneOfSeveralThreadsStores) {
+  const auto found = [](const std::string& body) {
+    return find_may_share(
+        parse_kernel("kernel mapped\n  axes    b: 4 blocks   t: 8 threads\n"
+                     "  buffers b0 in f32[32]   b1 out f32[32]\n  phase grid(b)\n" +
+                     body));
+  };
+  EXPECT_EQ(found("    loop t\n      v0 = load b0[8*b + t]\n      b1[8*b + t] = v0\n"), kBoth);
+  EXPECT_TRUE(found("    v0 = load b0[b]\n    b1[b] = v0\n    loop t\n").empty());
+  EXPECT_EQ(found("    v0 = load b0[b]\n    b1[b] = v0\n"), kBoth) << "one thread alone";
 }
 
 TEST(MayShare, IsPartOfTheCodeAndNotOfWhatPeopleRead) {

@@ -146,7 +146,7 @@ TEST(RowsOfChannels, LanesRunAlongWhatIsReadForEveryElement) {
         continue;
       }
       EXPECT_TRUE(std::ranges::any_of(load->at.terms, [&](const loops::Term& term) {
-        return kernel.axes[static_cast<size_t>(term.axis)].vectorized && term.scale == Extent(1);
+        return kernel.axes[static_cast<size_t>(term.axis)].binding == loops::Binding::lanes && term.scale == Extent(1);
       })) << to_string(kernel);
     }
   }

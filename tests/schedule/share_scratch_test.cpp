@@ -64,5 +64,25 @@ TEST(ShareScratch, WhatIsInUseAtOnceOrOfOtherSizesStays) {
   EXPECT_EQ(shared(text), text);
 }
 
+/// One thread may read there what another one would have overwritten.
+TEST(ShareScratch, WhatBelongsToABlockStays) {
+  const std::string text = R"(kernel mapped
+  axes    t: 4 threads
+  buffers b0 in f32[4]   b1 block scratch f32[4]   b2 block scratch f32[4]   b3 out f32[4]
+  phase grid()
+    loop t
+      v0 = load b0[t]
+      b1[t] = v0
+    barrier
+    loop t
+      v1 = load b1[-t + 3]
+      b3[t] = v1
+    loop t
+      v2 = load b0[t]
+      b2[t] = v2
+)";
+  EXPECT_EQ(shared(text), text);
+}
+
 }  // namespace
 }  // namespace tenon::schedule::share_scratch_test

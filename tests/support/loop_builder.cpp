@@ -42,7 +42,7 @@ int LoopBuilder::axis(std::string name, Extent extent) {
 }
 
 int LoopBuilder::vector_axis(std::string name, Extent extent) {
-  return append(kernel_.axes, {.extent = std::move(extent), .name = std::move(name), .vectorized = true});
+  return append(kernel_.axes, {.extent = std::move(extent), .name = std::move(name), .binding = loops::Binding::lanes});
 }
 
 int LoopBuilder::tile(std::string name, Extent extent, int tile_of, Extent total, bool vectorized) {
@@ -50,7 +50,7 @@ int LoopBuilder::tile(std::string name, Extent extent, int tile_of, Extent total
                                .name = std::move(name),
                                .tile_of = tile_of,
                                .total = std::move(total),
-                               .vectorized = vectorized});
+                               .binding = vectorized ? loops::Binding::lanes : loops::Binding::serial});
 }
 
 int LoopBuilder::buffer(Dtype dtype, loops::Role role, Extent elements) {

@@ -220,6 +220,12 @@ llvm::Value* add_product(Emission& e, const loops::Value& product, llvm::Value* 
 
 }  // namespace
 
+Partial identity_of(Emission& e, int accumulator) { return identities(e, what_is(e, accumulator), 0); }
+
+Partial combine(Emission& e, int accumulator, const Partial& held, const Partial& next) {
+  return combine(e, what_is(e, accumulator), held, next);
+}
+
 void begin_accumulators(Emission& e, const std::vector<int>& begins) {
   if (begins.empty()) return;
   llvm::BasicBlock* const begin = e.block("begin");
@@ -270,21 +276,27 @@ void accumulate(Emission& e, int index) {
   write(e, slot, sum);
 }
 
+Partial end_accumulator(Emission& e, int accumulator) {
+  OpenAccumulator& open = e.accumulators[static_cast<size_t>(accumulator)];
+  open.is_open = false;
+  const bool by_lane = open.lanes != 0 && !open.slots.empty();
+  const auto whole = [&](const std::function<Partial(const OpenAccumulator::Slot&)>& read_slot) {
+    return by_lane ? read_slot(open.slots[0]) : fold(e, accumulator, read_slot);
+  };
+  Partial total = whole([&](const OpenAccumulator::Slot& slot) { return read(e, slot); });
+  if (open.has_moved != nullptr) {
+    const auto with_moved = [&](const OpenAccumulator::Slot& slot) { return Partial{read_with_moved(e, slot)}; };
+    total.value = when(
+        e, e.b.CreateLoad(e.b.getInt1Ty(), open.has_moved),
+        [&] { return e.b.CreateFPTrunc(whole(with_moved).value, total.value->getType()); }, total.value);
+  }
+  return total;
+}
+
 void end_accumulators(Emission& e, const std::vector<int>& begins) {
   for (const int each : begins) {
-    OpenAccumulator& open = e.accumulators[static_cast<size_t>(each)];
-    open.is_open = false;
-    const bool by_lane = open.lanes != 0 && !open.slots.empty();
-    const auto whole = [&](const std::function<Partial(const OpenAccumulator::Slot&)>& read_slot) {
-      return by_lane ? read_slot(open.slots[0]) : fold(e, each, read_slot);
-    };
-    Partial total = whole([&](const OpenAccumulator::Slot& slot) { return read(e, slot); });
-    if (open.has_moved != nullptr) {
-      const auto with_moved = [&](const OpenAccumulator::Slot& slot) { return Partial{read_with_moved(e, slot)}; };
-      total.value = when(
-          e, e.b.CreateLoad(e.b.getInt1Ty(), open.has_moved),
-          [&] { return e.b.CreateFPTrunc(whole(with_moved).value, total.value->getType()); }, total.value);
-    }
+    const bool is_whole = e.parts[static_cast<size_t>(each)].count == 0;
+    const Partial total = is_whole ? end_accumulator(e, each) : end_parts(e, each);
     for (size_t i = 0; i < e.kernel.values.size(); ++i) {
       const auto* const result = std::get_if<loops::Result>(&e.kernel.values[i].what);
       if (result != nullptr && result->accumulator == each) {

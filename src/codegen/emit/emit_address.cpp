@@ -18,7 +18,7 @@ namespace {
 /// as an index register.
 llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
   llvm::Type* const element = memory_type(e.context(), e.buffer(buffer).dtype, 0);
-  llvm::Value* pointer = buffer_pointer(e, buffer);
+  llvm::Value* pointer = scratch_of_thread(e, buffer, buffer_pointer(e, buffer));
   loops::Affine outer = at;
   loops::Affine inner;
   if (at.base.is_constant()) std::swap(inner.base, outer.base);
@@ -55,8 +55,9 @@ llvm::Value* buffer_pointer(Emission& e, int index) {
     llvm::Value* offset = e.b.getInt64(0);
     for (int i = 0; i < index; ++i) {
       if (e.buffer(i).role != loops::Role::scratch) continue;
-      llvm::Value* const bytes =
-          e.b.CreateNSWMul(extent(e, e.buffer(i).elements), e.b.getInt64(byte_size(e.buffer(i).dtype)));
+      const int64_t copies = is_private_scratch(e.buffer(i)) ? e.most_threads : 1;
+      const uint64_t element_bytes = static_cast<uint64_t>(copies) * byte_size(e.buffer(i).dtype);
+      llvm::Value* const bytes = e.b.CreateNSWMul(extent(e, e.buffer(i).elements), e.b.getInt64(element_bytes));
       llvm::Value* const rounded = e.b.CreateAnd(e.b.CreateNSWAdd(bytes, e.b.getInt64(63)), ~uint64_t{63});
       offset = e.b.CreateNSWAdd(offset, rounded);
     }

@@ -4,6 +4,7 @@
 #include "codegen/emit/llvm_emission.h"
 #include "codegen/emit/llvm_emit_kernel.h"
 #include "codegen/math/llvm_scalar.h"
+#include "kernel/loop/loop_threads.h"
 #include "kernel/loop/loop_walk.h"
 
 namespace tenon::codegen {
@@ -168,7 +169,9 @@ Emission::Emission(llvm::Module& into, const loops::Kernel& what, const Target& 
       heads(what.axes.size()),
       values(what.values.size()),
       in_vector_loop(what.values.size()),
-      accumulators(what.accumulators.size()) {
+      accumulators(what.accumulators.size()),
+      parts(what.accumulators.size()),
+      most_threads(loops::most_threads(what)) {
   const std::vector<Extent> slots = runtime_sizes(kernel);
   for (size_t i = 0; i < slots.size(); ++i)
     size_slots.emplace(slots[i], static_cast<int>(i));

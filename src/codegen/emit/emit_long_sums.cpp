@@ -70,12 +70,14 @@ void move_back(Emission& e, int index, llvm::Value* wide) {
   e.b.CreateStore(e.b.CreateFPTrunc(total, held->getType()), slot.memory.value);
 }
 
-/// Sums that the statements of a block feed, and loops in it that are so short that they may be written out.
+/// Sums that the statements of a block feed, and loops in it that are so short that they may be written out. Each
+/// thread has its own.
 void find_fed(const loops::Kernel& kernel, const loops::Block& block, std::vector<int>& found) {
   for (const loops::Statement& statement : block) {
     if (const auto* const loop = std::get_if<loops::Loop>(&statement.what)) {
-      const auto known = kernel.axes[static_cast<size_t>(loop->axis)].extent.constant();
-      if (known && *known <= kWriteOut) find_fed(kernel, loop->body, found);
+      const loops::Axis& axis = kernel.axes[static_cast<size_t>(loop->axis)];
+      const auto known = axis.extent.constant();
+      if (known && *known <= kWriteOut && axis.binding != loops::Binding::threads) find_fed(kernel, loop->body, found);
     }
     const auto* const fed = std::get_if<loops::Accumulate>(&statement.what);
     if (fed == nullptr) continue;

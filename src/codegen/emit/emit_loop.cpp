@@ -169,9 +169,14 @@ void vector_loop(Emission& e, const loops::Loop& loop, llvm::Value* count) {
   e.b.SetInsertPoint(next);
 }
 
+void emit_iteration(Emission& e, const loops::Loop& loop) {
+  const bool is_thread = e.axis(loop.axis).binding == loops::Binding::threads;
+  is_thread ? emit_thread(e, loop) : emit_block(e, loop.body);
+}
+
 void run_loop(Emission& e, const loops::Loop& loop) {
   const loops::Axis& axis = e.axis(loop.axis);
-  begin_accumulators(e, loop.begins);
+  begin_accumulators(e, begin_parts(e, loop));
   llvm::Value* const count = trip_count(e, axis);
   const int64_t known = axis.tile_of < 0 ? axis.extent.constant().value_or(-1) : -1;  // -1: not known
   const std::vector<double> entered =
@@ -179,14 +184,19 @@ void run_loop(Emission& e, const loops::Loop& loop) {
   int& depth = e.depths[static_cast<size_t>(loop.axis)];
   depth = 1 + *std::ranges::max_element(e.depths);
   llvm::Value*& index = e.axes[static_cast<size_t>(loop.axis)];
-  if (axis.vectorized && known != 1) {
+  if (axis.binding == loops::Binding::lanes && known != 1) {
     TENON_CHECK(e.vector.lanes == 0, "vectorised loops do not nest");
     vector_loop(e, loop, count);
   } else if (known >= 0 && known <= kWriteOut && known * block_cost(e.kernel, loop.body) <= kWriteOutCost) {
     for (int64_t i = 0; i < known; ++i) {
       index = e.b.getInt64(static_cast<uint64_t>(i));
-      emit_block(e, loop.body);
+      emit_iteration(e, loop);
     }
+  } else if (axis.binding == loops::Binding::threads) {
+    counted_loop(e, e.b.getInt64(0), count, 1, [&](llvm::Value* at) {
+      bind(e, loop.axis, at);
+      emit_thread(e, loop);
+    });
   } else {
     summing_loop(e, long_sums(e, loop), e.b.getInt64(0), count, 1, loop.begins, [&](llvm::Value* at) {
       bind(e, loop.axis, at);
@@ -216,9 +226,9 @@ void emit_block(Emission& e, const loops::Block& block) {
       accumulate(e, fed->accumulator);
     } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
       emit_product(e, *product);
-    } else {
-      emit_loop(e, std::get<loops::Loop>(statement.what));
-    }
+    } else if (const auto* loop = std::get_if<loops::Loop>(&statement.what)) {
+      emit_loop(e, *loop);
+    }  // a barrier needs nothing: threads run one after the other, each from one barrier to the next
   }
 }
 

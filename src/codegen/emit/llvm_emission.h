@@ -61,6 +61,14 @@ struct OpenAccumulator {
   llvm::Value* has_moved = nullptr;  // a stack slot, an i1: whether a slot was moved; null: never any
 };
 
+/// What the threads of a block hold of an accumulator that they feed together (loops::Accumulator), one after the
+/// other.
+struct ThreadParts {
+  int64_t count = 0;   // 0: it is whole
+  size_t outside = 0;  // how many loops bound to threads were open when it began
+  Partial memory;      // arrays of the parts, on the stack
+};
+
 /// Where a loop over an axis begins each time round: what depends on no axis further inside has its place there, so
 /// that all loops further inside share it.
 struct LoopHead {
@@ -98,6 +106,9 @@ struct Emission {
   std::vector<llvm::Value*> values;
   std::vector<bool> in_vector_loop;  // values that the vectorised loop around them defined
   std::vector<OpenAccumulator> accumulators;
+  std::vector<ThreadParts> parts;                          // by accumulator
+  int64_t most_threads = 1;                                // of a block of the kernel
+  std::vector<int> thread_axes;                            // of the loops bound to threads that are open
   std::vector<llvm::MDNode*> alias_scopes, distinct_from;  // by buffer
   VectorContext vector;
 
@@ -166,8 +177,25 @@ void order_nontemporal_stores(Emission& e);
 
 void begin_accumulators(Emission& e, const std::vector<int>& begins);
 void accumulate(Emission& e, int accumulator);
+/// What an accumulator holds behind its loop.
+Partial end_accumulator(Emission& e, int accumulator);
 /// Combines what each accumulator holds, and defines the Result values.
 void end_accumulators(Emission& e, const std::vector<int>& begins);
+/// What an accumulator begins with.
+Partial identity_of(Emission& e, int accumulator);
+/// Two of them as one.
+Partial combine(Emission& e, int accumulator, const Partial& held, const Partial& next);
+
+// emit_threads.cpp: blocks of threads, run one after the other.
+
+/// Begins the accumulators of a loop that are in parts; which are not, comes back.
+std::vector<int> begin_parts(Emission& e, const loops::Loop& loop);
+/// All parts as one, behind the loop.
+Partial end_parts(Emission& e, int accumulator);
+/// An iteration of a loop bound to threads: adds to the parts of its accumulators what the body feeds.
+void emit_thread(Emission& e, const loops::Loop& loop);
+/// Where scratch of the thread that runs begins, in a buffer that has scratch for each.
+llvm::Value* scratch_of_thread(Emission& e, int buffer, llvm::Value* pointer);
 
 // emit_long_sums.cpp: sums that would drift.
 

@@ -56,7 +56,7 @@ std::vector<NontemporalStore> plan_nontemporal_stores(const Kernel& kernel, cons
   for (const Phase& phase : kernel.phases) {
     for_each_statement(phase.body, [&](const Statement& statement) {
       const auto* const loop = std::get_if<loops::Loop>(&statement.what);
-      if (loop == nullptr || !kernel.axes[static_cast<size_t>(loop->axis)].vectorized ||
+      if (loop == nullptr || kernel.axes[static_cast<size_t>(loop->axis)].binding != loops::Binding::lanes ||
           block_cost(kernel, loop->body) > kMostCost) {
         return;
       }

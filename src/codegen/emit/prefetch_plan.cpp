@@ -70,7 +70,7 @@ class Planner {
     for (const Statement& statement : block) {
       const auto* inner = std::get_if<loops::Loop>(&statement.what);
       if (inner == nullptr || inner->unless >= 0) continue;
-      if (kernel_.axes[static_cast<size_t>(inner->axis)].vectorized) {
+      if (kernel_.axes[static_cast<size_t>(inner->axis)].binding == loops::Binding::lanes) {
         rows.push_back(inner);
       } else {
         visit(inner->body, {.grid = around.grid, .loop = inner->axis});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/loop/loop_threads.h"
+
 namespace tenon::loops {
 namespace {
 
@@ -54,6 +56,7 @@ class InPlaceSearch {
     stored_ = false;
     return std::ranges::all_of(kernel_.phases, [&](const Phase& phase) {
       axes_ = phase.grid;
+      threads_ = threads_of(kernel_, phase);
       return walk(phase.body);
     });
   }
@@ -73,7 +76,7 @@ class InPlaceSearch {
           return false;
         }
       } else if (std::get_if<Store>(&statement.what) == store_) {
-        if (!each_element_once(store_->at)) {
+        if (!each_element_once(store_->at) || !by_one_thread()) {
           return false;
         }
         stored_ = true;
@@ -90,6 +93,16 @@ class InPlaceSearch {
   bool each_element_once(const Affine& at) const {
     return std::ranges::all_of(
         axes_, [&](int axis) { return std::ranges::find(at.terms, axis, &Term::axis) != at.terms.end(); });
+  }
+
+  /// Else threads that compute what one of them stores may read behind that.
+  bool by_one_thread() const {
+    int64_t count = threads_;
+    for (const int axis : axes_) {
+      const bool is_of_threads = kernel_.axes[static_cast<size_t>(axis)].binding == Binding::threads;
+      count /= is_of_threads ? thread_extent(kernel_, axis) : 1;
+    }
+    return count == 1;
   }
 
   /// Of a load beside the store the store must need the value: lanes of a vector may be loaded and stored in any order.
@@ -122,6 +135,7 @@ class InPlaceSearch {
   int from_ = -1;                 // the input
   bool stored_ = false;
   std::vector<int> axes_;  // of the loops around, the grid's among them
+  int64_t threads_ = 1;    // of the phase
 };
 
 }  // namespace

@@ -59,7 +59,8 @@ KernelFacts facts_of(const Kernel& kernel) {
                     .integer_products = false,
                     .sites = kernel.sites};
   for (const Buffer& buffer : kernel.buffers) {
-    facts.arguments.push_back({.dtype = buffer.dtype, .role = buffer.role, .elements = named(buffer.elements)});
+    facts.arguments.push_back(buffer);
+    facts.arguments.back().elements = named(buffer.elements);
   }
   for_each_product(kernel, [&](const Product& product) {
     facts.integer_products = facts.integer_products || is_byte_product(types_of(kernel, product));

@@ -13,7 +13,7 @@ constexpr int64_t kOperand = 4;  // an element of an operand that is used once, 
 /// Elements that the lanes of a vector find apart from one another come one by one, and each with a line of its own.
 bool is_scattered(const Kernel& kernel, const Load& load) {
   return !load.lookups.empty() || std::ranges::any_of(load.at.terms, [&](const Term& term) {
-    return kernel.axes.at(static_cast<size_t>(term.axis)).vectorized && term.scale != Extent(1);
+    return kernel.axes.at(static_cast<size_t>(term.axis)).binding == Binding::lanes && term.scale != Extent(1);
   });
 }
 
@@ -67,8 +67,8 @@ Extent work_of(const Kernel& kernel, const Block& block) {
       inside += work_of(kernel, *product);
     } else if (const auto* store = std::get_if<Store>(&statement.what)) {
       here += bytes_of(kernel, store->buffer);
-    } else {
-      const int accumulator = std::get<Accumulate>(statement.what).accumulator;
+    } else if (const auto* accumulate = std::get_if<Accumulate>(&statement.what)) {
+      const int accumulator = accumulate->accumulator;
       here += bytes_of(kernel.accumulators.at(static_cast<size_t>(accumulator)).dtype);
     }
   }

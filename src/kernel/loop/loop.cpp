@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "kernel/loop/loop_threads.h"
 #include "kernel/loop/loop_walk.h"
 
 namespace tenon::loops {
@@ -32,9 +33,11 @@ ProductTypes types_of(const Kernel& kernel, const Product& product) {
 
 Extent scratch_bytes(const Kernel& kernel) {
   Extent bytes = 0;
+  const int64_t threads = most_threads(kernel);
   for (const Buffer& buffer : kernel.buffers) {
     if (buffer.role == Role::scratch) {
-      bytes += 64 * ceildiv(buffer.elements * static_cast<int64_t>(byte_size(buffer.dtype)), 64);
+      const int64_t copies = is_private_scratch(buffer) ? threads : 1;
+      bytes += 64 * ceildiv(buffer.elements * (copies * static_cast<int64_t>(byte_size(buffer.dtype))), 64);
     }
   }
   return bytes;

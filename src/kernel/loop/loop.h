@@ -16,13 +16,34 @@
 
 namespace tenon::loops {
 
+/// Where the iterations of an axis run.
+///
+/// A kernel for a machine that runs blocks of threads binds the axes of its grids to blocks, and loops inside to
+/// threads. These loops stand one after the other or inside each other, with serial loops around, between and inside
+/// them. A nest of them counts its iterations as one loop would, the innermost fastest and tiles as if none were
+/// shorter: iteration i runs on thread i of the block. All nests of a phase have as many iterations as its blocks have
+/// threads.
+///
+/// A thread runs its iterations in the order of the text; different threads run in any order, but for barriers. A
+/// statement that stands outside of some of these loops, or of all, belongs to several threads: each of them computes
+/// its values, and one of them, no matter which, writes.
+///
+/// So where two threads of a block touch the same element of block scratch, of an output or of a partial buffer, and
+/// one of them writes, a barrier must lie between. Two blocks of a phase must not do so at all.
+enum class Binding : uint8_t {
+  serial,   // one after the other; of a grid's axis: in any order
+  lanes,    // side by side in vector lanes
+  threads,  // each on a thread of the block. The extent is a constant
+  blocks,   // of a grid's axis: each is a block of threads
+};
+
 /// A loop variable, counting from 0.
 struct Axis {
-  Extent extent;            // how often it runs; for a tile: the elements of a whole tile
-  std::string name;         // for people
-  int tile_of = -1;         // a tile: the axis that counts tiles; the last tile is shorter, so that all tiles together
-  Extent total = 0;         // have `total` elements: min(extent, total - tile_of * extent)
-  bool vectorized = false;  // its iterations run side by side in vector lanes
+  Extent extent;     // how often it runs; for a tile: the elements of a whole tile
+  std::string name;  // for people
+  int tile_of = -1;  // a tile: the axis that counts tiles; the last tile is shorter, so that all tiles together
+  Extent total = 0;  // have `total` elements: min(extent, total - tile_of * extent)
+  Binding binding = Binding::serial;
 };
 
 struct Term {
@@ -106,6 +127,13 @@ struct Value {
 
 /// Starts at the identity of `op` and combines `input` at every Accumulate. The order is fixed by the sizes alone. The
 /// identity of argmax and argmin is the largest i64.
+///
+/// Where it begins outside of loops bound to threads and is fed inside, each of their iterations, counted as Binding
+/// says, has a part of its own. Behind the loop that begins it the n parts, each rounded to the dtype, are combined
+/// with their neighbours, and each step rounds to the dtype:
+///   for (s = 1; s < n; s *= 2)
+///     for (i = 0; i + s < n; i += 2 * s) part[i] = part[i] op part[i + s];
+/// So the threads of a warp may combine theirs by shuffles, and then warps what is left. This is no barrier for memory.
 struct Accumulator {
   ReduceOp op = ReduceOp::sum;
   Dtype dtype = Dtype::f32;  // of the input and of what is accumulated: a compute dtype
@@ -175,8 +203,12 @@ struct Product {
   int work = 0;  // scratch that the product may use as it likes: kProductScratchBytes, or less where that is enough
 };
 
+/// What the threads of a block wrote before it, all of them read behind it, and what they read before it, they may
+/// overwrite. It stands outside of loops bound to threads or to lanes, and of loops that may not run.
+struct Barrier {};
+
 struct Statement {
-  std::variant<Define, Store, Accumulate, Loop, Product> what;
+  std::variant<Define, Store, Accumulate, Loop, Product, Barrier> what;
 };
 
 /// Iterations of the grid (all of its axes, the last fastest) are independent and run in any order on any thread. All
@@ -189,17 +221,30 @@ struct Phase {
 enum class Role : uint8_t {
   input,
   output,
-  scratch,  // private to one iteration of the grid; at most a few hundred kilobytes
+  scratch,  // of one iteration of the grid: Scope; at most a few hundred kilobytes
   partial,  // lives from phase to phase
+};
+
+/// Whose a scratch buffer is. What belongs to a thread is used where that thread runs alone, and keeps what it holds
+/// from one loop bound to threads to the next.
+enum class Scope : uint8_t {
+  iteration,  // of an iteration of the grid or, where that is a block of threads, of each thread
+  block,      // of an iteration of the grid, for all of its threads
 };
 
 struct Buffer {
   Dtype dtype = Dtype::f32;
   Role role = Role::input;
   Extent elements;
+  Scope scope = Scope::iteration;
 
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
+
+/// Scratch that one thread alone uses: no other one reads there what it has overwritten.
+inline bool is_private_scratch(const Buffer& buffer) {
+  return buffer.role == Role::scratch && buffer.scope == Scope::iteration;
+}
 
 /// An output that the caller may lay over an input: the same memory, from the same element on.
 struct MayShare {
@@ -235,7 +280,8 @@ Extent grid_size(const Kernel& kernel, const Phase& phase);
 /// What a product reads and accumulates in.
 ProductTypes types_of(const Kernel& kernel, const Product& product);
 
-/// Bytes of scratch of one grid iteration: every scratch buffer, each rounded up to 64.
+/// Bytes of scratch of one grid iteration: every scratch buffer, each rounded up to 64. What belongs to threads is
+/// there for each of most_threads() (loop_threads.h).
 Extent scratch_bytes(const Kernel& kernel);
 
 /// The kernel as text, a statement a line. With `canonical`, names of axes and of the kernel are left out and run-time
@@ -248,7 +294,7 @@ std::string to_string(const Kernel& kernel, bool canonical = false);
 /// iteration that wrote them, but for what each iteration updates; tiles name axes bound outside, and are whole inside
 /// of other loops of a product; vectorised loops do not nest; products stand in no vectorised loop, nor do loops that
 /// may not run; addresses hold no division; what may share memory is an input and an output of elements of the same
-/// size.
+/// size; blocks of threads are as Binding and Barrier say, but for what depends on order: loop_run.h finds that.
 void verify(const Kernel& kernel);
 
 }  // namespace tenon::loops

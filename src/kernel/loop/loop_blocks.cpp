@@ -153,6 +153,12 @@ void splat(Dtype dtype, std::byte* value, int64_t lanes) {
   });
 }
 
+int64_t state_bytes(const Accumulator& accumulator) {
+  int64_t bytes = 0;
+  visit_register(accumulator.dtype, [&]<class T>() { bytes = sizeof(Running<T>); });
+  return bytes;
+}
+
 void begin(const Accumulator& accumulator, AccumulatorState state, int64_t states) {
   visit_register(accumulator.dtype, [&]<class T>() {
     using A = Running<T>;
@@ -182,6 +188,35 @@ void accumulate(const Accumulator& accumulator, AccumulatorState state, bool per
         *to =
             std::accumulate(from, from + lanes, *to, [&](A all, T each) { return combine(all, static_cast<A>(each)); });
       }
+    });
+  });
+}
+
+void combine_parts(const Accumulator& accumulator, AccumulatorState state, int64_t parts) {
+  visit_register(accumulator.dtype, [&]<class T>() {
+    using A = Running<T>;
+    auto* const values = reinterpret_cast<A*>(state.values);
+    const auto rounded = [](A x) { return static_cast<A>(convert<T>(x)); };
+    std::transform(values, values + parts, values, rounded);
+    const auto in_pairs = [&](const auto& take_in) {
+      for (int64_t apart = 1; apart < parts; apart *= 2) {
+        for (int64_t i = 0; i + apart < parts; i += 2 * apart) {
+          take_in(i, i + apart);
+        }
+      }
+    };
+    if (is_arg(accumulator.op)) {
+      in_pairs([&](int64_t to, int64_t from) {
+        if (beats(values[from], state.positions[from], values[to], state.positions[to],
+                  accumulator.op == ReduceOp::argmax)) {
+          values[to] = values[from];
+          state.positions[to] = state.positions[from];
+        }
+      });
+      return;
+    }
+    visit_reduction<A>(accumulator.op, [&](auto combine) {
+      in_pairs([&](int64_t to, int64_t from) { values[to] = rounded(combine(values[to], values[from])); });
     });
   });
 }

@@ -33,10 +33,15 @@ struct AccumulatorState {
   int64_t* positions = nullptr;
 };
 
+/// How far apart the values of two states lie.
+int64_t state_bytes(const Accumulator& accumulator);
+
 void begin(const Accumulator& accumulator, AccumulatorState state, int64_t states);
 /// Lane i into state i, or all lanes one after the other into the only one.
 void accumulate(const Accumulator& accumulator, AccumulatorState state, bool per_lane, const std::byte* input,
                 const int64_t* positions, int64_t lanes);
+/// Many states, which are parts of one, become the first: what Accumulator says of threads.
+void combine_parts(const Accumulator& accumulator, AccumulatorState state, int64_t parts);
 void finish(const Accumulator& accumulator, AccumulatorState state, int64_t states, std::byte* target);
 
 }  // namespace tenon::loops

@@ -8,11 +8,13 @@
 namespace tenon::bytes {
 template <>
 inline constexpr int kLast<Prim> = static_cast<int>(Prim::select);
+template <>
+inline constexpr int kLast<loops::Binding> = static_cast<int>(loops::Binding::blocks);
 }  // namespace tenon::bytes
 
 namespace tenon::loops {
 
-void fields(auto& archive, Axis& x) { archive(x.extent, x.name, x.tile_of, x.total, x.vectorized); }
+void fields(auto& archive, Axis& x) { archive(x.extent, x.name, x.tile_of, x.total, x.binding); }
 void fields(auto& archive, Term& x) { archive(x.axis, x.scale); }
 void fields(auto& archive, Affine& x) { archive(x.base, x.terms); }
 void fields(auto& archive, Bound& x) { archive(x.index, x.size); }
@@ -26,6 +28,7 @@ void fields(auto& archive, Accumulator& x) { archive(x.op, x.dtype, x.input, x.p
 void fields(auto& archive, Define& x) { archive(x.value); }
 void fields(auto& archive, Store& x) { archive(x.buffer, x.at, x.inside, x.value); }
 void fields(auto& archive, Accumulate& x) { archive(x.accumulator); }
+void fields(auto& /*archive*/, Barrier& /*x*/) {}
 void fields(auto& archive, Matrix& x) { archive(x.buffer, x.at, x.row, x.column); }
 void fields(auto& archive, Product& x) {
   archive(x.left, x.right, x.tile, x.rows, x.columns, x.depth, x.panel, x.together, x.adds_after, x.work);

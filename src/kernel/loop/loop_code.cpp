@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "kernel/loop/loop_threads.h"
+
 namespace tenon::loops {
 namespace {
 
 class Preparer {
  public:
   explicit Preparer(const Kernel& kernel)
-      : kernel_(kernel), in_lanes_(kernel.values.size()), wide_(kernel.values.size()) {
+      : kernel_(kernel),
+        in_lanes_(kernel.values.size()),
+        wide_(kernel.values.size()),
+        threads_outside_(kernel.accumulators.size()) {
     for (const Extent& extent : runtime_sizes(kernel)) {
       sizes_.emplace(extent, static_cast<int>(sizes_.size()));
     }
@@ -17,6 +22,11 @@ class Preparer {
   }
 
   Code run() && {
+    code_.name = kernel_.name;
+    code_.most_threads = most_threads(kernel_);
+    code_.has_blocks = std::ranges::any_of(kernel_.axes, [](const Axis& axis) {
+      return axis.binding == Binding::threads || axis.binding == Binding::blocks;
+    });
     code_.buffers = kernel_.buffers;
     for (const Axis& axis : kernel_.axes) {
       code_.axes.push_back({.extent = number(axis.extent),
@@ -30,7 +40,7 @@ class Preparer {
       code_.accumulators.push_back({.what = accumulator});
     }
     for (const Phase& phase : kernel_.phases) {
-      code_.phases.push_back({.grid = phase.grid, .code = {}});
+      code_.phases.push_back({.grid = phase.grid, .threads = threads_of(kernel_, phase), .code = {}});
       add(phase.body);
     }
     lay_out_frame();
@@ -135,32 +145,40 @@ class Preparer {
     if (into.position >= 0) {
       use(into.position);
     }
-    push(AccumulateCode{accumulate.accumulator});
+    AccumulateCode code{.accumulator = accumulate.accumulator, .part = {}};
+    int64_t distance = 1;
+    for (size_t i = thread_axes_.size(); i-- > threads_outside_[static_cast<size_t>(accumulate.accumulator)];) {
+      code.part.emplace_back(thread_axes_[i], distance);
+      distance *= thread_extent(kernel_, thread_axes_[i]);
+    }
+    push(std::move(code));
   }
 
   void add(const Loop& loop) {
-    const bool vectorized = kernel_.axes[static_cast<size_t>(loop.axis)].vectorized;
+    const Binding binding = kernel_.axes[static_cast<size_t>(loop.axis)].binding;
+    const bool in_lanes = binding == Binding::lanes;
     const size_t place = phase().size();
     push(LoopCode{.axis = loop.axis,
-                  .vectorized = vectorized,
-                  .begins = loop.begins,
+                  .binding = binding,
+                  .begins = begins(loop),
                   .results = {},
                   .captures = {},
                   .unless = loop.unless});
-    for (const int accumulator : loop.begins) {
-      code_.accumulators[static_cast<size_t>(accumulator)].per_lane = lane_axis_ >= 0;
-    }
-    if (vectorized) {
+    if (in_lanes) {
       lane_axis_ = loop.axis;
       captures_.clear();
+    } else if (binding == Binding::threads) {
+      thread_axes_.push_back(loop.axis);
     }
     add(loop.body);
-    if (vectorized) {
+    if (in_lanes) {
       lane_axis_ = -1;
+    } else if (binding == Binding::threads) {
+      thread_axes_.pop_back();
     }
     auto& code = std::get<LoopCode>(phase()[place]);
     code.end = phase().size();
-    if (vectorized) {
+    if (in_lanes) {
       code.captures = captures_;
     }
     for (size_t i = 0; i < kernel_.values.size(); ++i) {
@@ -169,6 +187,19 @@ class Preparer {
         code.results.emplace_back(result->accumulator, define(static_cast<int>(i)));
       }
     }
+  }
+
+  std::vector<BeginCode> begins(const Loop& loop) {
+    std::vector<BeginCode> code;
+    for (const int accumulator : loop.begins) {
+      const auto i = static_cast<size_t>(accumulator);
+      code.push_back({.accumulator = accumulator, .parts = parts_of(kernel_, loop, accumulator)});
+      AccumulatorCode& begun = code_.accumulators[i];
+      begun.per_lane = lane_axis_ >= 0;
+      begun.states = std::max(begun.states, begun.per_lane ? kLanes : code.back().parts);
+      threads_outside_[i] = thread_axes_.size();
+    }
+    return code;
   }
 
   MatrixCode matrix(const Matrix& matrix) {
@@ -189,23 +220,25 @@ class Preparer {
                      .adds_after = product.adds_after});
   }
 
+  void add(const Barrier&) { push(BarrierCode{}); }
+
   std::vector<InstructionCode>& phase() { return code_.phases.back().code; }
   void push(InstructionCode code) { phase().push_back(std::move(code)); }
 
-  /// A slot is 8 bytes, as wide as the widest element, for every lane that may be needed.
+  /// A slot is 8 bytes, as wide as the widest element: one for every lane or part that may be needed.
   void lay_out_frame() {
-    const auto take = [&](bool wide) {
+    const auto take = [&](int64_t slots) {
       const size_t place = code_.frame_bytes;
-      code_.frame_bytes += 8 * static_cast<size_t>(wide ? kLanes : 1);
+      code_.frame_bytes += 8 * static_cast<size_t>(slots);
       return place;
     };
     for (size_t i = 0; i < kernel_.values.size(); ++i) {
-      code_.registers.push_back(take(wide_[i]));
+      code_.registers.push_back(take(wide_[i] ? kLanes : 1));
       code_.register_dtypes.push_back(compute_dtype(kernel_.values[i].dtype));
     }
     for (AccumulatorCode& accumulator : code_.accumulators) {
-      accumulator.state = take(accumulator.per_lane);
-      take(accumulator.per_lane);  // the positions
+      accumulator.state = take(accumulator.states);
+      take(accumulator.states);  // the positions
     }
   }
 
@@ -215,9 +248,11 @@ class Preparer {
   std::unordered_map<Extent, size_t> places_;
   size_t zero_ = 0;
   int lane_axis_ = -1;
-  std::vector<int> captures_;   // of the vectorised loop that is open
-  std::vector<bool> in_lanes_;  // values that were last defined inside a vectorised loop
-  std::vector<bool> wide_;      // values defined or captured by one
+  std::vector<int> captures_;            // of the vectorised loop that is open
+  std::vector<bool> in_lanes_;           // values that were last defined inside a vectorised loop
+  std::vector<bool> wide_;               // values defined or captured by one
+  std::vector<int> thread_axes_;         // of the loops bound to threads that are open
+  std::vector<size_t> threads_outside_;  // by accumulator: how many of them were open when it began
 };
 
 }  // namespace

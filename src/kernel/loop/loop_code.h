@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -68,15 +69,21 @@ struct ComputeCode {
 
 struct AccumulateCode {
   int accumulator = 0;
+  std::vector<std::pair<int, int64_t>> part;  // axes, and how far apart the parts of their iterations are
+};
+
+struct BeginCode {
+  int accumulator = 0;
+  int64_t parts = 1;
 };
 
 struct LoopCode {
   int axis = 0;
-  bool vectorized = false;
-  size_t end = 0;                            // past the last instruction of the body
-  std::vector<int> begins;                   // accumulators
+  Binding binding = Binding::serial;
+  size_t end = 0;  // past the last instruction of the body
+  std::vector<BeginCode> begins;
   std::vector<std::pair<int, int>> results;  // accumulator, value
-  std::vector<int> captures;                 // vectorised: values from outside, the same in every lane
+  std::vector<int> captures;                 // lanes: values from outside, the same in every lane
   int unless = -1;                           // a bool, or none
 };
 
@@ -95,8 +102,10 @@ struct ProductCode {
   int adds_after = -1;
 };
 
+struct BarrierCode {};
+
 using InstructionCode =
-    std::variant<LoadCode, StoreCode, PositionCode, ComputeCode, AccumulateCode, LoopCode, ProductCode>;
+    std::variant<LoadCode, StoreCode, PositionCode, ComputeCode, AccumulateCode, LoopCode, ProductCode, BarrierCode>;
 
 struct AxisCode {
   size_t extent = 0;
@@ -107,15 +116,20 @@ struct AxisCode {
 struct AccumulatorCode {
   Accumulator what;
   bool per_lane = false;  // begins inside a vectorised loop: a state for every lane
+  int64_t states = 1;     // lanes, or parts of threads
   size_t state = 0;       // bytes from the start of the frame: running values, then positions
 };
 
 struct PhaseCode {
   std::vector<int> grid;
+  int64_t threads = 1;  // of a block
   std::vector<InstructionCode> code;
 };
 
 struct Code {
+  std::string name;         // of the kernel
+  bool has_blocks = false;  // of threads
+  int64_t most_threads = 1;
   std::vector<Number> numbers;
   std::vector<AxisCode> axes;
   std::vector<Buffer> buffers;

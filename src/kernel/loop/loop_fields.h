@@ -12,6 +12,8 @@ template <>
 inline constexpr int kLast<ReduceOp> = static_cast<int>(spellings(ReduceOp()).size()) - 1;
 template <>
 inline constexpr int kLast<loops::Role> = static_cast<int>(loops::Role::partial);
+template <>
+inline constexpr int kLast<loops::Scope> = static_cast<int>(loops::Scope::block);
 }  // namespace tenon::bytes
 
 namespace tenon {
@@ -20,7 +22,7 @@ inline void fields(bytes::Writer& archive, Extent& extent) { archive.repeated(ex
 inline void fields(bytes::Reader& archive, Extent& extent) { extent = Extent::parse(archive.repeated()); }
 
 namespace loops {
-void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements); }
+void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements, x.scope); }
 void fields(auto& archive, MayShare& x) { archive(x.input, x.output); }
 }  // namespace loops
 

@@ -95,7 +95,7 @@ class KernelParser {
         in.expect(" of ");
         axis.total = in.take_extent();
       }
-      axis.vectorized = in.accept(" vector");
+      axis.binding = take_binding(in);
       kernel_.axes.push_back(std::move(axis));
     });
     for (auto& [tile, counter] : tiles) {
@@ -103,10 +103,18 @@ class KernelParser {
     }
   }
 
+  static Binding take_binding(LineCursor& in) {
+    return in.accept(" vector")    ? Binding::lanes
+           : in.accept(" threads") ? Binding::threads
+           : in.accept(" blocks")  ? Binding::blocks
+                                   : Binding::serial;
+  }
+
   void parse_buffers(const LineCursor& buffers) {
     parse_list(buffers, "buffers", [&](LineCursor& in) {
       in.expect(fmt::format("b{} ", kernel_.buffers.size()));
-      Buffer buffer{.dtype = Dtype::f32, .role = take_role(in), .elements = 0};
+      Buffer buffer{.dtype = Dtype::f32, .elements = 0, .scope = in.accept("block ") ? Scope::block : Scope::iteration};
+      buffer.role = take_role(in);
       buffer.dtype = take_dtype(in);
       in.expect("[");
       buffer.elements = in.take_extent();
@@ -187,6 +195,8 @@ class KernelParser {
       statement.what = take_define(in);
     } else if (in.at("a")) {
       statement.what = take_accumulate(in);
+    } else if (in.accept("barrier")) {
+      statement.what = Barrier{};
     } else if (in.at("b")) {
       statement = take_written(scope_, in);
     } else {

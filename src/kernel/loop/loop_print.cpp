@@ -21,6 +21,17 @@ std::string_view name(Role role) {
   TENON_CHECK(false, "role {}", static_cast<int>(role));
 }
 
+/// Behind an axis.
+std::string_view suffix(Binding binding) {
+  switch (binding) {
+    case Binding::serial: return "";
+    case Binding::lanes: return " vector";
+    case Binding::threads: return " threads";
+    case Binding::blocks: return " blocks";
+  }
+  TENON_CHECK(false, "binding {}", static_cast<int>(binding));
+}
+
 template <class T>
 const T* find(const std::vector<T>& list, int i) {
   return i >= 0 && static_cast<size_t>(i) < list.size() ? &list[static_cast<size_t>(i)] : nullptr;
@@ -103,15 +114,15 @@ class Printer {
     if (axis.tile_of >= 0) {
       text += fmt::format(" tile {} of {}", axis_name(axis.tile_of), extent(axis.total));
     }
-    return text + (axis.vectorized ? " vector" : "");
+    return text.append(suffix(axis.binding));
   }
 
   /// Code depends on the size of a scratch buffer alone: the next one lies behind it.
   std::string buffer(int i) const {
     const Buffer& buffer = kernel_.buffers[static_cast<size_t>(i)];
     const bool sized = !canonical_ || buffer.role == Role::scratch;
-    return fmt::format("b{} {} {}[{}]", i, name(buffer.role), tenon::name(buffer.dtype),
-                       sized ? extent(buffer.elements) : "");
+    return fmt::format("b{} {}{} {}[{}]", i, buffer.scope == Scope::block ? "block " : "", name(buffer.role),
+                       tenon::name(buffer.dtype), sized ? extent(buffer.elements) : "");
   }
 
   std::string block(const Block& statements, size_t indent) const {
@@ -172,6 +183,8 @@ class Printer {
     }
     return text;
   }
+
+  std::string line(const Barrier&) const { return "barrier"; }
 
   std::string line(const Product& product) const {
     const std::string together = product.together == 1 ? "" : fmt::format(", {} together", product.together);

@@ -13,7 +13,12 @@ namespace tenon::loops {
 /// give the largest i64, which is their identity. A lookup into nothing (size 0) reports and reads nothing.
 void run(const Kernel& kernel, const KernelArgs* args, int64_t phase, int64_t begin, int64_t end, void* scratch);
 
-/// The kernel, verified and prepared, to be called any number of times by any number of threads.
-KernelEntry interpreted(const Kernel& kernel);
+/// Whether a call looks for races between the iterations that it runs (loop_races.h): of kernels whose axes are bound
+/// to threads or blocks, or of all. Others than those are as quick as if there were no such thing.
+enum class RaceSearch : uint8_t { never, in_blocks, always };
+
+/// The kernel, verified and prepared, to be called any number of times by any number of threads. Threads of a block run
+/// one after the other from loop to loop.
+KernelEntry interpreted(const Kernel& kernel, RaceSearch search = RaceSearch::in_blocks);
 
 }  // namespace tenon::loops

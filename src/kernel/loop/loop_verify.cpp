@@ -1,6 +1,7 @@
 #include "base/fail.h"
 #include "kernel/loop/loop.h"
 #include "kernel/loop/loop_print.h"
+#include "kernel/loop/loop_verify_threads.h"
 #include "kernel/loop/loop_writes.h"
 #include "kernel/scalar/scalar_fn.h"
 
@@ -59,7 +60,7 @@ class Verifier {
       require(has(kernel_.axes, axis), "the grid names axis {} of {}", axis, kernel_.axes.size());
       require(!at(bound_, axis), "the grid names an axis twice");
       require(at(kernel_.axes, axis).tile_of < 0, "the grid runs over a tile");
-      require(!at(kernel_.axes, axis).vectorized, "the grid runs over a vectorised axis");
+      require(at(kernel_.axes, axis).binding != Binding::lanes, "the grid runs over a vectorised axis");
       at(bound_, axis) = true;
     }
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) {  // scratch belongs to one iteration of one phase
@@ -130,10 +131,10 @@ class Verifier {
     require(has(kernel_.axes, loop.axis), "there is no such axis");
     const Axis& axis = at(kernel_.axes, loop.axis);
     require(!at(bound_, loop.axis), "the axis is bound already");
-    require(!(axis.vectorized && vectorized_), "a vectorised loop inside another");
+    require(!(axis.binding == Binding::lanes && vectorized_), "a vectorised loop inside another");
     if (axis.tile_of >= 0) {
       require(at(bound_, axis.tile_of), "the axis that counts its tiles is not bound outside");
-      require(!at(kernel_.axes, axis.tile_of).vectorized, "the axis that counts its tiles is vectorised");
+      require(at(kernel_.axes, axis.tile_of).binding != Binding::lanes, "the axis that counts its tiles is vectorised");
     }
     if (loop.unless >= 0) {
       check_use(loop.unless);
@@ -147,7 +148,7 @@ class Verifier {
       at(fed_, accumulator) = false;
     }
     const bool outside = vectorized_;
-    vectorized_ = outside || axis.vectorized;
+    vectorized_ = outside || axis.binding == Binding::lanes;
     at(bound_, loop.axis) = true;
     const size_t first_write = writes_.count();
     const std::vector<bool> written = written_;
@@ -199,6 +200,8 @@ class Verifier {
     }
     note_written({.buffer = product.tile.buffer, .at = &product.tile.at, .counts = product.adds_after});
   }
+
+  void check(const Barrier&) const {}  // verify_threads() says where one may stand
 
   bool runs_once(int axis) const { return at(kernel_.axes, axis).extent == Extent(1); }
 
@@ -314,6 +317,9 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Kernel& kernel) { Verifier(kernel).run(); }
+void verify(const Kernel& kernel) {
+  Verifier(kernel).run();
+  verify_threads(kernel);
+}
 
 }  // namespace tenon::loops

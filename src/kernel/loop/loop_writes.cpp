@@ -84,11 +84,13 @@ std::vector<int> Writes::of_last_iteration(int axis, size_t first, const std::ve
     return found;  // it is the only one, and addresses leave the axis out
   }
   Loop loop{.axis = axis, .first = first, .outside = outside};
+  const bool by_thread = at(kernel_.axes, axis).binding == Binding::threads;  // each has what is its own
   for (size_t i = first; i < all_.size(); ++i) {
     const Write& write = all_[i];
     const Buffer& buffer = at(kernel_.buffers, write.buffer);
     if (buffer.role == Role::scratch && buffer.elements != Extent(0) && !write.updates && write.counts != axis &&
-        !has_axis(*write.at, axis) && (write.value < 0 || varies(write.value, loop))) {
+        !(by_thread && is_private_scratch(buffer)) && !has_axis(*write.at, axis) &&
+        (write.value < 0 || varies(write.value, loop))) {
       found.push_back(write.buffer);
     }
   }

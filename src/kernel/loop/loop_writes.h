@@ -31,8 +31,8 @@ class Writes {
   size_t count() const { return all_.size(); }
 
   /// Scratch that a loop over `axis` wrote, from write number `first` on, at addresses that do not depend on the axis:
-  /// it holds what the last iteration wrote alone. Buffers whose elements are the same in all iterations are not among
-  /// it. `outside` says which values were defined before the loop.
+  /// it holds what the last iteration wrote alone. Buffers whose elements are the same in all iterations, or that each
+  /// iteration has for itself, are not among it. `outside` says which values were defined before the loop.
   std::vector<int> of_last_iteration(int axis, size_t first, const std::vector<bool>& outside) const;
 
  private:

@@ -105,7 +105,7 @@ void fields(auto& archive, KernelFacts& x) {
 namespace {
 
 /// Changed with what is written.
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr uint32_t kMark = 0x50'4e'4e'54;  // "TNNP"
 
 }  // namespace

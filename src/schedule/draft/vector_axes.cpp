@@ -154,7 +154,7 @@ void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
   int inner_gain = 0;
   AxisSet chosen = 0;
   if (const Choice lanes = inside_only ? best_around_tile(draft, all, grid) : Choice{}; lanes.axis >= 0) {
-    draft.axis(lanes.axis).vectorized = true;
+    draft.axis(lanes.axis).binding = loops::Binding::lanes;
     chosen |= axis_bit(lanes.axis);
     for (const DraftReduction& reduction : draft.reductions) {
       around |= contains(reduction.level, lanes.axis) ? reduction.axes : 0;
@@ -178,17 +178,17 @@ void choose_vector_axes(Draft& draft, AxisSet grid, bool inside_only) {
       inside |= contains(nest, between.axis) ? nest : 0;
     }
     if (outer.axis < 0 || between.gain > gain(draft, all, outer.axis, inside)) {
-      draft.axis(between.axis).vectorized = true;
+      draft.axis(between.axis).binding = loops::Binding::lanes;
       return;
     }
   }
   if (inside_only || outer.axis < 0 || (!nests.empty() && inner_gain >= outer.gain)) {
     for (const Choice& choice : inner) {
-      draft.axis(choice.axis).vectorized = true;
+      draft.axis(choice.axis).binding = loops::Binding::lanes;
     }
     return;
   }
-  draft.axis(outer.axis).vectorized = true;
+  draft.axis(outer.axis).binding = loops::Binding::lanes;
   const int64_t tile = nests.empty() ? kMapTile : kLaneTile;
   const auto size = draft.axis(outer.axis).extent.constant();
   if (!size || *size > tile) {

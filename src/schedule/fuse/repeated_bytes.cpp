@@ -77,7 +77,7 @@ bool reads_once(const loops::Kernel& kernel) {
     bool reads = false;
     loops::for_each_statement(phase.body, [&](const loops::Statement& statement) {
       const auto* loop = std::get_if<loops::Loop>(&statement.what);
-      if (!loop || !kernel.axes[static_cast<size_t>(loop->axis)].vectorized) {
+      if (!loop || kernel.axes[static_cast<size_t>(loop->axis)].binding != loops::Binding::lanes) {
         return;
       }
       for (const loops::Statement& inside : loop->body) {

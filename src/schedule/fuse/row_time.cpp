@@ -65,7 +65,7 @@ double row_time(const loops::Kernel& kernel, int64_t vector_bytes) {
       const auto* loop = std::get_if<loops::Loop>(&statement.what);
       if (loop == nullptr) return;
       const loops::Axis& axis = kernel.axes[static_cast<size_t>(loop->axis)];
-      if (!axis.vectorized) return;
+      if (axis.binding != loops::Binding::lanes) return;
       if (axis.tile_of >= 0) {
         add_loop(kernel, *loop, tiles);
       } else {

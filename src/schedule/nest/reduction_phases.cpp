@@ -176,10 +176,10 @@ int ReductionPhases::tile_reduction(AxisSet axes, int64_t chunk) {
   int chosen = -1;
   AxisSet loops = axes;
   for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
-    if (contains(around, axis) && (chosen < 0 || draft_.axis(chosen).vectorized)) {
+    if (contains(around, axis) && (chosen < 0 || draft_.axis(chosen).binding == loops::Binding::lanes)) {
       chosen = axis;
     }
-    if (contains(level_, axis) && draft_.axis(axis).vectorized) {
+    if (contains(level_, axis) && draft_.axis(axis).binding == loops::Binding::lanes) {
       loops |= axis_bit(axis);  // lanes side by side, each with a row of its own
     }
   }
@@ -375,7 +375,7 @@ void ReductionPhases::reduce_tiles(AxisSet level, const TiledProducts& products)
   // Channel by channel, where lanes do not run along them: what is stored is summed while it is in the first cache.
   AxisSet first = level_ & ~products.grid;
   for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
-    first &= draft_.axis(axis).vectorized ? ~axis_bit(axis) : ~AxisSet{0};
+    first &= draft_.axis(axis).binding == loops::Binding::lanes ? ~axis_bit(axis) : ~AxisSet{0};
   }
   const bool all_run_there =
       std::ranges::all_of(stores, [&](size_t s) { return is_subset(first, draft_.stores[s].axes); });

@@ -132,7 +132,7 @@ std::vector<int> find_in_place(const loops::Kernel& kernel) {
     for (size_t to = 0; to < kernel.buffers.size(); ++to) {
       const loops::Buffer& a = kernel.buffers[from];
       const loops::Buffer& b = kernel.buffers[to];
-      const bool alike = from != to && a.role == loops::Role::scratch && b.role == a.role && a.dtype == b.dtype &&
+      const bool alike = from != to && is_private_scratch(a) && is_private_scratch(b) && a.dtype == b.dtype &&
                          a.elements == b.elements;
       if (!alike || taken[from] || taken[to] || !may_share(kernel, finder.all[from], finder.all[to])) continue;
       taken[from] = taken[to] = true;

@@ -68,7 +68,7 @@ std::vector<int> find_shared(const loops::Kernel& kernel) {
     if (const int place = shared[i]; place != static_cast<int>(i)) {
       Life& life = lives[static_cast<size_t>(place)];
       life.last = std::max(life.last, lives[i].last);
-    } else if (kernel.buffers[i].role == loops::Role::scratch && lives[i].first >= 0) {
+    } else if (is_private_scratch(kernel.buffers[i]) && lives[i].first >= 0) {
       scratch.push_back(static_cast<int>(i));
     }
   }

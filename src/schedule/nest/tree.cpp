@@ -266,7 +266,7 @@ void TreeBuilder::add_phase(AxisSet grid, std::vector<size_t> stores, std::span<
   loops::Phase phase;
   std::vector<int> tiles;
   for (const int axis : nesting_order(grid)) {
-    if (draft_.axis(axis).vectorized || draft_.axis(axis).tile_of >= 0) {
+    if (draft_.axis(axis).binding == loops::Binding::lanes || draft_.axis(axis).tile_of >= 0) {
       loops |= axis_bit(axis);
     } else {
       phase.grid.push_back(axis);

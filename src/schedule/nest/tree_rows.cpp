@@ -89,7 +89,7 @@ std::unordered_map<int, int> TreeBuilder::keep_for(const std::vector<Nest>& nest
   // Iterations of the loops around follow each other and take the same scratch; lanes run at once.
   AxisSet shared = bound;
   for (int axis = 0; axis < static_cast<int>(draft_.kernel.axes.size()); ++axis) {
-    if (draft_.axis(axis).vectorized) {
+    if (draft_.axis(axis).binding == loops::Binding::lanes) {
       shared &= ~axis_bit(axis);
     }
   }

@@ -112,7 +112,7 @@ std::vector<int> TreeBuilder::nesting_order(AxisSet axes) const {
   }
   const auto rank = [&](int axis) {
     const loops::Axis& a = draft_.axis(axis);
-    return a.vectorized ? 2 : a.tile_of >= 0 ? 1 : 0;
+    return a.binding == loops::Binding::lanes ? 2 : a.tile_of >= 0 ? 1 : 0;
   };
   std::ranges::stable_sort(order, {}, rank);
   return order;

@@ -1,0 +1,39 @@
+// Which threads of a block run a statement.
+#pragma once
+
+#include <cstdint>
+
+#include "kernel/loop/loop.h"
+
+namespace tenon::loops {
+
+/// More than this many threads no block has.
+inline constexpr int64_t kMostThreads = 1024;
+
+/// Threads [first, first + count) of a block. A statement inside of all loops bound to threads has one, and one outside
+/// of all of them has the whole block.
+struct ThreadGroup {
+  int64_t first = 0;
+  int64_t count = 1;
+
+  /// The group that runs iteration `i` of a loop over `extent` that is bound to threads.
+  ThreadGroup inside(int64_t extent, int64_t i) const {
+    return {.first = first + i * (count / extent), .count = count / extent};
+  }
+
+  friend bool operator==(const ThreadGroup&, const ThreadGroup&) = default;
+};
+
+/// How many iterations an axis bound to threads has: of a tile, a whole one.
+int64_t thread_extent(const Kernel& kernel, int axis);
+
+/// Threads of a block of a phase: the iterations of a nest of loops bound to threads; 1 where there is none.
+int64_t threads_of(const Kernel& kernel, const Phase& phase);
+/// The most that a phase has.
+int64_t most_threads(const Kernel& kernel);
+
+/// In how many parts an accumulator is that `loop` begins: the iterations of the loops bound to threads from `loop` on
+/// to where it is fed.
+int64_t parts_of(const Kernel& kernel, const Loop& loop, int accumulator);
+
+}  // namespace tenon::loops
