@@ -1,5 +1,6 @@
 // Everything runs on a device whose memory is not the host's, to the same bits, and touches that memory through the
 // device alone.
+
 #include "support/apart_device.h"
 
 #include <gtest/gtest.h>
