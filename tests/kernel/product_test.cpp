@@ -223,7 +223,7 @@ TEST_P(BlockedProduct, IsCutForTheCachesOfItsMachine) {
   EXPECT_GT(packs, 0);
   for (const ProductCaches caches : {ProductCaches{.first = 1, .second = 1}, {.first = 1 << 30, .second = 1 << 30}}) {
     for (const bool transposed : {false, true}) {
-      expect_right({.rows = 70, .columns = 301, .depth = 1037, .left_transposed = transposed}, caches);
+      expect_right({.rows = 30, .columns = 70, .depth = 300, .left_transposed = transposed}, caches);
     }
   }
 }
