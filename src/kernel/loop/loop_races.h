@@ -12,12 +12,13 @@
 
 namespace tenon::loops {
 
-/// Told of all that the iterations of one call touch, one iteration of the grid after the other, each a block. An
-/// InternalError at the first access
-///   - that another thread of the block makes to the same element with no barrier between, or another block at all, and
-///     one of the two writes. Buffers at one address are one;
-///   - that reads scratch that nothing has written since the block began, or goes past its end.
-/// Keeps some 100 bytes for each element of scratch, and of an output up to the last one that is touched.
+/// It is told of each element that the iterations of one call touch; each iteration of the grid is a block of threads.
+/// An InternalError names the kernel, the element and both threads where
+///   - two threads of a block touch an element with no barrier between, and one of them writes;
+///   - two blocks touch an element, and one of them writes;
+///   - an element of scratch is read that nothing has written since the block began, or lies past the end.
+/// Buffers at one address are one buffer. It keeps 128 bytes for each element of scratch, and of an output up to the
+/// last one that is touched.
 class RaceFinder {
  public:
   /// `elements`: of each buffer that is scratch.

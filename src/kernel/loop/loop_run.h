@@ -13,12 +13,12 @@ namespace tenon::loops {
 /// give the largest i64, which is their identity. A lookup into nothing (size 0) reports and reads nothing.
 void run(const Kernel& kernel, const KernelArgs* args, int64_t phase, int64_t begin, int64_t end, void* scratch);
 
-/// Whether a call looks for races between the iterations that it runs (loop_races.h): of kernels whose axes are bound
-/// to threads or blocks, or of all. Others than those are as quick as if there were no such thing.
+/// Whether a call looks for races between the iterations that it runs (loop_races.h): in no kernel, in those whose axes
+/// are bound to threads or blocks, or in all. A call that does not look costs nothing more.
 enum class RaceSearch : uint8_t { never, in_blocks, always };
 
-/// The kernel, verified and prepared, to be called any number of times by any number of threads. Threads of a block run
-/// one after the other from loop to loop.
+/// The kernel, verified and prepared, to be called any number of times by any number of threads. Loops bound to threads
+/// run one after the other, each thread by thread.
 KernelEntry interpreted(const Kernel& kernel, RaceSearch search = RaceSearch::in_blocks);
 
 }  // namespace tenon::loops
