@@ -48,11 +48,21 @@ def _from_elsewhere(x: torch.Tensor) -> tenon.Tensor:
 
 
 def check_indices(x: torch.Tensor, indices) -> None:
-    """Refuse indices on the CPU that lie outside of x now; those on the device are seen when they are computed."""
+    """Refuse masks of other sizes than x, and indices on the CPU that lie outside of x now; those on the device are
+    seen when they are computed."""
     axis = 0
     for index in indices:
-        if index is None or index.dtype in (torch.bool, torch.uint8):
-            axis += 1 if index is None else index.dim()
+        if index is None:
+            axis += 1
+            continue
+        if index.dtype in (torch.bool, torch.uint8):
+            for k, (have, want) in enumerate(zip(index.shape, x.shape[axis:])):
+                if have != want:
+                    raise IndexError(
+                        f"The shape of the mask {list(index.shape)} at index {k} does not match the shape of the "
+                        f"indexed tensor {list(x.shape)} at index {axis + k}"
+                    )
+            axis += index.dim()
             continue
         if index.device.type == "cpu" and index.numel() and axis < x.dim():
             size = x.shape[axis]

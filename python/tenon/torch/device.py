@@ -189,8 +189,8 @@ def _kernel(overload, functional: Functional):
             result = call(lazy_args, lazy_kwargs, kwargs.get("generator"))
         except (OnCpu, Unsupported) as reason:
             return fallback.run(overload, args, kwargs, str(reason))
-        except tenon.Error as error:
-            strides.refuse(overload, args, kwargs, error)
+        except (tenon.Error, ArithmeticError, AssertionError, TypeError, ValueError) as error:
+            strides.refuse(overload, args, kwargs, error)  # rows expect arguments that PyTorch takes
             raise
         operands = [*lazy_args, *lazy_kwargs.values()] if lazy_kwargs else lazy_args
         places = None

@@ -9,7 +9,7 @@ from tenon import _tenon, ops
 from .dtypes import Unsupported, dtype_of, result_type
 from .rows_view import reshape, select, slice_
 from .table import row
-from .values import along, axis_of, cast, dims, expand_to, fixed, full, number, positions, size, zeros_like
+from .values import along, axis_among, axis_of, cast, dims, expand_to, fixed, full, number, positions, size, zeros_like
 
 
 def _nothing(x) -> bool:
@@ -22,6 +22,9 @@ def cat(tensors, dim=0):
     dtype = result_type(*tensors)
     real = [t for t in tensors if not _nothing(t)] or tensors[:1]
     real = [cast(t, dtype) for t in real]
+    for t in real:
+        if t.ndim != real[0].ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {real[0].ndim} and {t.ndim}")
     if len(real) == 1:
         return real[0]
     whole = ops.concat(real, axis_of(real[0], dim))
@@ -34,7 +37,7 @@ def cat(tensors, dim=0):
 def stack(tensors, dim=0):
     dtype = result_type(*tensors)
     rank = tensors[0].ndim + 1
-    return ops.stack([cast(t, dtype) for t in tensors], dim % rank)
+    return ops.stack([cast(t, dtype) for t in tensors], axis_among(rank, dim))
 
 
 @row("flip")
@@ -50,6 +53,8 @@ def roll(x, shifts, dims=()):
     if not dims:
         flat = ops.reshape(x, [-1])
         return reshape(ops.roll(flat, shifts[0], 0), x.sizes)
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     for shift, dim in zip(shifts, dims):
         x = ops.roll(x, shift, axis_of(x, dim))
     return x
@@ -57,7 +62,13 @@ def roll(x, shifts, dims=()):
 
 @row("rot90")
 def rot90(x, k=1, dims=(0, 1)):
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if x.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {x.ndim}")
     a, b = (axis_of(x, d) for d in dims)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     order = list(range(x.ndim))
     order[a], order[b] = order[b], order[a]
     k %= 4
@@ -99,6 +110,9 @@ def triu(x, diagonal=0):
 
 
 def _triangle(x, diagonal, lower: bool):
+    if x.ndim < 2:
+        name = "tril" if lower else "triu"
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     rows, columns = x.sizes[-2], x.sizes[-1]
     mask = ops.triangle_mask(rows, columns, diagonal if lower else diagonal - 1)
     mask = mask if lower else ops.logical_not(mask)
@@ -108,7 +122,7 @@ def _triangle(x, diagonal, lower: bool):
 @row("diag_embed")
 def diag_embed(x, offset=0, dim1=-2, dim2=-1):
     rank = x.ndim + 1
-    a, b = dim1 % rank, dim2 % rank
+    a, b = axis_among(rank, dim1), axis_among(rank, dim2)
     n = size(x, -1) + abs(offset)
     row_ = along(positions(n), 2, 0)
     column = along(positions(n), 2, 1)
@@ -268,7 +282,7 @@ def diagonal_backward(grad, input_sizes, offset, dim1, dim2):
 def unfold_backward(grad, input_sizes, dim, size, step):
     if not input_sizes:
         return reshape(grad, [])
-    axis = dim % len(input_sizes)
+    axis = axis_among(len(input_sizes), dim)
     total = full(input_sizes, 0, dtype_of(grad))
     line = ops.mul(positions(grad.sizes[axis]), step)
     for k in range(fixed(size, "the window")):

@@ -15,7 +15,7 @@ from tenon import ops
 from .dtypes import dtype_of, opmath_type
 from .rows_view import reshape
 from .table import row
-from .values import along, cast, count_of, dims, expand_to, full, wide
+from .values import along, axis_of, cast, count_of, dims, expand_to, full, wide
 
 
 def _count(sizes, like):
@@ -280,7 +280,7 @@ def group_norm_backward(grad, x, mean, rstd, weight, N, C, HxW, group, output_ma
 @row("renorm")
 def renorm(x, p, dim, maxnorm):
     """Slices whose p-norm is above `maxnorm` are scaled to it."""
-    axis = dim % x.ndim
+    axis = axis_of(x, dim)
     axes = [i for i in range(x.ndim) if i != axis]
     if math.isinf(p):
         size = ops.reduce_max(ops.abs(x), axes, True)

@@ -38,6 +38,14 @@ class _Window:
         self.padding = pair(padding, rank)
         self.dilation = pair(dilation, rank)
         self.ceil_mode = ceil_mode
+        for i, pad in enumerate(self.padding):
+            if isinstance(pad, int) and pad < 0:
+                raise RuntimeError(f"pad must be non-negative, but got pad: {pad}")
+            if isinstance(pad, int) and pad > self.span(i) // 2:
+                raise RuntimeError(
+                    f"pad should be at most half of effective kernel size, but got pad={pad}, "
+                    f"kernel_size={self.kernel[i]} and dilation={self.dilation[i]}"
+                )
 
     def span(self, i: int) -> int:
         return (self.kernel[i] - 1) * self.dilation[i] + 1

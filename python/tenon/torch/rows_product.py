@@ -10,7 +10,7 @@ from .dtypes import dtype_of, result_type
 from .rows_reduce import vector_norm
 from .rows_view import reshape
 from .table import row
-from .values import cast, constant, count_of, dims, expand_to, fixed, operand, unsqueeze, zeros_like
+from .values import axis_among, cast, constant, count_of, dims, expand_to, fixed, operand, unsqueeze, zeros_like
 
 
 def _scaled(x, factor):
@@ -140,7 +140,7 @@ def cross(a, b, *, dim=-1):
     """a x b: both turned by one place and by two."""
     dtype = result_type(a, b)
     a, b = cast(a, dtype), cast(b, dtype)
-    axis = dim % max(a.ndim, b.ndim)
+    axis = axis_among(max(a.ndim, b.ndim), dim)
 
     def turned(x, by):
         return ops.roll(x, -by, axis)

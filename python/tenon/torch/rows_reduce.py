@@ -53,6 +53,8 @@ def prod_dim(x, dim, keepdim=False, *, dtype=None):
 
 @row("trace")
 def trace(x):
+    if x.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
     return sum_(ops.diagonal(x, 0, 1, 0))
 
 

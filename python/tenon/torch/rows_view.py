@@ -7,7 +7,7 @@ from tenon import ops
 
 from .dtypes import Unsupported, dtype_of
 from .table import row
-from .values import axis_of, cast, count_of, dims, fixed, full, same_sizes, shape, size
+from .values import axis_among, axis_of, cast, count_of, dims, fixed, full, same_sizes, shape, size
 
 
 def resolved(sizes, x) -> list:
@@ -93,7 +93,7 @@ def squeeze_dims(x, dim):
 
 @row("unsqueeze", "unsqueeze_copy", view=True)
 def unsqueeze(x, dim):
-    return ops.expand_dims(x, [dim % (x.ndim + 1)])
+    return ops.expand_dims(x, [axis_among(x.ndim + 1, dim)])
 
 
 @row("select.int", "select_copy.int", view=True)

@@ -27,17 +27,28 @@ LARGEST_EXACT = 2**53
 # --- Axes and sizes
 
 
+def axis_among(rank: int, axis: int) -> int:
+    """The axis of so many counted from the front; a scalar counts as having one."""
+    rank = max(rank, 1)
+    if not -rank <= axis < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})")
+    return axis % rank
+
+
 def axis_of(x, axis: int) -> int:
     """The axis counted from the front; a scalar counts as having one axis."""
-    return axis % max(x.ndim, 1)
+    return axis_among(x.ndim, axis)
 
 
 def axes_of(x, dims) -> list[int]:
     """Axes to reduce; none are all of them."""
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         return list(range(x.ndim))
-    dims = [dims] if isinstance(dims, int) else dims
-    return sorted({d % x.ndim for d in dims}) if x.ndim else []
+    axes = [axis_of(x, d) for d in ([dims] if isinstance(dims, int) else dims)]
+    for i, axis in enumerate(axes):
+        if axis in axes[:i]:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
+    return sorted(axes) if x.ndim else []
 
 
 def size(x, axis: int):

@@ -87,6 +87,48 @@ def test_wrong_sizes_are_said_in_pytorchs_words(wrong):
 
 
 @pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x: x.softmax(4),
+        lambda x: x.var(-3),
+        lambda x: x.amax((0, -2)),
+        lambda x: x.sum((0, 0)),
+        lambda x: (x > 1).all(2),
+        lambda x: x.logsumexp(4),
+        lambda x: x.prod(4),
+        lambda x: x.median(4),
+        lambda x: x.kthvalue(1, 4),
+        lambda x: x.roll(1, 4),
+        lambda x: x.roll((1, 2), 0),
+        lambda x: x.rot90(1, (1, 1)),
+        lambda x: x.rot90(1, (0,)),
+        lambda x: x.scatter(4, torch.zeros(1, 1, dtype=torch.int64).to(x.device), 1.0),
+        lambda x: torch.cat([x, x], 4),
+        lambda x: torch.cat([x, x[0]], 1),
+        lambda x: torch.stack([x, x], 4),
+        lambda x: torch.nn.functional.glu(x, 4),
+        lambda x: torch.linalg.cross(x[:, :3], x[:, :3], dim=2),
+        lambda x: torch.renorm(x, 2, 4, 1),
+        lambda x: torch.diag_embed(x, 0, 3, 1),
+        lambda x: torch.trace(x[None]),
+        lambda x: torch.tril(x[0]),
+        lambda x: torch.nn.functional.max_pool2d(x[None], 2, padding=3),
+        lambda x: torch.nn.functional.avg_pool2d(x[None], 2, padding=3),
+        lambda x: x[torch.ones(5, dtype=torch.bool).to(x.device)],
+        lambda x: x[:, torch.ones(3, dtype=torch.bool).to(x.device)],
+        lambda x: x.index_put_((torch.ones(3, 2, dtype=torch.bool).to(x.device),), torch.tensor(1.0).to(x.device)),
+    ],
+)
+def test_axes_and_masks_that_do_not_fit_are_refused_as_on_the_cpu(wrong):
+    kinds = []
+    for device in ("cpu", DEVICE):
+        with pytest.raises((RuntimeError, IndexError)) as error:
+            wrong(torch.ones(3, 4).to(device))
+        kinds.append((error.type, str(error.value).partition(",")[0]))
+    assert kinds[0] == kinds[1]
+
+
+@pytest.mark.parametrize(
     "look",
     [
         lambda x, i: x[i],

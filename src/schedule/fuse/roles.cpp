@@ -137,7 +137,7 @@ void Roles::settle(const Node& node, MapPrograms& programs) {
       if (!node.place.empty()) {
         error.note(fmt::format("at node \"{}\"", node.place));
       }
-      throw error;
+      throw std::move(error);
     }
   }
 }
