@@ -18,7 +18,7 @@ compiler::Lowered lowered_for(const tenon::Graph& graph, std::string_view target
 class Targets : public testing::TestWithParam<const char*> {};
 
 TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
-  if (!backend::has_native_code()) {
+  if (!tenon::backend::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   const std::string target = GetParam();
@@ -34,7 +34,7 @@ TEST_P(Targets, EveryKernelOfTheTableIsEmitted) {
 }
 
 TEST_P(Targets, EveryKernelWithProductsIsEmitted) {
-  if (!backend::has_native_code()) {
+  if (!tenon::backend::has_native_code()) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   for (const CountGraph& each : product_graphs()) {

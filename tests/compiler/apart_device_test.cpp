@@ -16,6 +16,8 @@
 namespace tenon::apart_device_test {
 namespace {
 
+using Several = std::vector<Value>;
+
 std::shared_ptr<ApartDevice> apart_device(const CompileOptions& options) {
   return std::make_shared<ApartDevice>(backend::backend_for(options.machine, options.native).device(Pool::shared()));
 }
@@ -49,7 +51,12 @@ TEST(ApartDevice, RunsTheModels) {
         const std::vector<Array> results = executable.run(inputs, {.bindings = bindings});
         EXPECT_TRUE(std::ranges::equal(results, expected.run(inputs, {.bindings = bindings}), same_bits))
             << each.name << " at " << bindings.to_string();
-        EXPECT_EQ(device->counters().bytes_in - in, bytes_of(inputs)) << each.name << ": inputs go in once";
+        const bool has_loops = std::ranges::count(executable.steps(), StepKind::control, &StepReport::kind) > 0;
+        if (has_loops) {  // the number of each trip goes in, too
+          EXPECT_GE(device->counters().bytes_in - in, bytes_of(inputs)) << each.name;
+        } else {
+          EXPECT_EQ(device->counters().bytes_in - in, bytes_of(inputs)) << each.name << ": inputs go in once";
+        }
         EXPECT_GE(device->counters().bytes_out - out, bytes_of(results)) << each.name;
       }
       EXPECT_GT(device->counters().launches, 0) << each.name;
@@ -94,7 +101,8 @@ TEST(ApartDevice, UploadsConstantsOnce) {
   const Array data = Array::full(f32, {4, 3}, 1);
   for (int run = 1; run <= 3; ++run) {
     (void)executable.run({data});
-    EXPECT_EQ(device->counters().bytes_in, static_cast<int64_t>(weights.byte_count() + run * data.byte_count()));
+    EXPECT_EQ(device->counters().bytes_in,
+              static_cast<int64_t>(weights.byte_count()) + run * static_cast<int64_t>(data.byte_count()));
     EXPECT_EQ(device->counters().bytes_out, run * int64_t{4 * 5 * 4});
   }
 }
@@ -103,10 +111,10 @@ TEST(ApartDevice, LoopsAndConditionsReadTheirScalarsBack) {
   const Value x = input("x", shape(f32, "n"));
   const Value limit = input("limit", shape(f32));
   const auto searched = while_loop(
-      10, {x}, [&](const Value&, const Values& v) { return WhileStep{lt(reduce_sum(v[0]), limit), {v[0] * 2.0}}; });
+      10, {x}, [&](const Value&, const Several& v) { return WhileStep{lt(reduce_sum(v[0]), limit), {v[0] * 2.0}}; });
   const auto chosen = if_then_else(
-      lt(reduce_sum(x), limit), [](const Values& v) { return Values{v[0] + 1.0}; },
-      [](const Values& v) { return Values{v[0] - 1.0}; }, {x});
+      lt(reduce_sum(x), limit), [](const Several& v) { return Several{v[0] + 1.0}; },
+      [](const Several& v) { return Several{v[0] - 1.0}; }, {x});
   const Graph graph({x, limit}, {{"searched", searched[0]}, {"chosen", chosen[0]}});
   const CompileOptions options{.native = false};
   const auto device = apart_device(options);

@@ -42,7 +42,7 @@ TEST(Machine, OfOtherInstructionsIsRefused) {
 
 TEST(Machine, OfTheSameSetButMoreFeaturesIsRefused) {
   Machine machine = this_machine();
-  if (!compiler::has_native_code() || machine.cpu().instructions == InstructionSet::other) {
+  if (!backend::has_native_code() || machine.cpu().instructions == InstructionSet::other) {
     GTEST_SKIP() << "this build makes no machine code";
   }
   machine.name = "richer";

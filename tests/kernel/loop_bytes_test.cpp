@@ -28,7 +28,7 @@ TEST_P(LoopBytes, ThatAreCutAreAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, LoopBytes, testing::ValuesIn(loop_cases()),
-                         [](const testing::TestParamInfo<LoopCase>& info) { return info.param.name; });
+                         [](const testing::TestParamInfo<LoopCase>& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace tenon::loop_bytes_test

@@ -93,7 +93,7 @@ class Fusion {
     return build(members, outputs, BuildOptions{});
   }
   std::optional<LongRows> long_rows(const Cluster& cluster) const;
-  Extent is_worth_it(const loops::Kernel& long_rows, const loops::Kernel& kernel) const;
+  Extent one_if_profitable(const loops::Kernel& long_rows, const loops::Kernel& kernel) const;
   std::string boundary(const Cluster& cluster) const;
   std::string why_apart(const Cluster& cluster) const;
   void settle_boundary(int id, std::vector<int>& pending);

@@ -151,7 +151,7 @@ std::string signature(const Cluster& cluster) {
 /// 1 where a form for long rows is to be used as soon as they leave the cache. One that computes more may take longer
 /// than the memory that it saves, where vectors are short. Then threads that share rows are all that it is good for: 0
 /// with a row for every core. What the other form keeps of rows is no more than what it writes of them.
-Extent Fusion::is_worth_it(const loops::Kernel& long_rows, const loops::Kernel& kernel) const {
+Extent Fusion::one_if_profitable(const loops::Kernel& long_rows, const loops::Kernel& kernel) const {
   if (options_.most_row_bytes == 0) return 1;  // whatever it costs
   const double here = row_time(kernel, options_.vector_bytes);
   if (row_time(long_rows, options_.vector_bytes) <= kMuchSlower * here) return 1;
@@ -189,7 +189,7 @@ std::optional<LongRows> Fusion::long_rows(const Cluster& cluster) const {
   const bool fits = is_short(scratch);
   if (auto* nest = std::get_if<Nest>(&streamed); nest && (!fits || nest->streamed > cluster.nest.streamed)) {
     const Extent counted = reads_once(nest->kernel) ? row_bytes * kOnePass : row_bytes;
-    const Extent weighted = counted * is_worth_it(nest->kernel, kernel);
+    const Extent weighted = counted * one_if_profitable(nest->kernel, kernel);
     return is_short(weighted) ? std::nullopt : std::optional(LongRows{std::move(*nest), weighted});
   }
   if (fits) {
