@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/convert.h"
 #include "base/element_text.h"
+#include "base/refused.h"
 
 namespace tenon {
 namespace {
@@ -27,7 +28,7 @@ int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims) {
   bool empty = false;
   for (const int64_t dim : dims) {
     if (dim < 0) {
-      fail("an array cannot have a negative size: {}[{}]", name(dtype), fmt::join(dims, ", "));
+      refuse("an array cannot have a negative size: {}[{}]", name(dtype), fmt::join(dims, ", "));
     }
     empty = empty || dim == 0;
   }
@@ -37,8 +38,8 @@ int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims) {
   for (const int64_t dim : dims) {
     const auto next = checked_mul(count, dim);
     if (!next || *next > max_bytes() / static_cast<int64_t>(byte_size(dtype))) {
-      fail("an array of {}[{}] is larger than this machine's memory of {} bytes", name(dtype), fmt::join(dims, ", "),
-           max_bytes());
+      refuse("an array of {}[{}] is larger than this machine's memory of {} bytes", name(dtype), fmt::join(dims, ", "),
+             max_bytes());
     }
     count = *next;
   }
@@ -49,7 +50,7 @@ std::shared_ptr<std::byte[]> allocate(size_t bytes) {
   try {
     return {allocate_aligned(bytes), free_aligned};
   } catch (const std::bad_alloc&) {
-    fail("no memory for an array of {} bytes", bytes);
+    refuse("no memory for an array of {} bytes", bytes);
   }
 }
 
