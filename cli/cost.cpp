@@ -10,6 +10,7 @@
 #include "ir/node.h"
 #include "ops/macs.h"
 #include "passes/inline_calls.h"
+#include "shape/not_representable.h"
 #include "units.h"
 
 namespace tenon::cli {
@@ -78,7 +79,7 @@ class Counter {
     }
     try {
       return static_cast<double>(evaluate(extent, bindings_));
-    } catch (const Error&) {
+    } catch (const NotRepresentable&) {
       return std::numeric_limits<double>::infinity();
     }
   }

@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/convert.h"
 #include "base/element_text.h"
+#include "base/refused.h"
 
 namespace tenon {
 namespace {
@@ -28,7 +29,7 @@ int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims, const Memor
   bool empty = false;
   for (const int64_t dim : dims) {
     if (dim < 0) {
-      fail("an array cannot have a negative size: {}[{}]", name(dtype), fmt::join(dims, ", "));
+      refuse("an array cannot have a negative size: {}[{}]", name(dtype), fmt::join(dims, ", "));
     }
     empty = empty || dim == 0;
   }
@@ -38,8 +39,8 @@ int64_t element_count(Dtype dtype, const std::vector<int64_t>& dims, const Memor
   for (const int64_t dim : dims) {
     const auto next = checked_mul(count, dim);
     if (!next || *next > most / static_cast<int64_t>(byte_size(dtype))) {
-      fail("an array of {}[{}] is larger than {} of {} bytes", name(dtype), fmt::join(dims, ", "),
-           place.kind == DeviceKind::cpu ? "this machine's memory" : "any memory", most);
+      refuse("an array of {}[{}] is larger than {} of {} bytes", name(dtype), fmt::join(dims, ", "),
+             place.kind == DeviceKind::cpu ? "this machine's memory" : "any memory", most);
     }
     count = *next;
   }
@@ -57,7 +58,7 @@ Storage allocate(size_t bytes) {
   try {
     return storage_of({allocate_aligned(bytes), free_aligned}, bytes);
   } catch (const std::bad_alloc&) {
-    fail("no memory for an array of {} bytes", bytes);
+    refuse("no memory for an array of {} bytes", bytes);
   }
 }
 

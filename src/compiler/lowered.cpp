@@ -10,6 +10,7 @@
 #include "compiler/stopwatch.h"
 #include "ir/data_axes.h"
 #include "schedule/schedule.h"
+#include "shape/not_representable.h"
 
 namespace tenon::compiler {
 namespace {
@@ -76,7 +77,7 @@ schedule::Scheduled scheduled_for(const Graph& graph, schedule::ScheduleOptions 
   if (told.cores > schedule::kFewCores) {
     try {
       return schedule::schedule_graph(graph, told, body_optimizer(options));
-    } catch (const Error&) {
+    } catch (const NotRepresentable&) {
       told.cores = schedule::kFewCores;
     }
   }

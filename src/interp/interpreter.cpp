@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "interp/evaluate.h"
 #include "ir/data_axes.h"
 #include "shape/constraint_set.h"
@@ -100,7 +101,7 @@ class Run {
         bind(bound, values_[&node][0].size());
       }
     } catch (const std::bad_alloc&) {
-      fail("{}: no memory for {}", op_name(node.op), resolve(node.shapes[0], bindings_).to_string());
+      refuse("{}: no memory for {}", op_name(node.op), resolve(node.shapes[0], bindings_).to_string());
     } catch (Error& error) {
       if (!error.has_notes() && !node.place.empty()) {
         error.note(fmt::format("at node \"{}\"", node.place));

@@ -194,7 +194,8 @@ Graph::Graph(std::string name, std::vector<Value> inputs, std::vector<Output> ou
   try {
     data->constraints = collect_constraints(relations, data->nodes);
   } catch (Error& error) {
-    throw std::move(error.note(fmt::format("in graph `{}`", name)));
+    error.note(fmt::format("in graph `{}`", name));
+    throw;
   }
   data->hash = hash_graph(name, inputs, outputs, relations, data->nodes);
   data->name = std::move(name);

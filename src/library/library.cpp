@@ -4,7 +4,7 @@
 #include <new>
 #include <numeric>
 
-#include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon::library {
 namespace {
@@ -35,7 +35,7 @@ void run(const Routine& step, std::span<const Memory> reads, std::span<const Mem
   try {
     std::visit([&](const auto& kind) { run(kind, reads, writes, workers); }, step);
   } catch (const std::bad_alloc&) {
-    fail("{}: no memory to order {} elements", name(step), reads[0].size());
+    refuse("{}: no memory to order {} elements", name(step), reads[0].size());
   }
 }
 

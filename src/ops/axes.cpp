@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "shape/unify.h"
 
 namespace tenon {
@@ -26,11 +26,11 @@ Axis match_axes(const Value& a, int i, const Value& b, int j, std::vector<Constr
   const Axis& right = b.shape().axis(j);
   if (left.extent().is_constant() && right.extent().is_constant() && left.extent() != right.extent()) {
     if (!left.name().empty() && left.name() == right.name()) {
-      fail("axis `{}` is {} on the left, {} on the right", left.name(), left.extent().to_string(),
-           right.extent().to_string());
+      refuse("axis `{}` is {} on the left, {} on the right", left.name(), left.extent().to_string(),
+             right.extent().to_string());
     }
-    fail("axis {} of {} is {}, axis {} of {} is {}", i, describe(a), left.extent().to_string(), j, describe(b),
-         right.extent().to_string());
+    refuse("axis {} of {} is {}, axis {} of {} is {}", i, describe(a), left.extent().to_string(), j, describe(b),
+           right.extent().to_string());
   }
   Unified unified = unify(left, right, name_rule());
   for (Constraint& constraint : unified.constraints) {
@@ -60,7 +60,7 @@ std::vector<int> normalize_axes(const std::vector<int>& axes, const Shape& shape
   for (const int axis : axes) {
     const int normal = shape.normalize_axis(axis);
     if (std::ranges::find(result, normal) != result.end()) {
-      fail("axis {} is listed twice", axis);
+      refuse("axis {} is listed twice", axis);
     }
     result.push_back(normal);
   }
@@ -83,10 +83,10 @@ void require_axes(const std::vector<int>& axes, const Shape& shape, std::string_
   std::vector<bool> seen(static_cast<size_t>(shape.rank()), false);
   for (const int axis : axes) {
     if (axis < 0 || axis >= shape.rank()) {
-      fail("{} {} is out of range for {}", what, axis, shape.to_string());
+      refuse("{} {} is out of range for {}", what, axis, shape.to_string());
     }
     if (seen[static_cast<size_t>(axis)]) {
-      fail("{} {} is listed twice", what, axis);
+      refuse("{} {} is listed twice", what, axis);
     }
     seen[static_cast<size_t>(axis)] = true;
   }

@@ -1,7 +1,7 @@
 // Call: composites that carry their meaning as a body; and Barrier.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
 
@@ -21,18 +21,18 @@ bool same_sizes(const Shape& a, const Shape& b) {
 Inferred infer(const Call& op, Operands in) {
   const auto& parameters = op.body.inputs();
   if (in.size() != parameters.size()) {
-    fail("`{}` takes {} operands, not {}", op.body.name(), parameters.size(), in.size());
+    refuse("`{}` takes {} operands, not {}", op.body.name(), parameters.size(), in.size());
   }
   for (size_t i = 0; i < in.size(); ++i) {
     // A body is made for the operands' symbolic shapes; names inside it are the caller's names.
     if (!same_sizes(in[i].shape(), parameters[i].shape())) {
-      fail("`{}` takes {} as operand {}, not {}", op.body.name(), parameters[i].shape().to_string(), i,
-           in[i].shape().to_string());
+      refuse("`{}` takes {} as operand {}, not {}", op.body.name(), parameters[i].shape().to_string(), i,
+             in[i].shape().to_string());
     }
   }
   refuse_data_axes(op.body);
   if (op.body.outputs().empty()) {
-    fail("`{}` has no outputs", op.body.name());
+    refuse("`{}` has no outputs", op.body.name());
   }
   Inferred result;
   for (const Output& out : op.body.outputs()) {

@@ -1,5 +1,5 @@
 // Concat: operands one after the other.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
@@ -8,18 +8,18 @@ namespace tenon {
 
 Inferred infer(const Concat& op, Operands in) {
   if (in.empty()) {
-    fail("needs at least one operand");
+    refuse("needs at least one operand");
   }
   const Shape& first = in[0].shape();
   if (op.axis < 0 || op.axis >= first.rank()) {
-    fail("axis {} is out of range for {}", op.axis, first.to_string());
+    refuse("axis {} is out of range for {}", op.axis, first.to_string());
   }
   Inferred result;
   std::vector<Axis> axes = first.axes();
   Extent total = first.extent(op.axis);
   for (size_t k = 1; k < in.size(); ++k) {
     if (in[k].dtype() != first.dtype() || in[k].rank() != first.rank()) {
-      fail("joins {} and {}; dtype and rank must agree", first.to_string(), in[k].shape().to_string());
+      refuse("joins {} and {}; dtype and rank must agree", first.to_string(), in[k].shape().to_string());
     }
     for (int i = 0; i < first.rank(); ++i) {
       if (i != op.axis) {
@@ -38,7 +38,7 @@ Inferred infer(const Concat& op, Operands in) {
 Value concat(const std::vector<Value>& values, int axis) {
   return in_context("concat", values, [&]() -> Value {
     if (values.empty()) {
-      fail("needs at least one operand");
+      refuse("needs at least one operand");
     }
     const int normal = values[0].shape().normalize_axis(axis);
     return values.size() == 1 ? values[0] : make(Concat{normal}, values);

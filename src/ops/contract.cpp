@@ -1,5 +1,5 @@
 // Contract: sums of products, and the matrix products made from them.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
@@ -18,14 +18,14 @@ Inferred infer(const Contract& op, Operands in) {
   const Value& lhs = in[0];
   const Value& rhs = in[1];
   if (lhs.dtype() == Dtype::boolean) {
-    fail("is for numbers, not bool");
+    refuse("is for numbers, not bool");
   }
   if (!multiplies_into(lhs.dtype(), rhs.dtype(), op.dtype)) {
     throw Unsupported(fmt::format("{} times {} in {} is not supported; cast the operands", name(lhs.dtype()),
                                   name(rhs.dtype()), name(op.dtype)));
   }
   if (op.lhs_batch.size() != op.rhs_batch.size() || op.lhs_contract.size() != op.rhs_contract.size()) {
-    fail("batch and contracted axes come in pairs");
+    refuse("batch and contracted axes come in pairs");
   }
   std::vector<int> lhs_used = op.lhs_batch;
   lhs_used.insert(lhs_used.end(), op.lhs_contract.begin(), op.lhs_contract.end());
@@ -66,7 +66,7 @@ Value contract(const Value& lhs, const Value& rhs, const ContractAxes& axes, std
 Value matmul(const Value& a, const Value& b) {
   return in_context("matmul", {a, b}, [&]() -> Value {
     if (a.rank() == 0 || b.rank() == 0) {
-      fail("a scalar has no axis to contract; use mul");
+      refuse("a scalar has no axis to contract; use mul");
     }
     const int inner = b.rank() == 1 ? 0 : -2;
     if (b.rank() <= 2) {

@@ -1,7 +1,7 @@
 // If and Loop: what conditionals and loops give.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/infer.h"
 
@@ -11,13 +11,13 @@ namespace {
 void require_parameter(const Graph& body, size_t parameter, const Shape& given) {
   const Shape& wanted = body.inputs()[parameter].shape();
   if (wanted != given) {
-    fail("`{}` takes {} as input {}, not {}", body.name(), wanted.to_string(), parameter, given.to_string());
+    refuse("`{}` takes {} as input {}, not {}", body.name(), wanted.to_string(), parameter, given.to_string());
   }
 }
 
 void require_parameter_count(const Graph& body, size_t given) {
   if (body.inputs().size() != given) {
-    fail("`{}` takes {} inputs, not {}", body.name(), body.inputs().size(), given);
+    refuse("`{}` takes {} inputs, not {}", body.name(), body.inputs().size(), given);
   }
 }
 
@@ -30,7 +30,7 @@ void match_shapes(const Value& a, const Value& b, std::vector<Constraint>& const
   for (int i = 0; i < a.rank(); ++i) {
     try {
       match_axes(a, i, b, i, constraints);
-    } catch (const Error&) {
+    } catch (const Refused&) {
       explain();
     }
   }
@@ -49,7 +49,7 @@ void check_loop_inputs(const Loop& op, Operands in, Inferred& result) {
   const auto carried = static_cast<size_t>(op.carried);
   const auto scanned = static_cast<size_t>(op.scanned);
   if (op.carried < 0 || op.scanned < 0 || carried + scanned > in.size()) {
-    fail("has {} carried and {} scanned values among {} operands", op.carried, op.scanned, in.size());
+    refuse("has {} carried and {} scanned values among {} operands", op.carried, op.scanned, in.size());
   }
   refuse_data_axes(op.body);
   require_parameter_count(op.body, 1 + in.size());
@@ -60,11 +60,11 @@ void check_loop_inputs(const Loop& op, Operands in, Inferred& result) {
       continue;
     }
     if (in[i].rank() == 0) {
-      fail("scanned value {} ({}) has no axis to scan", i - carried, describe(in[i]));
+      refuse("scanned value {} ({}) has no axis to scan", i - carried, describe(in[i]));
     }
     if (compare(in[i].extent(0), op.trips) == Comparison::different) {
-      fail("scanned value {} ({}) has {} elements along axis 0 for {} trips", i - carried, describe(in[i]),
-           in[i].shape().axis(0).to_string(), op.trips.to_string());
+      refuse("scanned value {} ({}) has {} elements along axis 0 for {} trips", i - carried, describe(in[i]),
+             in[i].shape().axis(0).to_string(), op.trips.to_string());
     }
     result.constraints.push_back({.kind = Constraint::Kind::equal, .lhs = in[i].extent(0), .rhs = op.trips});
     require_parameter(op.body, 1 + i, without_first_axis(in[i].shape()));
@@ -75,7 +75,7 @@ void check_loop_inputs(const Loop& op, Operands in, Inferred& result) {
 
 Inferred infer(const If& op, Operands in) {
   if (!is_scalar(in[0], Dtype::boolean)) {
-    fail("the condition is {}, must be bool[]", in[0].shape().to_string());
+    refuse("the condition is {}, must be bool[]", in[0].shape().to_string());
   }
   for (const Graph* body : {&op.then_body, &op.else_body}) {
     refuse_data_axes(*body);
@@ -86,16 +86,16 @@ Inferred infer(const If& op, Operands in) {
   }
   const size_t count = op.then_body.outputs().size();
   if (count == 0 || count != op.else_body.outputs().size()) {
-    fail("`{}` gives {} values and `{}` {}; both must give the same, at least one", op.then_body.name(), count,
-         op.else_body.name(), op.else_body.outputs().size());
+    refuse("`{}` gives {} values and `{}` {}; both must give the same, at least one", op.then_body.name(), count,
+           op.else_body.name(), op.else_body.outputs().size());
   }
   Inferred result;
   for (size_t i = 0; i < count; ++i) {
     const Value& a = output_of(op.then_body, i);
     const Value& b = output_of(op.else_body, i);
     match_shapes(a, b, result.constraints, [&] {
-      fail("value {} is {} from `{}` and {} from `{}`; both must have one shape", i, a.shape().to_string(),
-           op.then_body.name(), b.shape().to_string(), op.else_body.name());
+      refuse("value {} is {} from `{}` and {} from `{}`; both must have one shape", i, a.shape().to_string(),
+             op.then_body.name(), b.shape().to_string(), op.else_body.name());
     });
     result.shapes.push_back(a.shape());
   }
@@ -110,18 +110,18 @@ Inferred infer(const Loop& op, Operands in) {
   const size_t first = op.conditional ? 1 : 0;
   const size_t count = op.body.outputs().size();
   if (count < first + carried || (op.conditional && count != first + carried)) {
-    fail("`{}` gives {} values; {}{} carried ones are needed{}", op.body.name(), count,
-         op.conditional ? "a condition and " : "", carried, op.conditional ? " and no others" : "");
+    refuse("`{}` gives {} values; {}{} carried ones are needed{}", op.body.name(), count,
+           op.conditional ? "a condition and " : "", carried, op.conditional ? " and no others" : "");
   }
   if (op.conditional && !is_scalar(output_of(op.body, 0), Dtype::boolean)) {
-    fail("`{}` gives {} to say whether to go on, must be bool[]", op.body.name(),
-         output_of(op.body, 0).shape().to_string());
+    refuse("`{}` gives {} to say whether to go on, must be bool[]", op.body.name(),
+           output_of(op.body, 0).shape().to_string());
   }
   for (size_t i = 0; i < carried; ++i) {
     const Value& next = output_of(op.body, first + i);
     match_shapes(in[i], next, result.constraints, [&] {
-      fail("carried value {} ({}) is {} and becomes {} after a trip; the shapes of carried values stay the same", i,
-           describe(in[i]), in[i].shape().to_string(), next.shape().to_string());
+      refuse("carried value {} ({}) is {} and becomes {} after a trip; the shapes of carried values stay the same", i,
+             describe(in[i]), in[i].shape().to_string(), next.shape().to_string());
     });
     result.shapes.push_back(in[i].shape());
   }
@@ -132,7 +132,7 @@ Inferred infer(const Loop& op, Operands in) {
     result.shapes.push_back(element.with_axes(std::move(axes)));
   }
   if (result.shapes.empty()) {
-    fail("carries nothing and stacks nothing");
+    refuse("carries nothing and stacks nothing");
   }
   return result;
 }

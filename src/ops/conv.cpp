@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/conv_elements.h"
 #include "ops/make.h"
@@ -20,12 +21,12 @@ void match_channels(const Conv& op, const Value& x, const Value& w, std::vector<
   }
   const Constraint channels{.kind = Constraint::Kind::equal, .lhs = x.extent(1), .rhs = w.extent(1) * op.groups};
   if (decide(channels) == Verdict::fails) {
-    fail("axis 1 of {} is {}, must be {}: {} groups of {} channels", describe(x), x.shape().axis(1).to_string(),
-         channels.rhs.to_string(), op.groups, w.extent(1).to_string());
+    refuse("axis 1 of {} is {}, must be {}: {} groups of {} channels", describe(x), x.shape().axis(1).to_string(),
+           channels.rhs.to_string(), op.groups, w.extent(1).to_string());
   }
   const Constraint even{.kind = Constraint::Kind::divisible, .lhs = w.extent(0), .rhs = op.groups};
   if (decide(even) == Verdict::fails) {
-    fail("axis 0 of {} is {}, not a multiple of {} groups", describe(w), w.shape().axis(0).to_string(), op.groups);
+    refuse("axis 0 of {} is {}, not a multiple of {} groups", describe(w), w.shape().axis(0).to_string(), op.groups);
   }
   constraints.push_back(channels);
   constraints.push_back(even);
@@ -34,8 +35,8 @@ void match_channels(const Conv& op, const Value& x, const Value& w, std::vector<
 /// How many position axes there are; x and w must agree on it.
 size_t position_axes(const Value& x, const Value& w) {
   if (x.rank() < 3 || x.rank() != w.rank()) {
-    fail("the operands have {} and {} axes; both need two for channels and as many for positions, at least one",
-         x.rank(), w.rank());
+    refuse("the operands have {} and {} axes; both need two for channels and as many for positions, at least one",
+           x.rank(), w.rank());
   }
   return static_cast<size_t>(x.rank() - 2);
 }
@@ -47,11 +48,11 @@ Inferred infer(const Conv& op, Operands in) {
   const Value& w = in[1];
   const size_t count = position_axes(x, w);
   if (x.dtype() == Dtype::boolean) {
-    fail("is for numbers, not bool");
+    refuse("is for numbers, not bool");
   }
   if (!multiplies_into(x.dtype(), w.dtype(), op.dtype)) {
     if (x.dtype() != w.dtype() && x.dtype() == op.dtype) {
-      fail("operands are {} and {}; cast one of them", name(x.dtype()), name(w.dtype()));
+      refuse("operands are {} and {}; cast one of them", name(x.dtype()), name(w.dtype()));
     }
     throw Unsupported(fmt::format("{} times {} in {} is not supported; cast the operands", name(x.dtype()),
                                   name(w.dtype()), name(op.dtype)));
@@ -62,7 +63,7 @@ Inferred infer(const Conv& op, Operands in) {
   require_padding(op.low, count, "low padding");
   require_padding(op.high, count, "high padding");
   if (op.groups < 1) {
-    fail("{} groups are not a number of groups", op.groups);
+    refuse("{} groups are not a number of groups", op.groups);
   }
   Inferred result;
   match_channels(op, x, w, result.constraints);
@@ -99,7 +100,7 @@ Value conv(const Value& x, const Value& w, const ConvOptions& options) {
     for (size_t i = 0; i < count; ++i) {
       const int axis = static_cast<int>(i) + 2;
       if (w.extent(axis) == Extent(0)) {
-        fail("axis {} of {} is 0: a kernel has at least one offset", axis, describe(w));
+        refuse("axis {} of {} is 0: a kernel has at least one offset", axis, describe(w));
       }
       Sliding window{.span = dilated(w.extent(axis), op.w_dilation[i]),
                      .stride = op.stride[i],
@@ -128,7 +129,7 @@ Value conv_transpose(const Value& x, const Value& w, const ConvTransposeOptions&
     require_padding(extra, count, "output padding");
     std::vector<Constraint> constraints;
     if (options.groups < 1) {
-      fail("{} groups are not a number of groups", options.groups);
+      refuse("{} groups are not a number of groups", options.groups);
     }
     if (compare(x.extent(1), w.extent(0)) == Comparison::different) {
       match_axes(x, 1, w, 0, constraints);  // its message speaks of the axes as they were given

@@ -1,5 +1,5 @@
 // Gather: picking elements by position.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
@@ -10,10 +10,10 @@ Inferred infer(const Gather& op, Operands in) {
   const Value& x = in[0];
   const auto indices = in.subspan(1);
   if (indices.empty() || indices.size() != op.axes.size()) {
-    fail("has {} index operands for {} axes", indices.size(), op.axes.size());
+    refuse("has {} index operands for {} axes", indices.size(), op.axes.size());
   }
   if (op.x_batch.size() != op.index_batch.size()) {
-    fail("batch axes come in pairs");
+    refuse("batch axes come in pairs");
   }
   std::vector<int> used = op.x_batch;
   used.insert(used.end(), op.axes.begin(), op.axes.end());
@@ -24,10 +24,10 @@ Inferred infer(const Gather& op, Operands in) {
   std::vector<Axis> index_axes = indices[0].shape().axes();
   for (const Value& index : indices) {
     if (!is_integer(index.dtype())) {
-      fail("positions are {}, must be integers", name(index.dtype()));
+      refuse("positions are {}, must be integers", name(index.dtype()));
     }
     if (index.rank() != indices[0].rank()) {
-      fail("index operands have ranks {} and {}", indices[0].rank(), index.rank());
+      refuse("index operands have ranks {} and {}", indices[0].rank(), index.rank());
     }
     for (int i = 0; i < index.rank(); ++i) {
       index_axes[static_cast<size_t>(i)] = match_axes(indices[0], i, index, i, result.constraints);

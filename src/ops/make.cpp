@@ -6,8 +6,9 @@
 #include <utility>
 #include <variant>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/needed_by.h"
+#include "shape/not_representable.h"
 #include "tenon/unsupported.h"
 
 namespace tenon {
@@ -39,7 +40,7 @@ const OperandNames& operand_names(const Op& op) {
 void check_operand_count(const OperandNames& expected, size_t given) {
   const size_t least = expected.names.size() - (expected.variadic ? 1 : 0);
   if (expected.variadic ? given < least : given != least) {
-    fail("takes {}{} operand{}, not {}", expected.variadic ? "at least " : "", least, least == 1 ? "" : "s", given);
+    refuse("takes {}{} operand{}, not {}", expected.variadic ? "at least " : "", least, least == 1 ? "" : "s", given);
   }
 }
 
@@ -49,7 +50,7 @@ std::vector<Constraint> settle(std::vector<Constraint> constraints, std::string_
   for (Constraint& constraint : constraints) {
     const Verdict verdict = decide(constraint);
     if (verdict == Verdict::fails) {
-      fail("needs {}, which never holds", constraint.to_string());
+      refuse("needs {}, which never holds", constraint.to_string());
     }
     if (verdict == Verdict::unknown) {
       constraint.needed_by = NeededBy::name(operation);
@@ -60,16 +61,26 @@ std::vector<Constraint> settle(std::vector<Constraint> constraints, std::string_
   return open;
 }
 
+/// `error`, of the type that says what callers may do about `like`.
+[[noreturn]] void throw_as(const Error& like, const Error& error) {
+  if (dynamic_cast<const Unsupported*>(&like) != nullptr) {
+    throw Unsupported(error);
+  }
+  if (dynamic_cast<const NotRepresentable*>(&like) != nullptr) {
+    throw NotRepresentable(error);
+  }
+  if (dynamic_cast<const Refused*>(&like) != nullptr) {
+    throw Refused(error);
+  }
+  throw Error(error);
+}
+
 }  // namespace
 
 void rethrow_with_context(const Error& error, std::string_view operation, const std::vector<std::string>& operand_names,
                           Operands operands) {
-  const bool is_unsupported = dynamic_cast<const Unsupported*>(&error) != nullptr;
   if (error.has_notes()) {
-    if (is_unsupported) {
-      throw Unsupported(error);
-    }
-    throw Error(error);
+    throw_as(error, error);
   }
   Error full(fmt::format("{}: {}", NeededBy::name(operation), error.what()));
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -83,10 +94,7 @@ void rethrow_with_context(const Error& error, std::string_view operation, const 
   if (const std::string& place = build_context().place; !place.empty()) {
     full.note(fmt::format("at node \"{}\"", place));
   }
-  if (is_unsupported) {
-    throw Unsupported(full);
-  }
-  throw Error(std::move(full));
+  throw_as(error, full);
 }
 
 std::vector<Value> make_all(Op op, std::vector<Value> inputs) {
@@ -97,7 +105,7 @@ std::vector<Value> make_all(Op op, std::vector<Value> inputs) {
     check_operand_count(expected, inputs.size());
     for (const Value& value : inputs) {
       if (!value) {
-        fail("an operand is an empty Value");
+        refuse("an operand is an empty Value");
       }
     }
     inferred = std::visit([&](const auto& kind) { return infer(kind, inputs); }, op);

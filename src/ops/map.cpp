@@ -1,6 +1,6 @@
 // Map: one row of the scalar table, element by element.
 #include "base/convert.h"
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "ops/scalar/scalar_table.h"
@@ -21,12 +21,12 @@ void check_dtypes(const ScalarFn& fn, Operands in) {
     const Dtype dtype = in[i].dtype();
     if (is_condition(fn, i)) {
       if (dtype != Dtype::boolean) {
-        fail("the condition is {}, must be bool", name(dtype));
+        refuse("the condition is {}, must be bool", name(dtype));
       }
     } else if (!contains(fn.domain, dtype)) {
-      fail("operand {} is {}, must be {}", i, name(dtype), describe(fn.domain));
+      refuse("operand {} is {}, must be {}", i, name(dtype), describe(fn.domain));
     } else if (dtype != in[common].dtype()) {
-      fail("operands are {} and {}; cast one of them", name(in[common].dtype()), name(dtype));
+      refuse("operands are {} and {}; cast one of them", name(in[common].dtype()), name(dtype));
     }
   }
 }
@@ -58,7 +58,7 @@ bool needs_broadcast(const Shape& x, const std::vector<Axis>& to) {
 Value literal(const ScalarFn& fn, Dtype dtype, double number) {
   const Array value = Array::scalar(dtype, number);
   if (!is_float(dtype) && value.at(0) != number) {
-    fail("{}: {} is no {}; cast the other operand, or give a number that it holds", fn.name, number, name(dtype));
+    refuse("{}: {} is no {}; cast the other operand, or give a number that it holds", fn.name, number, name(dtype));
   }
   return constant(value);
 }
@@ -73,7 +73,7 @@ std::vector<Value> as_values(const ScalarFn& fn, const std::vector<Operand>& ope
   std::vector<Value> values;
   for (const Operand& operand : operands) {
     if (operand.value() == nullptr && !dtype) {
-      fail("{}: at least one operand must be a Value, to give the numbers a dtype", fn.name);
+      refuse("{}: at least one operand must be a Value, to give the numbers a dtype", fn.name);
     }
     values.push_back(operand.value() != nullptr ? *operand.value() : literal(fn, *dtype, operand.number()));
   }
@@ -93,7 +93,7 @@ Dtype result_dtype(const ScalarFn& fn, Operands in) {
 double Operand::exact_number(int64_t number, bool in_range) {
   const auto exact = static_cast<double>(number);
   if (!in_range || convert<int64_t>(exact) != number) {
-    fail("{} is too large to be a number beside a Value; make it a constant()", number);
+    refuse("{} is too large to be a number beside a Value; make it a constant()", number);
   }
   return exact;
 }
@@ -101,17 +101,17 @@ double Operand::exact_number(int64_t number, bool in_range) {
 Inferred infer(const Map& op, Operands in) {
   const ScalarFn& fn = *op.fn;
   if (in.size() != static_cast<size_t>(fn.arity)) {
-    fail("takes {} operand{}, not {}", fn.arity, fn.arity == 1 ? "" : "s", in.size());
+    refuse("takes {} operand{}, not {}", fn.arity, fn.arity == 1 ? "" : "s", in.size());
   }
   check_dtypes(fn, in);
   if (fn.result != ResultRule::given && op.dtype != result_dtype(fn, in)) {
-    fail("gives {}, not {}", name(result_dtype(fn, in)), name(op.dtype));
+    refuse("gives {}, not {}", name(result_dtype(fn, in)), name(op.dtype));
   }
   Inferred result;
   std::vector<Axis> axes = in[0].shape().axes();
   for (size_t k = 1; k < in.size(); ++k) {
     if (in[k].rank() != in[0].rank()) {
-      fail("operands have ranks {} and {}", in[0].rank(), in[k].rank());
+      refuse("operands have ranks {} and {}", in[0].rank(), in[k].rank());
     }
     for (int i = 0; i < in[k].rank(); ++i) {
       const Axis matched = match_axes(in[0], i, in[k], i, result.constraints);
@@ -126,17 +126,17 @@ Inferred infer(const Map& op, Operands in) {
 Value map(std::string_view function, const std::vector<Operand>& operands) {
   const ScalarFn* fn = find_scalar_fn(function);
   if (fn == nullptr) {
-    fail("there is no elementwise function called `{}`", function);
+    refuse("there is no elementwise function called `{}`", function);
   }
   std::vector<Value> values = as_values(*fn, operands);
   for (const Value& value : values) {
     if (!value) {
-      fail("{}: an operand is an empty Value", fn->name);
+      refuse("{}: an operand is an empty Value", fn->name);
     }
   }
   return in_context(fn->name, values, [&] {
     if (values.size() != static_cast<size_t>(fn->arity)) {
-      fail("takes {} operand{}, not {}", fn->arity, fn->arity == 1 ? "" : "s", values.size());
+      refuse("takes {} operand{}, not {}", fn->arity, fn->arity == 1 ? "" : "s", values.size());
     }
     check_dtypes(*fn, values);
     std::vector<std::vector<Axis>> lists;

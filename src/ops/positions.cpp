@@ -1,5 +1,5 @@
 // Positions: where a mask is true, along an axis whose size only data decide.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ir/data_axes.h"
 #include "ops/make.h"
 #include "tenon/selection.h"
@@ -8,10 +8,10 @@ namespace tenon {
 
 Inferred infer(const Positions& op, Operands in) {
   if (in[0].dtype() != Dtype::boolean) {
-    fail("needs a bool operand, not {}", name(in[0].dtype()));
+    refuse("needs a bool operand, not {}", name(in[0].dtype()));
   }
   if (!op.axis.is_anonymous() && op.axis.extent().as_name() != op.axis.name()) {
-    fail("the axis `{}` must be a name of its own: data decide its size", op.axis.to_string());
+    refuse("the axis `{}` must be a name of its own: data decide its size", op.axis.to_string());
   }
   const Axis axis = op.axis.is_anonymous() ? Axis(in[0].shape().element_count()) : op.axis;
   return {{Shape(Dtype::i64, {axis}), Shape(Dtype::i64, {})}};

@@ -7,6 +7,7 @@
 
 #include "base/convert.h"
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ops/make.h"
 #include "tenon/indexing.h"
 
@@ -20,7 +21,7 @@ int precision(Dtype dtype) {
     case Dtype::f32: return 24;
     case Dtype::f16: return 11;
     case Dtype::bf16: return 8;
-    default: fail("is for floats, not {}", name(dtype));
+    default: refuse("is for floats, not {}", name(dtype));
   }
 }
 
@@ -59,11 +60,11 @@ Value unit_interval(const Value& key, const Value& counter, const Shape& shape) 
 Inferred infer(const Random& op, Operands in) {
   for (const size_t i : {size_t{0}, size_t{1}}) {
     if (in[i].rank() != 0 || in[i].dtype() != Dtype::u64) {
-      fail("the {} is {}, must be u64[]", i == 0 ? "key" : "counter", in[i].shape().to_string());
+      refuse("the {} is {}, must be u64[]", i == 0 ? "key" : "counter", in[i].shape().to_string());
     }
   }
   if (op.shape.dtype() != Dtype::u32 && op.shape.dtype() != Dtype::u64) {
-    fail("gives u32 or u64 bits, not {}", name(op.shape.dtype()));
+    refuse("gives u32 or u64 bits, not {}", name(op.shape.dtype()));
   }
   Inferred result{{op.shape}};
   for (const Axis& axis : op.shape.axes()) {
@@ -85,7 +86,7 @@ Value uniform(const Value& key, const Value& counter, const Shape& shape, double
     const double first = rounded(shape.dtype(), low);
     const double last = rounded(shape.dtype(), high);
     if (!(first < last) || !std::isfinite(rounded(shape.dtype(), last - first))) {
-      fail("no numbers of {} between {} and {}", name(shape.dtype()), low, high);
+      refuse("no numbers of {} between {} and {}", name(shape.dtype()), low, high);
     }
     // The sum may round up to `high`.
     return min(unit * (last - first) + first, next_below(shape.dtype(), last));
@@ -113,7 +114,7 @@ Value dropout(const Value& x, double rate, const Value& key, const Value& counte
   return in_context("dropout", {x, key, counter}, [&]() -> Value {
     precision(x.dtype());
     if (!(rate >= 0 && rate <= 1)) {
-      fail("the rate is {}, must be in [0, 1]", rate);
+      refuse("the rate is {}, must be in [0, 1]", rate);
     }
     if (rate == 0) {
       return x;

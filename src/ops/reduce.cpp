@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
@@ -44,12 +44,12 @@ Inferred infer(const Reduce& op, Operands in) {
   const Shape& x = in[0].shape();
   require_axes(op.axes, x, "axis");
   if (is_logical(op.op) != (x.dtype() == Dtype::boolean)) {
-    fail("{} is not for {}", spellings(op.op)[static_cast<size_t>(op.op)], name(x.dtype()));
+    refuse("{} is not for {}", spellings(op.op)[static_cast<size_t>(op.op)], name(x.dtype()));
   }
   Inferred result;
   if (gives_position(op.op)) {
     if (op.axes.size() != 1) {
-      fail("takes one axis, not {}", op.axes.size());
+      refuse("takes one axis, not {}", op.axes.size());
     }
     result.constraints.push_back({.kind = Constraint::Kind::at_least, .lhs = x.extent(op.axes[0]), .rhs = 1});
   }
@@ -73,7 +73,7 @@ Value argmin(const Value& x, std::optional<int> axis, bool keep) { return positi
 Value reduce_mean(const Value& x, const Axes& axes, bool keep) {
   return in_context("reduce_mean", {x}, [&] {
     if (!is_float(x.dtype())) {
-      fail("is for floats, not {}; cast first", name(x.dtype()));
+      refuse("is for floats, not {}; cast first", name(x.dtype()));
     }
     Extent count = 1;
     for (const int i : axes.empty() ? other_axes(x.rank(), {}) : normalize_axes(axes, x.shape())) {

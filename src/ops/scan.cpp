@@ -1,5 +1,5 @@
 // Scan: running sums, products, maxima and minima.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/indexing.h"
@@ -22,10 +22,10 @@ Inferred infer(const Scan& op, Operands in) {
   const Shape& x = in[0].shape();
   require_axes({op.axis}, x, "axis");
   if (!runs(op.op)) {
-    fail("`{}` is none of sum, product, max, min", spellings(op.op)[static_cast<size_t>(op.op)]);
+    refuse("`{}` is none of sum, product, max, min", spellings(op.op)[static_cast<size_t>(op.op)]);
   }
   if (x.dtype() == Dtype::boolean) {
-    fail("is for numbers, not bool; cast first");
+    refuse("is for numbers, not bool; cast first");
   }
   return {{x}};
 }

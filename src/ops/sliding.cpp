@@ -1,6 +1,7 @@
 #include "ops/sliding.h"
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "tenon/ops.h"
 
@@ -19,8 +20,8 @@ Axis slide(const Value& x, int axis, const Sliding& window, std::vector<Constrai
   if (decide(fits) == Verdict::fails) {
     const std::string with_padding =
         padded == from.extent() ? "" : fmt::format(" ({} with padding)", padded.to_string());
-    fail("axis {} of {} is {}{}, smaller than the window, which spans {}", axis, describe(x), from.to_string(),
-         with_padding, window.span.to_string());
+    refuse("axis {} of {} is {}{}, smaller than the window, which spans {}", axis, describe(x), from.to_string(),
+           with_padding, window.span.to_string());
   }
   constraints.push_back(fits);
   const Extent positions = floordiv(padded - window.span, window.stride) + 1;
@@ -29,18 +30,18 @@ Axis slide(const Value& x, int axis, const Sliding& window, std::vector<Constrai
 
 void require_steps(const std::vector<int64_t>& list, size_t count, std::string_view what) {
   if (list.size() != count) {
-    fail("lists {} numbers as {}, must be {}", list.size(), what, count);
+    refuse("lists {} numbers as {}, must be {}", list.size(), what, count);
   }
   for (const int64_t step : list) {
     if (step < 1) {
-      fail("{} {} is not positive", what, step);
+      refuse("{} {} is not positive", what, step);
     }
   }
 }
 
 void require_padding(const std::vector<Extent>& list, size_t count, std::string_view what) {
   if (list.size() != count) {
-    fail("lists {} numbers as {}, must be {}", list.size(), what, count);
+    refuse("lists {} numbers as {}, must be {}", list.size(), what, count);
   }
 }
 
@@ -77,10 +78,10 @@ void apply_padding_rule(std::string_view rule, const Extent& n, Sliding& window)
     return;
   }
   if (rule != "valid" && rule != "same_upper" && rule != "same_lower") {
-    fail("padding `{}` is none of explicit, valid, same_upper, same_lower", rule);
+    refuse("padding `{}` is none of explicit, valid, same_upper, same_lower", rule);
   }
   if (window.low != Extent(0) || window.high != Extent(0)) {
-    fail("padding is both given and `{}`", rule);
+    refuse("padding is both given and `{}`", rule);
   }
   if (rule == "valid") {
     return;

@@ -1,5 +1,5 @@
 // Sort: values ordered along an axis.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/indexing.h"
@@ -13,7 +13,7 @@ Inferred infer(const Sort& op, Operands in) {
   std::vector<Axis> axes = key.axes();
   for (const Value& value : in.subspan(1)) {
     if (value.rank() != key.rank()) {
-      fail("operands have ranks {} and {}", key.rank(), value.rank());
+      refuse("operands have ranks {} and {}", key.rank(), value.rank());
     }
     for (int i = 0; i < key.rank(); ++i) {
       match_axes(in[0], i, value, i, result.constraints);
@@ -28,7 +28,7 @@ Inferred infer(const Sort& op, Operands in) {
 std::vector<Value> sort_together(const std::vector<Value>& values, int axis, bool descending) {
   return in_context("sort", values, [&] {
     if (values.empty()) {
-      fail("needs at least one operand");
+      refuse("needs at least one operand");
     }
     return make_all(Sort{values[0].shape().normalize_axis(axis), descending}, values);
   });

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "shape/unify.h"
@@ -17,15 +17,15 @@ Inferred infer(const Update& op, Operands in) {
   Shape seen = base.shape();
   for (const View& view : op.path) {
     if (std::holds_alternative<Pad>(view) || std::holds_alternative<Broadcast>(view)) {
-      fail("cannot write through {}: an element of the view is not one element of the base",
-           kind_info(as_op(view)).name);
+      refuse("cannot write through {}: an element of the view is not one element of the base",
+             kind_info(as_op(view)).name);
     }
     Inferred step = infer_view(view, seen);
     seen = step.shapes[0];
     std::ranges::move(step.constraints, std::back_inserter(result.constraints));
   }
   if (seen.dtype() != value.dtype() || seen.rank() != value.rank()) {
-    fail("writes {} into {}", value.shape().to_string(), seen.to_string());
+    refuse("writes {} into {}", value.shape().to_string(), seen.to_string());
   }
   for (int i = 0; i < seen.rank(); ++i) {
     const NameRule rule = build_context().unify_names ? NameRule::unify : NameRule::strict;

@@ -1,7 +1,7 @@
 // Transpose, Flip and Broadcast: views that move or repeat whole axes.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
@@ -10,7 +10,7 @@ namespace tenon {
 
 Inferred infer_view(const Transpose& view, const Shape& x) {
   if (static_cast<int>(view.axes.size()) != x.rank()) {
-    fail("lists {} axes for {}", view.axes.size(), x.to_string());
+    refuse("lists {} axes for {}", view.axes.size(), x.to_string());
   }
   require_axes(view.axes, x, "axis");
   std::vector<Axis> axes;
@@ -51,11 +51,11 @@ Value flip(const Value& x, const Axes& axes) {
 Inferred infer_view(const Broadcast& view, const Shape& x) {
   const Shape to = x.with_axes(view.to);
   if (static_cast<int>(view.axes.size()) != x.rank()) {
-    fail("places {} axes of {}", view.axes.size(), x.to_string());
+    refuse("places {} axes of {}", view.axes.size(), x.to_string());
   }
   require_axes(view.axes, to, "result axis");
   if (!std::ranges::is_sorted(view.axes)) {
-    fail("keeps axes in order; transpose first");
+    refuse("keeps axes in order; transpose first");
   }
   Inferred result{{to}};
   for (int i = 0; i < x.rank(); ++i) {
@@ -63,7 +63,7 @@ Inferred infer_view(const Broadcast& view, const Shape& x) {
     const Extent& from = x.extent(i);
     const Extent& target = to.extent(j);
     if (from.is_constant() && target.is_constant() && from != Extent(1) && from != target) {
-      fail("axis {} is {}, must be 1 or {} to fit {}", i, x.axis(i).to_string(), target.to_string(), to.to_string());
+      refuse("axis {} is {}, must be 1 or {} to fit {}", i, x.axis(i).to_string(), target.to_string(), to.to_string());
     }
     result.constraints.push_back({.kind = Constraint::Kind::broadcasts, .lhs = from, .rhs = target});
   }
@@ -86,7 +86,7 @@ Value broadcast_to(const Value& x, const std::vector<Axis>& to) {
   return in_context("broadcast_to", {x}, [&] {
     const int missing = static_cast<int>(to.size()) - x.rank();
     if (missing < 0) {
-      fail("has rank {}, more than the {} axes to broadcast to", x.rank(), to.size());
+      refuse("has rank {}, more than the {} axes to broadcast to", x.rank(), to.size());
     }
     Axes places;
     for (int i = 0; i < x.rank(); ++i) {

@@ -1,7 +1,7 @@
 // Reshape: the same elements under other axes; and adding or dropping axes of size 1, which are reshapes.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
@@ -37,14 +37,14 @@ Extent infer_axis(const Shape& x, const std::vector<Axis>& known) {
   const Extent total = product(without_shared(x.axes(), known));
   const Extent rest = product(without_shared(known, x.axes()));
   if (rest == Extent(0)) {
-    fail("-1 is not determined beside an axis of size 0");
+    refuse("-1 is not determined beside an axis of size 0");
   }
   if (const auto exact = divide_exactly(total, rest)) {
     return *exact;
   }
   if (total.is_constant() && rest.is_constant()) {
-    fail("{} has {} elements, not a multiple of {}", x.to_string(), x.element_count().to_string(),
-         product(known).to_string());
+    refuse("{} has {} elements, not a multiple of {}", x.to_string(), x.element_count().to_string(),
+           product(known).to_string());
   }
   return floordiv(total, rest);  // infer() adds the check that nothing is lost
 }
@@ -59,8 +59,8 @@ Inferred infer_view(const Reshape& view, const Shape& x) {
   const bool both_empty = x.element_count() == Extent(0) && result.shapes[0].element_count() == Extent(0);
   const Comparison comparison = both_empty ? Comparison::equal : compare(from, to);
   if (comparison == Comparison::different) {
-    fail("{} has {} elements, {} has {}", x.to_string(), x.element_count().to_string(), result.shapes[0].to_string(),
-         result.shapes[0].element_count().to_string());
+    refuse("{} has {} elements, {} has {}", x.to_string(), x.element_count().to_string(), result.shapes[0].to_string(),
+           result.shapes[0].element_count().to_string());
   }
   if (comparison == Comparison::unknown) {
     // Without what both sides share, so that the message names the axis, and an empty axis elsewhere hides nothing.
@@ -83,7 +83,7 @@ Value reshape(const Value& x, const std::vector<Axis>& to) {
       }
     }
     if (known.size() + 1 < to.size()) {
-      fail("only one axis may be -1, not {}", to.size() - known.size());
+      refuse("only one axis may be -1, not {}", to.size() - known.size());
     }
     std::vector<Axis> axes = to;
     for (Axis& axis : axes) {
@@ -112,7 +112,7 @@ Value squeeze(const Value& x, const Axes& axes) {
     const std::vector<int> dropped = normalize_axes(axes, x.shape());
     for (const int i : dropped) {
       if (x.shape().axis(i).is_static() && x.extent(i) != Extent(1)) {
-        fail("axis {} is {}, must be 1", i, x.shape().axis(i).to_string());
+        refuse("axis {} is {}, must be 1", i, x.shape().axis(i).to_string());
       }
     }
     std::vector<Axis> to;

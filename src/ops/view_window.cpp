@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/ops.h"
@@ -14,7 +15,7 @@ constexpr auto kAtLeast = Constraint::Kind::at_least;
 
 void require_rank(size_t listed, const Shape& x, std::string_view what) {
   if (static_cast<int>(listed) != x.rank()) {
-    fail("lists {} {} for {}", listed, what, x.to_string());
+    refuse("lists {} {} for {}", listed, what, x.to_string());
   }
 }
 
@@ -39,12 +40,12 @@ Inferred infer_view(const Slice& view, const Shape& x) {
     const Extent& size = view.size[k];
     const int64_t step = view.step[k];
     if (step < 1) {
-      fail("step {} of axis {} is not positive", step, i);
+      refuse("step {} of axis {} is not positive", step, i);
     }
     // The last element read is start + (size - 1) * step; no element, no bound.
     const Extent span = size == Extent(0) ? Extent(0) : max(0, (size - 1) * step + 1);
     if (decide({.kind = kAtLeast, .lhs = x.extent(i), .rhs = start + span}) == Verdict::fails) {
-      fail("reads up to {} along axis {}, which is {}", (start + span).to_string(), i, x.axis(i).to_string());
+      refuse("reads up to {} along axis {}, which is {}", (start + span).to_string(), i, x.axis(i).to_string());
     }
     result.constraints.push_back({.kind = kAtLeast, .lhs = start, .rhs = 0});
     result.constraints.push_back({.kind = kAtLeast, .lhs = size, .rhs = 0});
@@ -85,7 +86,7 @@ Value slice_axis(const Value& x, int axis, const Extent& begin, std::optional<Ex
     const auto k = static_cast<size_t>(normal);
     const Extent& n = x.extent(normal);
     if (step == 0 || step == std::numeric_limits<int64_t>::min()) {
-      fail("step {} is not a step", step);
+      refuse("step {} is not a step", step);
     }
     Extent first;  // the lowest element read
     Extent count;
@@ -124,7 +125,7 @@ Inferred infer_view(const Pad& view, const Shape& x) {
   require_rank(view.low.size(), x, "low pads");
   require_rank(view.high.size(), x, "high pads");
   if (view.fill.rank() != 0 || view.fill.dtype() != x.dtype()) {
-    fail("the fill is {}, must be a scalar of {}", view.fill.to_string(), name(x.dtype()));
+    refuse("the fill is {}, must be a scalar of {}", view.fill.to_string(), name(x.dtype()));
   }
   Inferred result;
   std::vector<Axis> axes;
@@ -159,7 +160,7 @@ Value pad(const Value& x, const std::vector<Extent>& low, const std::vector<Exte
     constexpr auto modes = spellings(PadMode{});
     const auto found = std::ranges::find(modes, mode);
     if (found == modes.end()) {
-      fail("mode `{}` is none of constant, edge, reflect, wrap", mode);
+      refuse("mode `{}` is none of constant, edge, reflect, wrap", mode);
     }
     // A negative constant crops: that part is a slice.
     const auto is_negative = [](const Extent& e) { return e.is_constant() && *e.constant() < 0; };

@@ -1,5 +1,5 @@
 // Window: combining the elements under a sliding window. The pools made from it are in pool.cpp.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/sliding.h"
 
 namespace tenon {
@@ -8,10 +8,10 @@ Inferred infer(const Window& op, Operands in) {
   const Value& x = in[0];
   const auto rank = static_cast<size_t>(x.rank());
   if (op.op != ReduceOp::sum && op.op != ReduceOp::product && op.op != ReduceOp::max && op.op != ReduceOp::min) {
-    fail("combines by sum, product, max or min, not by {}", spellings(op.op)[static_cast<size_t>(op.op)]);
+    refuse("combines by sum, product, max or min, not by {}", spellings(op.op)[static_cast<size_t>(op.op)]);
   }
   if (x.dtype() == Dtype::boolean) {
-    fail("is for numbers, not bool");
+    refuse("is for numbers, not bool");
   }
   require_steps(op.size, rank, "size");
   require_steps(op.stride, rank, "stride");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/refused.h"
 #include "ops/make.h"
 #include "passes/rewriting/dear_constants.h"
 #include "passes/rewriting/known_work.h"
@@ -93,7 +94,7 @@ std::optional<std::vector<Value>> fold_constant_node(const Node& node, const std
       return numbers;
     }
     return is_worth_it(node, operands) ? evaluated(node, operands) : fold_repeated(node, operands, is_worth_it);
-  } catch (const Error&) {
+  } catch (const Refused&) {
     return std::nullopt;  // it stays, to be reported where and when it happens
   }
 }

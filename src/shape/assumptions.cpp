@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/refused.h"
 #include "shape/congruence.h"
 #include "shape/extent_names.h"
 #include "shape/extent_range.h"
@@ -27,7 +28,7 @@ void Assumptions::tell(std::string name, Fact fact) {
     const std::string factor = fact.multiple > 1 ? fmt::format(" and a multiple of {}", fact.multiple) : "";
     const std::string low = fact.range.low ? fmt::format("at least {}", *fact.range.low) : "";
     const std::string high = fact.range.high ? fmt::format("at most {}", *fact.range.high) : "";
-    fail("axis `{}` cannot be {}{}{}{}", name, low, low.empty() || high.empty() ? "" : " and ", high, factor);
+    refuse("axis `{}` cannot be {}{}{}{}", name, low, low.empty() || high.empty() ? "" : " and ", high, factor);
   }
   fact.range = multiples;
   facts_.insert_or_assign(std::move(name), fact);
@@ -64,7 +65,7 @@ void Assumptions::at_most(std::string name, int64_t value) {
 
 void Assumptions::divisible(std::string name, int64_t by) {
   if (by == 0 || by == std::numeric_limits<int64_t>::min()) {
-    fail("axis `{}` cannot be said to be a multiple of {}", name, by);
+    refuse("axis `{}` cannot be said to be a multiple of {}", name, by);
   }
   Fact fact = known(name);
   const int64_t k = by < 0 ? -by : by;

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "base/refused.h"
 #include "shape/extent_names.h"
 #include "shape/shape_text.h"
 
@@ -17,9 +18,9 @@ constexpr auto kNameBefore = [](const std::pair<std::string, int64_t>& a, std::s
 
 [[noreturn]] void fail_unbound(std::string_view name, const Bindings& bindings) {
   if (bindings.empty()) {
-    fail("axis `{}` is not bound (nothing is)", name);
+    refuse("axis `{}` is not bound (nothing is)", name);
   }
-  fail("axis `{}` is not bound (bound: {})", name, bindings.to_string());
+  refuse("axis `{}` is not bound (bound: {})", name, bindings.to_string());
 }
 
 /// ` (seq=3)`: the bindings that an expression used, for a message that has shown the expression itself.
@@ -44,13 +45,13 @@ void Bindings::set(std::string_view name, int64_t size) {
     fail("an axis without a name cannot be bound to {}", size);
   }
   if (size < 0) {
-    fail("axis `{}`: size {} is negative", name, size);
+    refuse("axis `{}`: size {} is negative", name, size);
   }
   const auto at = std::lower_bound(sizes_.begin(), sizes_.end(), name, kNameBefore);
   if (at == sizes_.end() || at->first != name) {
     sizes_.emplace(at, name, size);
   } else if (at->second != size) {
-    fail("axis `{}` is bound to {}, cannot be bound to {}", name, at->second, size);
+    refuse("axis `{}` is bound to {}, cannot be bound to {}", name, at->second, size);
   }
 }
 
@@ -118,7 +119,7 @@ int64_t evaluate(const Extent& extent, const Bindings& bindings) {
 int64_t resolve(const Extent& extent, const Bindings& bindings) {
   const int64_t size = evaluate(extent, bindings);
   if (size < 0) {
-    fail("axis `{}` is {}, cannot be negative{}", extent.to_string(), size, used_bindings(extent, bindings));
+    refuse("axis `{}` is {}, cannot be negative{}", extent.to_string(), size, used_bindings(extent, bindings));
   }
   return size;
 }
@@ -134,7 +135,8 @@ Shape resolve(const Shape& shape, const Bindings& bindings) {
     try {
       axes.push_back(Axis::named(axis.name(), resolve(axis.extent(), bindings)));
     } catch (Error& error) {
-      throw std::move(error.note(fmt::format("in axis {} of {}", i, shape.to_string())));
+      error.note(fmt::format("in axis {} of {}", i, shape.to_string()));
+      throw;
     }
   }
   return shape.with_axes(std::move(axes));

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/refused.h"
 #include "shape/extent_names.h"
 
 namespace tenon {
@@ -65,7 +66,7 @@ std::string demand(Kind kind, const Extent& rhs, int64_t value) {
   if (!constraint.needed_by.empty()) {
     text += ": needed by " + constraint.needed_by;
   }
-  Error error(text);
+  Refused error(text);
   if (!constraint.place.empty()) {
     error.note(fmt::format("at node \"{}\"", constraint.place));
   }
@@ -81,7 +82,8 @@ int64_t value_of(const Extent& side, const Constraint& constraint, const SizeLoo
   try {
     return side.evaluate(lookup);
   } catch (Error& error) {  // overflow or division by zero
-    throw std::move(error.note(fmt::format("in `{}`{}", constraint.to_string(), describe_need(constraint))));
+    error.note(fmt::format("in `{}`{}", constraint.to_string(), describe_need(constraint)));
+    throw;
   }
 }
 

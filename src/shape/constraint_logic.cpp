@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/refused.h"
 #include "tenon/shape.h"
 
 namespace tenon {
@@ -98,7 +99,7 @@ bool Fact::tell(Assumptions& assumptions) const {
       case Side::divisor: assumptions.divisible(name, value); break;
     }
     return true;
-  } catch (const Error&) {
+  } catch (const Refused&) {
     return false;
   }
 }

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/refused.h"
 #include "shape/constraint_check.h"
 
 namespace tenon {
@@ -165,7 +166,7 @@ void ConstraintSet::fail_contradiction(const Constraint& constraint) const {
       text += fmt::format("{}`{}`{}", &c == &clash->front() ? "" : " and ", c.to_string(), describe_need(c));
     }
   }
-  Error error(text);
+  Refused error(text);
   if (!constraint.place.empty()) {
     error.note(fmt::format("at node \"{}\"", constraint.place));
   }

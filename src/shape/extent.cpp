@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "shape/extent_polynomial.h"
 #include "shape/extent_walk.h"
+#include "shape/not_representable.h"
 
 namespace tenon {
 
@@ -45,7 +46,7 @@ Extent product(const Extent& a, const Extent& b) {
   const TermsOf left(a);
   const TermsOf right(b);
   if (left.size() * right.size() > algebra::kMaxProducts) {
-    fail("extent is too large: a product of {} terms by {} terms", left.size(), right.size());
+    not_representable("extent is too large: a product of {} terms by {} terms", left.size(), right.size());
   }
   std::vector<Term> terms;
   terms.reserve(left.size() * right.size());
@@ -174,9 +175,9 @@ int64_t Extent::evaluate(const std::function<std::optional<int64_t>(std::string_
   } catch (const UnboundName& unbound) {
     fail("extent `{}`: axis `{}` is not bound", algebra::brief(*this), unbound.name);
   } catch (const DivisionByZero&) {
-    fail("extent `{}` divides by zero at {}", algebra::brief(*this), binding());
+    not_representable("extent `{}` divides by zero at {}", algebra::brief(*this), binding());
   } catch (const ArithmeticOverflow&) {
-    fail("extent `{}` overflows 64 bits at {}", algebra::brief(*this), binding());
+    not_representable("extent `{}` overflows 64 bits at {}", algebra::brief(*this), binding());
   }
 }
 

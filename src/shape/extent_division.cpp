@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "base/checked.h"
-#include "base/fail.h"
 #include "shape/extent_polynomial.h"
+#include "shape/not_representable.h"
 
 namespace tenon {
 
@@ -31,7 +31,7 @@ struct Division {
 };
 
 [[noreturn]] void division_by_zero(const Extent& a, std::string_view operation) {
-  fail("extent divides by zero: {} {} 0", algebra::brief_operand(a), operation);
+  not_representable("extent divides by zero: {} {} 0", algebra::brief_operand(a), operation);
 }
 
 /// The remainder of least magnitude, d/2 rather than -d/2: coefficients stay small whichever sign they had.
@@ -95,7 +95,7 @@ std::optional<Extent> merge_nested(const Extent& rest, int64_t d) {
   try {
     const Extent r = rest - algebra::from_terms({*inner});
     return inner->coefficient > 0 ? floordiv(x + e * r, e * d) : -floordiv(x + e * (Extent(d - 1) - r), e * d);
-  } catch (const Error&) {
+  } catch (const NotRepresentable&) {
     return std::nullopt;
   }
 }
@@ -169,7 +169,7 @@ std::optional<Division> split_by_polynomial(const Extent& a, const Extent& d, bo
     }
     products += divisor.size();
     if (products > algebra::kMaxProducts) {
-      fail("extent is too large: dividing {} terms by {} terms", TermsOf(a).size(), divisor.size());
+      not_representable("extent is too large: dividing {} terms by {} terms", TermsOf(a).size(), divisor.size());
     }
   }
   return Division{algebra::from_terms(std::move(quotient)), algebra::from_terms(std::move(rest))};
@@ -274,7 +274,7 @@ std::optional<Extent> divide_exactly(const Extent& a, const Extent& b) {
     return division ? std::optional(std::move(division->quotient)) : std::nullopt;
   } catch (const ArithmeticOverflow&) {
     return std::nullopt;
-  } catch (const Error&) {  // a coefficient without a negative, or beyond the limits: not proven
+  } catch (const NotRepresentable&) {  // a coefficient without a negative, or beyond the limits: not proven
     return std::nullopt;
   }
 }

@@ -4,9 +4,10 @@
 #include <charconv>
 #include <limits>
 
-#include "base/fail.h"
 #include "shape/extent_names.h"
 #include "shape/extent_polynomial.h"
+#include "shape/not_an_extent.h"
+#include "shape/not_representable.h"
 
 namespace tenon {
 namespace {
@@ -41,7 +42,8 @@ class Parser {
   [[noreturn]] void wrong(size_t column, const std::string& what) const {
     constexpr size_t kLongest = 200;
     const std::string shown(text_.substr(0, kLongest));
-    fail("extent \"{}{}\", column {}: {}", shown, text_.size() > kLongest ? "..." : "", column, what);
+    throw NotAnExtent(
+        fmt::format("extent \"{}{}\", column {}: {}", shown, text_.size() > kLongest ? "..." : "", column, what));
   }
 
   [[noreturn]] void expected(std::string_view what) const {
@@ -128,7 +130,7 @@ class Parser {
   Extent located(size_t column, F operation) const {
     try {
       return operation();
-    } catch (const Error& error) {
+    } catch (const NotRepresentable& error) {
       wrong(column, error.what());
     }
   }
@@ -261,7 +263,8 @@ std::string algebra::quoted_name(std::string_view name) {
 
 Extent Extent::parse(std::string_view text) {
   if (text.size() > kMaxText) {
-    fail("the text of an extent has {} characters; at most {} are read", text.size(), kMaxText);
+    throw NotAnExtent(
+        fmt::format("the text of an extent has {} characters; at most {} are read", text.size(), kMaxText));
   }
   return Parser(text).whole();
 }

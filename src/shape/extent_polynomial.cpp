@@ -5,11 +5,14 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/hash.h"
+#include "shape/not_representable.h"
 
 namespace tenon::algebra {
 namespace {
 
-[[noreturn]] void too_large() { fail("extent is too large: its canonical form has more than {} terms", kMaxTerms); }
+[[noreturn]] void too_large() {
+  not_representable("extent is too large: its canonical form has more than {} terms", kMaxTerms);
+}
 
 MonomialRef make_monomial(std::vector<Factor> factors) {
   if (factors.empty()) {
@@ -23,7 +26,7 @@ MonomialRef make_monomial(std::vector<Factor> factors) {
     m->hash = combine_hash(combine_hash(m->hash, f.atom->hash), f.power);
   }
   if (m->degree > kMaxDegree) {
-    fail("extent is too large: a product of more than {} factors", kMaxDegree);
+    not_representable("extent is too large: a product of more than {} factors", kMaxDegree);
   }
   m->factors = std::move(factors);
   return m;
@@ -38,7 +41,7 @@ AtomRef finish_atom(Atom atom) {
     atom.hash = combine_hash(atom.hash, e.hash());
   }
   if (atom.depth > kMaxDepth) {
-    fail("extent is too large: more than {} divisions, minima or maxima inside each other", kMaxDepth);
+    not_representable("extent is too large: more than {} divisions, minima or maxima inside each other", kMaxDepth);
   }
   return std::make_shared<const Atom>(std::move(atom));
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/fail.h"
 #include "shape/extent_names.h"
 #include "shape/extent_polynomial.h"
+#include "shape/not_representable.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -96,7 +96,7 @@ std::optional<Piece> rounded_up(const Atom& atom) {
   }
   try {
     return Piece{false, operand_text(-dividend) + " ceildiv " + operand_text(atom.operands[1]), false};
-  } catch (const Error&) {  // the smallest integer has no negative
+  } catch (const NotRepresentable&) {  // the smallest integer has no negative
     return std::nullopt;
   }
 }
@@ -146,7 +146,7 @@ std::vector<Piece> take_remainders(Extent& e) {
         pieces.push_back(make_piece(TermsOf(*k).begin()->coefficient, factors));
         e -= *k * (a - b * algebra::of_atom(atom));
       }
-    } catch (const Error&) {  // too large to look at; it prints as it is
+    } catch (const NotRepresentable&) {  // too large to look at; it prints as it is
     }
   }
   return pieces;
@@ -203,7 +203,7 @@ std::string algebra::brief_operand(const Extent& e) {
 }
 
 void algebra::overflow(const Extent& a, std::string_view operation, const Extent& b) {
-  fail("extent overflows 64 bits: {} {} {}", brief_operand(a), operation, brief_operand(b));
+  not_representable("extent overflows 64 bits: {} {} {}", brief_operand(a), operation, brief_operand(b));
 }
 
 }  // namespace tenon

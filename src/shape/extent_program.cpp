@@ -79,7 +79,8 @@ ExtentProgram::ExtentProgram(std::span<const std::string> names, std::span<const
     try {
       results_.push_back(algebra::walk(extents[i], compiler));
     } catch (Error& error) {
-      throw std::move(error.note(fmt::format("in extent `{}`", algebra::brief(extents[i]))));
+      error.note(fmt::format("in extent `{}`", algebra::brief(extents[i])));
+      throw;
     }
   }
   instructions_ = std::move(compiler.instructions);

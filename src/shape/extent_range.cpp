@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "shape/congruence.h"
 #include "shape/interval.h"
+#include "shape/not_representable.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -76,7 +77,7 @@ Scaled scale_names(const Extent& extent, const Assumptions& known) {
   }
   try {
     return {extent.substitute(by), std::move(rescaled)};
-  } catch (const Error&) {  // overflow: reason about the names as they are
+  } catch (const NotRepresentable&) {  // overflow: reason about the names as they are
     return scaled;
   }
 }
@@ -103,7 +104,7 @@ Interval RangeFinder::compute(const Extent& e, int depth) {
   const auto refine = [&](const auto& bound) {
     try {
       result = intersect(result, bound());
-    } catch (const Error&) {  // the rewritten form left the limits of extents; the other bounds stand
+    } catch (const NotRepresentable&) {  // the rewritten form left the limits of extents; the other bounds stand
     }
   };
   if (affordable(e, depth)) {

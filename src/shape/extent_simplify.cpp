@@ -5,6 +5,7 @@
 #include "shape/congruence.h"
 #include "shape/extent_polynomial.h"
 #include "shape/extent_range.h"
+#include "shape/not_representable.h"
 #include "tenon/assumptions.h"
 #include "tenon/error.h"
 
@@ -51,7 +52,7 @@ class Simplifier {
   bool at_least(const Extent& a, const Extent& b) {
     try {
       return ranges_.range(a - b).low.value_or(-1) >= 0;
-    } catch (const Error&) {  // the difference overflows: nothing is proven
+    } catch (const NotRepresentable&) {  // the difference overflows: nothing is proven
       return false;
     }
   }
@@ -174,7 +175,7 @@ Extent simplify(const Extent& extent, const Assumptions& known) {
       return *value;
     }
     return scaled.known == known ? simple : unscaled(simple, known);
-  } catch (const Error&) {  // beyond the limits on the way: it stays as it is
+  } catch (const NotRepresentable&) {  // beyond the limits on the way: it stays as it is
     return extent;
   }
 }
@@ -201,7 +202,7 @@ Comparison compare(const Extent& a, const Extent& b, const Assumptions& known) {
     if (!range.contains(0) || !congruence_of(simple, multiple_of).admits(0)) {
       return Comparison::different;
     }
-  } catch (const Error&) {  // overflow or beyond the limits: nothing is proven
+  } catch (const NotRepresentable&) {  // overflow or beyond the limits: nothing is proven
   }
   return Comparison::unknown;
 }
@@ -219,7 +220,7 @@ bool proves_at_least(const Extent& a, const Extent& b, const Assumptions& known)
     }
     const Extent simple = Simplifier(scaled.known, Purpose::comparing).simplified(scaled.extent);
     return ranges.range(simple).low.value_or(-1) >= 0;
-  } catch (const Error&) {  // overflow or beyond the limits: nothing is proven
+  } catch (const NotRepresentable&) {  // overflow or beyond the limits: nothing is proven
     return false;
   }
 }

@@ -109,7 +109,8 @@ class Extraction {
       const Extent reduced = position.pattern().extent().substitute(sizes_);
       return reduced.names().empty() ? reduced.evaluate([](std::string_view) { return std::nullopt; }) : reduced;
     } catch (Error& error) {  // overflow or division by zero: arithmetic knows of no inputs
-      throw std::move(error.note(position.to_string()));
+      error.note(position.to_string());
+      throw;
     }
   }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "base/fail.h"
 #include "base/hash.h"
+#include "base/refused.h"
 
 namespace tenon {
 namespace {
@@ -13,12 +13,12 @@ namespace {
 int64_t known_size(const Shape& shape, int index, std::string_view wanted) {
   const Axis& axis = shape.axis(index);
   if (axis.is_anonymous()) {
-    fail("{} of {}: axis {} is anonymous", wanted, shape.to_string(), index);
+    refuse("{} of {}: axis {} is anonymous", wanted, shape.to_string(), index);
   }
   if (const std::optional<int64_t> size = axis.extent().constant()) {
     return *size;
   }
-  fail("{} of {}: axis `{}` is not bound", wanted, shape.to_string(), axis.to_string());
+  refuse("{} of {}: axis `{}` is not bound", wanted, shape.to_string(), axis.to_string());
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ bool is_generated_name(std::string_view name) { return name.find('.') != std::st
 
 Axis::Axis(std::in_place_t, int64_t size) {
   if (size < -1) {
-    fail("axis size {} is negative", size);
+    refuse("axis size {} is negative", size);
   }
   if (size >= 0) {
     extent_ = Extent(size);
@@ -41,9 +41,9 @@ Axis::Axis(Extent extent) : Axis(named("", std::move(extent))) {}
 Axis Axis::named(std::string name, Extent extent) {
   if (const std::optional<int64_t> size = extent.constant(); size && *size < 0) {
     if (name.empty()) {
-      fail("axis size {} is negative", *size);
+      refuse("axis size {} is negative", *size);
     }
-    fail("axis `{}`: size {} is negative", name, *size);
+    refuse("axis `{}`: size {} is negative", name, *size);
   }
   if (extent.as_name() == name) {
     name.clear();
@@ -53,11 +53,11 @@ Axis Axis::named(std::string name, Extent extent) {
 
 Axis Axis::anonymous() { return Axis(std::string(), std::nullopt); }
 
-void Axis::size_out_of_range() { fail("axis size is above 2^63-1"); }
+void Axis::size_out_of_range() { refuse("axis size is above 2^63-1"); }
 
 const Extent& Axis::extent() const {
   if (!extent_) {
-    fail("an anonymous axis has no extent");
+    refuse("an anonymous axis has no extent");
   }
   return *extent_;
 }
@@ -89,7 +89,7 @@ uint64_t Axis::hash() const { return combine_hash(hash_bytes(label_), extent_ ? 
 int Shape::normalize_axis(int index) const {
   const int normal = index < 0 ? index + rank() : index;
   if (normal < 0 || normal >= rank()) {
-    fail("axis {} is out of range for rank {}: {}", index, rank(), to_string());
+    refuse("axis {} is out of range for rank {}: {}", index, rank(), to_string());
   }
   return normal;
 }
@@ -99,7 +99,7 @@ const Axis& Shape::axis(int index) const { return axes_[static_cast<size_t>(norm
 const Extent& Shape::extent(int index) const {
   const Axis& found = axis(index);
   if (found.is_anonymous()) {
-    fail("axis {} of {} is anonymous", normalize_axis(index), to_string());
+    refuse("axis {} of {} is anonymous", normalize_axis(index), to_string());
   }
   return found.extent();
 }
@@ -141,7 +141,7 @@ int64_t Shape::size() const {
   for (const int64_t size : sizes) {
     const std::optional<int64_t> product = checked_mul(count, size);
     if (!product) {
-      fail("size of {} does not fit in 64 bits", to_string());
+      refuse("size of {} does not fit in 64 bits", to_string());
     }
     count = *product;
   }
@@ -157,7 +157,7 @@ std::vector<int64_t> Shape::strides() const {
     if (i > 0) {
       const std::optional<int64_t> product = checked_mul(stride, size);
       if (!product) {
-        fail("strides of {} do not fit in 64 bits", to_string());
+        refuse("strides of {} do not fit in 64 bits", to_string());
       }
       stride = *product;
     }

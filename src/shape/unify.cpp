@@ -1,6 +1,7 @@
 #include "shape/unify.h"
 
 #include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon {
 namespace {
@@ -15,9 +16,9 @@ std::string describe(const Axis& axis) {
 
 [[noreturn]] void fail_different(const Axis& a, const Axis& b) {
   if (!a.label().empty() && a.label() == b.label()) {
-    fail("axis `{}` is {} on the left, {} on the right", a.label(), a.extent().to_string(), b.extent().to_string());
+    refuse("axis `{}` is {} on the left, {} on the right", a.label(), a.extent().to_string(), b.extent().to_string());
   }
-  fail("{} against {}", describe(a), describe(b));
+  refuse("{} against {}", describe(a), describe(b));
 }
 
 bool is_chosen_name(const Axis& axis) {

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "tenon/autograd.h"
 #include "tenon/indexing.h"
 #include "tenon/ops.h"
@@ -203,7 +204,7 @@ Tensor& Tensor::copy_(const TensorOperand& value) {
     write(*this, recorded({*value.tensor(), *this}, [&](Sizes sizes) {
       return tenon::broadcast_to(read(*value.tensor(), sizes), read(*this, sizes).shape().axes());
     }));
-  } catch (const Error&) {
+  } catch (const Refused&) {
     refuse();
   }
   return *this;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/fail.h"
+#include "base/refused.h"
+#include "onnx/import/importer.h"
 #include "onnx/model_builder.h"
 #include "support/arrays.h"
 #include "support/error_text.h"
@@ -245,6 +248,18 @@ TEST(OnnxDecided, SizesThatAreToldWriteALoopOut) {
                       "read one by one"),
             std::string::npos)
       << text;
+}
+
+/// What the other reading of a branch cannot mend is told at once: only what is refused is tried again.
+TEST(Decided, ErrorsThatAreNoRefusalEndTheImport) {
+  OnnxModelBuilder model = with_sizes();
+  add_choice(model, "n_is_one");
+  const OnnxOptions options;
+  importer::Importer importer(model.model(), importer::ExternalFiles(""), options);
+  EXPECT_EQ(importer.attempted([]() -> int { refuse("of another rank"); }), std::nullopt);
+  EXPECT_EQ(importer.attempted([] { return 3; }), 3);
+  EXPECT_THROW((void)importer.attempted([]() -> int { fail("a file that is gone"); }), Error);
+  EXPECT_THROW((void)importer.attempted([]() -> int { throw OnnxValueNeeded("k", "its value"); }), OnnxValueNeeded);
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ TEST(Tensor, BuildersTakeWhatThoseOfValuesTake) {
   EXPECT_EQ(elements(sort(tensor({3, 1, 2}))), (Floats{1, 2, 3}));
   const std::vector<Tensor> both = sort_together({tensor({3, 1, 2}), tensor({1, 2, 3})});
   EXPECT_EQ(elements(both[1]), (Floats{2, 3, 1}));
-  EXPECT_EQ(error_text([] { sort_together({}); }), "sort_together: there is nothing to sort");
+  EXPECT_EQ(error_text([] { sort_together(std::vector<Tensor>{}); }), "sort_together: there is nothing to sort");
 }
 
 TEST(Tensor, PartsOfASplitAreViews) {

@@ -2,6 +2,7 @@
 
 #include "kernel/facts/work.h"
 #include "kernel/loop/loop_walk.h"
+#include "shape/not_representable.h"
 #include "tenon/error.h"
 
 namespace tenon::loops {
@@ -27,7 +28,7 @@ class InProgramNames {
         range = in_names(range);
       }
       return footprint;
-    } catch (const Error&) {
+    } catch (const NotRepresentable&) {
       return {.whole = true};
     }
   }

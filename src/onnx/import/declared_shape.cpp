@@ -6,6 +6,8 @@
 #include "base/fail.h"
 #include "onnx/tensor_data.h"
 #include "shape/extent_names.h"
+#include "shape/not_an_extent.h"
+#include "shape/not_representable.h"
 
 namespace tenon::importer {
 namespace {
@@ -30,7 +32,9 @@ std::optional<Extent> solvable_expression(const std::string& text, const std::se
     const bool solvable =
         unknown.empty() ? !known.empty() : unknown.size() == 1 && extent.substitute(known).linear_in(unknown[0]);
     return solvable ? std::optional(extent) : std::nullopt;
-  } catch (const Error&) {  // it is something else
+  } catch (const NotAnExtent&) {  // it is something else
+    return {};
+  } catch (const NotRepresentable&) {
     return {};
   }
 }

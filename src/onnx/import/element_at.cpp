@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "onnx/import/known_map.h"
+#include "shape/not_representable.h"
 #include "tenon/assumptions.h"
 #include "tenon/error.h"
 
@@ -153,7 +154,7 @@ class Search {
 std::optional<Extent> element_at(const Value& value, const std::vector<Extent>& place) {
   try {
     return Search().at(value, place);
-  } catch (const Error&) {  // beyond 64 bits
+  } catch (const NotRepresentable&) {  // beyond 64 bits
     return {};
   }
 }

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/read_file.h"
+#include "base/refused.h"
 #include "onnx/import/declared_shape.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/model_skeleton.h"
@@ -47,7 +48,8 @@ Bindings usual_sizes(const proto::ModelProto& model) {
       try {
         return Bindings::parse(entry.value());
       } catch (Error& error) {
-        throw std::move(error.note("in the model's metadata `tenon.usual`"));
+        error.note("in the model's metadata `tenon.usual`");
+        throw;
       }
     }
   }
@@ -74,7 +76,7 @@ Graph import_model(const proto::ModelProto& model, const importer::ExternalFiles
   }
   std::set<std::string> constants;  // weights whose value turned out to be needed now
   std::vector<bool> guesses;
-  std::exception_ptr first_error;
+  std::exception_ptr first_refusal;
   for (int attempt = 1; true; ++attempt) {
     if (options.weights != nullptr) {
       options.weights->clear();
@@ -90,11 +92,11 @@ Graph import_model(const proto::ModelProto& model, const importer::ExternalFiles
         throw;
       }
       constants.insert(needed.input());
-    } catch (const Error&) {
-      first_error = first_error ? first_error : std::current_exception();
+    } catch (const Refused&) {
+      first_refusal = first_refusal ? first_refusal : std::current_exception();
       guesses = next_guesses(importer.guesses());
       if (guesses.empty() || attempt >= kMostAttempts) {
-        std::rethrow_exception(first_error);
+        std::rethrow_exception(first_refusal);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/refused.h"
 #include "onnx/import/item.h"
 #include "onnx/import/known.h"
 #include "onnx/import/size_condition.h"
@@ -60,16 +61,13 @@ class Importer {
   /// What was guessed, in order: whether otherwise than what is likely.
   const std::vector<bool>& guesses() const { return guesses_; }
 
-  /// `attempt()`, whose Error is forgotten, as is all that it asked of sizes; nothing then. Questions (OnnxValueNeeded)
-  /// are none.
+  /// `attempt()`; nothing where it is refused, which is forgotten, as is all that it asked of sizes.
   template <class Attempt>
   auto attempted(Attempt&& attempt) -> std::optional<decltype(attempt())> {
     const Mark before = mark();
     try {
       return attempt();
-    } catch (const OnnxValueNeeded&) {
-      throw;
-    } catch (const Error&) {
+    } catch (const Refused&) {
       rewind(before);
       return {};
     }

@@ -4,6 +4,7 @@
 
 #include "ir/walk.h"
 #include "onnx/import/known_map.h"
+#include "shape/not_representable.h"
 #include "tenon/error.h"
 #include "tenon/interpreter.h"
 
@@ -302,7 +303,7 @@ std::optional<Elements> KnownValues::evaluate(const Value& value) const {
   }
   try {
     return std::visit(evaluation, node.op);
-  } catch (const Error&) {  // beyond 64 bits
+  } catch (const NotRepresentable&) {  // beyond 64 bits
     return {};
   }
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/importer.h"
 #include "onnx/tensor_data.h"
 
@@ -12,21 +13,21 @@ using proto::AttributeProto;
 
 const Item& NodeCall::item(size_t i) const {
   if (!has(i)) {
-    fail("input {} is missing", i);
+    refuse("input {} is missing", i);
   }
   return operands_[i];
 }
 
 const Value& NodeCall::x(size_t i) const {
   if (!item(i).value) {
-    fail("input {} is a sequence, must be a tensor", i);
+    refuse("input {} is a sequence, must be a tensor", i);
   }
   return operands_[i].value;
 }
 
 const Items& NodeCall::sequence(size_t i) const {
   if (!item(i).sequence) {
-    fail("input {} is a tensor, must be a sequence", i);
+    refuse("input {} is a tensor, must be a sequence", i);
   }
   return *operands_[i].sequence;
 }
@@ -46,7 +47,7 @@ void NodeCall::fail_unknown(const Value& value, std::string_view what) const {
         fmt::format("{} depends on the value of input `{}`, which must be given at import", what, *input);
     throw OnnxValueNeeded(*input, message);
   }
-  fail("{} depends on a value that is computed when the model runs", what);
+  refuse("{} depends on a value that is computed when the model runs", what);
 }
 
 std::optional<std::vector<Extent>> NodeCall::known_extents(const Value& value) const {
@@ -73,8 +74,8 @@ void NodeCall::require_at_least(const Extent& a, const Extent& b, std::string_vi
 
 void NodeCall::require_size(const Value& parameter, int axis, const Extent& wanted, std::string_view name) const {
   if (proves_at_least(parameter.extent(axis), wanted + 1) || proves_at_least(wanted, parameter.extent(axis) + 1)) {
-    fail("{} is {}, must have {} elements along axis {}", name, parameter.shape().to_string(), wanted.to_string(),
-         axis < 0 ? parameter.rank() + axis : axis);
+    refuse("{} is {}, must have {} elements along axis {}", name, parameter.shape().to_string(), wanted.to_string(),
+           axis < 0 ? parameter.rank() + axis : axis);
   }
   require_equal(parameter.extent(axis), wanted);
 }
@@ -90,7 +91,7 @@ std::vector<Extent> NodeCall::extents(size_t i) const {
 Extent NodeCall::extent(size_t i) const {
   const std::vector<Extent> list = extents(i);
   if (list.size() != 1) {
-    fail("input {} has {} elements, must have one", i, list.size());
+    refuse("input {} has {} elements, must have one", i, list.size());
   }
   return list[0];
 }
@@ -103,7 +104,7 @@ std::vector<int64_t> NodeCall::integers(size_t i) const {
       fail_unknown(x(i), fmt::format("input {}", i));
     }
     if (!number) {
-      fail("input {} is `{}`, must be a number that is known at import", i, extent.to_string());
+      refuse("input {} is `{}`, must be a number that is known at import", i, extent.to_string());
     }
     numbers.push_back(*number);
   }
@@ -113,7 +114,7 @@ std::vector<int64_t> NodeCall::integers(size_t i) const {
 int64_t NodeCall::integer(size_t i) const {
   const std::vector<int64_t> list = integers(i);
   if (list.size() != 1) {
-    fail("input {} has {} elements, must have one", i, list.size());
+    refuse("input {} has {} elements, must have one", i, list.size());
   }
   return list[0];
 }
@@ -129,7 +130,7 @@ Array NodeCall::array(size_t i) const {
 double NodeCall::number(size_t i) const {
   const Array value = array(i);
   if (value.size() != 1) {
-    fail("input {} has {} elements, must have one", i, value.size());
+    refuse("input {} has {} elements, must have one", i, value.size());
   }
   return value.at(0);
 }
@@ -147,15 +148,15 @@ const AttributeProto* NodeCall::find(std::string_view name, AttributeProto::Attr
   const AttributeProto* attribute = find(name);
   // IR version 1 did not write types.
   if (attribute != nullptr && attribute->type() != type && attribute->type() != AttributeProto::UNDEFINED) {
-    fail("attribute `{}` is {}, must be {}", name, AttributeProto::AttributeType_Name(attribute->type()),
-         AttributeProto::AttributeType_Name(type));
+    refuse("attribute `{}` is {}, must be {}", name, AttributeProto::AttributeType_Name(attribute->type()),
+           AttributeProto::AttributeType_Name(type));
   }
   return attribute;
 }
 
 int64_t NodeCall::attribute(std::string_view name) const {
   if (!has_attribute(name)) {
-    fail("attribute `{}` is missing", name);
+    refuse("attribute `{}` is missing", name);
   }
   return find(name, AttributeProto::INT)->i();
 }
@@ -168,7 +169,7 @@ int64_t NodeCall::attribute(std::string_view name, int64_t otherwise) const {
 int NodeCall::axis(std::string_view name, int otherwise) const {
   const int64_t number = attribute(name, otherwise);
   if (!std::in_range<int>(number)) {
-    fail("attribute `{}` is {}, which is no axis", name, number);
+    refuse("attribute `{}` is {}, which is no axis", name, number);
   }
   return static_cast<int>(number);
 }
@@ -176,7 +177,7 @@ int NodeCall::axis(std::string_view name, int otherwise) const {
 int64_t NodeCall::count_attribute(std::string_view name, int64_t most) const {
   const int64_t number = attribute(name);
   if (number < 1 || number > most) {
-    fail("attribute `{}` is {}, must be from 1 to {}", name, number, most);
+    refuse("attribute `{}` is {}, must be from 1 to {}", name, number, most);
   }
   return number;
 }
@@ -212,7 +213,7 @@ std::vector<std::string> NodeCall::texts_attribute(std::string_view name) const 
 Array NodeCall::array_attribute(std::string_view name, Format* format) const {
   const AttributeProto* attribute = find(name, AttributeProto::TENSOR);
   if (attribute == nullptr) {
-    fail("attribute `{}` is missing", name);
+    refuse("attribute `{}` is missing", name);
   }
   if (format != nullptr) {
     *format = format_of(attribute->t().data_type());
@@ -237,7 +238,7 @@ Dtype NodeCall::dtype_attribute(std::string_view name, Dtype otherwise) const {
 const proto::GraphProto& NodeCall::graph_attribute(std::string_view name) const {
   const AttributeProto* attribute = find(name, AttributeProto::GRAPH);
   if (attribute == nullptr) {
-    fail("attribute `{}` is missing", name);
+    refuse("attribute `{}` is missing", name);
   }
   return attribute->g();
 }
@@ -253,7 +254,7 @@ void require_rank(const Value& x, int least, int most, std::string_view what) {
   const std::string wanted = least == most       ? fmt::format("{}", least)
                              : most >= kMostRank ? fmt::format("{} or more", least)
                                                  : fmt::format("{} to {}", least, most);
-  fail("{} has {} axes, must have {}: {}", what, x.rank(), wanted, x.shape().to_string());
+  refuse("{} has {} axes, must have {}: {}", what, x.rank(), wanted, x.shape().to_string());
 }
 
 Axes all_axes(const Value& x) {
@@ -268,7 +269,7 @@ Axes to_axes(const std::vector<int64_t>& numbers) {
   Axes axes;
   for (const int64_t number : numbers) {
     if (!std::in_range<int>(number)) {
-      fail("{} is no axis number", number);
+      refuse("{} is no axis number", number);
     }
     axes.push_back(static_cast<int>(number));
   }

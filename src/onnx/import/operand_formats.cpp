@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon::importer {
 namespace {
@@ -33,7 +33,7 @@ void carry_formats(std::string_view domain, std::string_view type, const Items& 
     return item.value && item.value.dtype() == held->value.dtype() && item.format != held->format;
   };
   if (!moves || std::ranges::any_of(operands, is_other)) {
-    fail("{} of {} elements is not supported: a Cast before it makes them numbers", type, name_of(held->format));
+    refuse("{} of {} elements is not supported: a Cast before it makes them numbers", type, name_of(held->format));
   }
   for (Item& result : results) {
     if (result.value && result.value.dtype() == held->value.dtype()) {

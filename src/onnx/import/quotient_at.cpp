@@ -2,6 +2,7 @@
 
 #include "kernel/scalar/scalar_program.h"
 #include "onnx/import/known_map.h"
+#include "shape/not_representable.h"
 #include "tenon/error.h"
 
 namespace tenon::importer {
@@ -104,7 +105,7 @@ class QuotientSearch {
 std::optional<Quotient> quotient_at(KnownValues& known, const Value& list, int64_t i) {
   try {
     return QuotientSearch(known).at(list, i);
-  } catch (const Error&) {  // beyond 64 bits
+  } catch (const NotRepresentable&) {  // beyond 64 bits
     return {};
   }
 }

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/heads.h"
 #include "tenon/control.h"
@@ -98,7 +98,7 @@ Results attention_in_steps(const NodeCall& call, const AttentionInputs& in, cons
   const auto shared = [&](const Value& x) {
     const std::optional<int64_t> times = divide_exactly(in.q.extent(1), x.extent(1)).value_or(Extent(0)).constant();
     if (!times || *times < 1) {
-      fail("{} query heads do not share {} heads of keys", in.q.extent(1).to_string(), x.extent(1).to_string());
+      refuse("{} query heads do not share {} heads of keys", in.q.extent(1).to_string(), x.extent(1).to_string());
     }
     return *times == 1 ? x : repeat_interleave(x, *times, 1);
   };
@@ -176,7 +176,7 @@ Results causal_conv(const NodeCall& call) {
   const Value all = concat({before, x}, 2);
   const std::optional<int64_t> channels = x.extent(1).constant();
   if (!channels) {
-    fail("the number of channels must be known, not {}", x.extent(1).to_string());
+    refuse("the number of channels must be known, not {}", x.extent(1).to_string());
   }
   Value y = conv(all, w, {.groups = *channels});
   if (call.has(2)) {
@@ -186,7 +186,7 @@ Results causal_conv(const NodeCall& call) {
   if (activation == "silu" || activation == "swish") {
     y = silu(y);
   } else if (activation != "none") {
-    fail("activation is `{}`, must be silu, swish or none", activation);
+    refuse("activation is `{}`, must be silu, swish or none", activation);
   }
   return std::vector<Value>{y, slice_axis(all, 2, x.extent(2))};
 }
@@ -199,10 +199,10 @@ Results linear_attention(const NodeCall& call) {
   const bool gated = rule == "gated" || rule == "gated_delta";
   const bool delta = rule == "delta" || rule == "gated_delta";
   if (!gated && !delta && rule != "linear") {
-    fail("update_rule is `{}`, must be linear, gated, delta or gated_delta", rule);
+    refuse("update_rule is `{}`, must be linear, gated, delta or gated_delta", rule);
   }
   if (heads % kv_heads != 0) {
-    fail("{} query heads do not share {} heads of keys", heads, kv_heads);
+    refuse("{} query heads do not share {} heads of keys", heads, kv_heads);
   }
   const Dtype dtype = call.x(0).dtype();
   const Dtype wide = compute_dtype(dtype);

@@ -1,5 +1,5 @@
 // Conditionals and scans.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/bodies.h"
@@ -74,9 +74,7 @@ Results if_else(const NodeCall& call) {
     const std::vector<Value> results = if_then_else(condition, branch(true), branch(false));
     require_no_decisions(call, decisions);
     return results;
-  } catch (const OnnxValueNeeded&) {
-    throw;
-  } catch (const Error&) {  // perhaps for sizes that only the other branch is for
+  } catch (const Refused&) {  // perhaps for sizes that only the other branch is for
     require_no_decisions(call, decisions);
     if (are_apart()) {
       call.fail_unknown(condition, "which branch is taken, which decides shapes,");
@@ -138,7 +136,7 @@ std::vector<Value> scan_once(const NodeCall& call, const std::vector<Value>& sta
         std::vector<Value> results =
             to_values(call.importer().run_body(call.graph_attribute("body"), inputs, trip), "a result of Scan");
         if (results.size() < carried.size()) {
-          fail("the body gives {} results for {} states", results.size(), carried.size());
+          refuse("the body gives {} results for {} states", results.size(), carried.size());
         }
         const auto middle = results.begin() + static_cast<std::ptrdiff_t>(carried.size());
         require_same_shapes(carried, {results.begin(), middle});
@@ -154,7 +152,7 @@ std::vector<Value> scan_once(const NodeCall& call, const std::vector<Value>& sta
 size_t scanned_count(const NodeCall& call, size_t operands) {
   const int64_t count = call.attribute("num_scan_inputs");
   if (count < 1 || static_cast<size_t>(count) > operands) {
-    fail("num_scan_inputs is {} of {} inputs", count, operands);
+    refuse("num_scan_inputs is {} of {} inputs", count, operands);
   }
   return static_cast<size_t>(count);
 }
@@ -170,7 +168,7 @@ Results scan_of(const NodeCall& call) {
 /// Opset 8: a batch before everything, each element of it on its own.
 Results batched_scan(const NodeCall& call) {
   if (call.has(0)) {
-    fail("sequence lengths of a scan are not supported");
+    refuse("sequence lengths of a scan are not supported");
   }
   const std::vector<Value> operands = call.tensors(1);
   constexpr int64_t largest_batch = 256;
@@ -179,7 +177,7 @@ Results batched_scan(const NodeCall& call) {
   for (const Value& operand : operands) {
     const std::optional<int64_t> batch = operand.rank() == 0 ? std::nullopt : operand.extent(0).constant();
     if (!batch || *batch < 1 || *batch > largest_batch) {
-      fail("a scan of opset 8 needs a known batch of up to {}, not {}", largest_batch, operand.shape().to_string());
+      refuse("a scan of opset 8 needs a known batch of up to {}, not {}", largest_batch, operand.shape().to_string());
     }
     elements.push_back(unstack(operand, 0));
   }
@@ -188,7 +186,7 @@ Results batched_scan(const NodeCall& call) {
     std::vector<Value> of_element;
     for (const std::vector<Value>& list : elements) {
       if (list.size() != elements[0].size()) {
-        fail("batches of {} and {} are given", elements[0].size(), list.size());
+        refuse("batches of {} and {} are given", elements[0].size(), list.size());
       }
       of_element.push_back(list[b]);
     }

@@ -2,7 +2,7 @@
 #include <limits>
 #include <map>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/float_bits.h"
 #include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
@@ -78,7 +78,7 @@ Dtype dtype_by_name(const std::string& name) {
       return to_dtype(type);
     }
   }
-  fail("there is no element type `{}`", name);
+  refuse("there is no element type `{}`", name);
 }
 
 Results cast_by_name(const NodeCall& call) { return cast(call.x(0), dtype_by_name(call.text_attribute("to", ""))); }
@@ -115,7 +115,7 @@ Results bit_cast(const NodeCall& call) {
   call.attribute("to");
   const Dtype to = call.dtype_attribute("to", Dtype::f32);
   if (byte_size(to) != byte_size(x.dtype()) || call.format_attribute("to") != call.item(0).format) {
-    fail("{} and {} have not as many bits", name(x.dtype()), name(to));
+    refuse("{} and {} have not as many bits", name(x.dtype()), name(to));
   }
   const Value integers = is_float(x.dtype()) && to != x.dtype() ? bits_of(x) : x;
   if (is_float(to) && to != x.dtype()) {
@@ -172,7 +172,7 @@ Results where(const NodeCall& call) { return select(call.x(0), call.x(1), call.x
 Results bit_shift(const NodeCall& call) {
   const std::string direction = call.text_attribute("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
-    fail("direction is `{}`, must be LEFT or RIGHT", direction);
+    refuse("direction is `{}`, must be LEFT or RIGHT", direction);
   }
   return map(direction == "LEFT" ? "shl" : "shr", {call.x(0), call.x(1)});
 }

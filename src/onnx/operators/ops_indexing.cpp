@@ -1,7 +1,7 @@
 // Operators that pick, write, order and count by position.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/element_at.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised_product.h"
@@ -56,7 +56,7 @@ Results top_k_of(const NodeCall& call, const Extent& k) {
   const Shape& x = call.x(0).shape();
   const int axis = x.normalize_axis(call.axis("axis", -1));
   if (proves_at_least(k, x.axis(axis).extent() + 1)) {
-    fail("k is {}, axis {} of X has fewer elements: {}", k.to_string(), axis, x.to_string());
+    refuse("k is {}, axis {} of X has fewer elements: {}", k.to_string(), axis, x.to_string());
   }
   const TopK result = top_k(call.x(0), k, call.axis("axis", -1), call.flag("largest", true));
   return std::vector<Value>{result.values, result.indices};

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cmath>
 
-#include "base/fail.h"
 #include "base/hash.h"
+#include "base/refused.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
 #include "tenon/indexing.h"
@@ -43,13 +43,13 @@ Results constant_tensor(const NodeCall& call) {
     const Array value = call.array_attribute("value", &format);
     return Item(constant(value), format);
   }
-  fail("constants that are strings or sparse are not supported");
+  refuse("constants that are strings or sparse are not supported");
 }
 
 Results constant_of_shape(const NodeCall& call) {
   const Array value = call.has_attribute("value") ? call.array_attribute("value") : Array::scalar(Dtype::f32, 0);
   if (value.size() != 1) {
-    fail("the value has {} elements, must have one", value.size());
+    refuse("the value has {} elements, must have one", value.size());
   }
   return broadcast_to(constant(value.reshaped({})), to_shape_axes(call.extents(0)));
 }
@@ -61,7 +61,7 @@ Element element(const NodeCall& call, size_t i) {
     call.fail_unknown(call.x(i), fmt::format("input {}", i));
   }
   if (known->size() != 1) {
-    fail("input {} has {} elements, must have one", i, known->size());
+    refuse("input {} has {} elements, must have one", i, known->size());
   }
   return known->front();
 }
@@ -73,7 +73,7 @@ Value symbolic_float_range(const NodeCall& call) {
   const Element delta = element(call, 2);
   const std::optional<int64_t> step = delta.numerator.constant();
   if (!step || *step == 0) {
-    fail("the step is {}, must be a number other than 0", delta.numerator.to_string());
+    refuse("the step is {}, must be a number other than 0", delta.numerator.to_string());
   }
   const Extent length = limit.numerator * start.denominator - start.numerator * limit.denominator;
   const int64_t unit = start.denominator * limit.denominator;
@@ -94,7 +94,7 @@ Results float_range(const NodeCall& call) {
   const double delta = call.number(2);
   const double count = std::max(0.0, std::ceil((limit - start) / delta));
   if (!(count <= kLongestTable)) {
-    fail("a range from {} to {} by {} is too long", start, limit, delta);
+    refuse("a range from {} to {} by {} is too long", start, limit, delta);
   }
   const Dtype dtype = call.x(0).dtype();
   const Value steps = iota(shape(dtype, static_cast<int64_t>(count)), 0);
@@ -107,7 +107,7 @@ Results range(const NodeCall& call) {
   }
   const int64_t step = call.integer(2);
   if (step == 0) {
-    fail("the step is 0");
+    refuse("the step is 0");
   }
   return cast(arange(call.extent(0), call.extent(1), step), call.x(0).dtype());
 }
@@ -115,7 +115,7 @@ Results range(const NodeCall& call) {
 Results eye_like(const NodeCall& call) {
   const Value& x = call.x(0);
   if (x.rank() != 2) {
-    fail("the input has {} axes, must have 2", x.rank());
+    refuse("the input has {} axes, must have 2", x.rank());
   }
   return eye(x.extent(0), x.extent(1), call.attribute("k", 0), call.dtype_attribute("dtype", x.dtype()));
 }

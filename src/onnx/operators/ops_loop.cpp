@@ -1,7 +1,7 @@
 // Loops: counted where sizes say how many trips they make, else ended by a condition, else one trip after another.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/bodies.h"
@@ -33,7 +33,7 @@ LoopParts run_loop_body(const NodeCall& call, const Value& iteration, const std:
   inputs.insert(inputs.end(), carried.begin(), carried.end());
   const Items results = call.importer().run_body(call.graph_attribute("body"), inputs, iteration);
   if (results.size() < carried.size() + 1) {
-    fail("the body gives {} results for {} carried values", results.size(), carried.size());
+    refuse("the body gives {} results for {} carried values", results.size(), carried.size());
   }
   const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
   LoopParts parts;
@@ -62,8 +62,8 @@ void require_no_growth(const NodeCall& call, const std::vector<Value>& before, c
         if (call.has(0) && !call.known_extents(call.x(0))) {
           call.fail_unknown(call.x(0), "how many trips a loop makes whose values change their shapes");
         }
-        fail("carried value {} is {} before an iteration and {} behind it", i, before[i].shape().to_string(),
-             after[i].shape().to_string());
+        refuse("carried value {} is {} before an iteration and {} behind it", i, before[i].shape().to_string(),
+               after[i].shape().to_string());
       }
     }
   }
@@ -135,8 +135,8 @@ std::vector<Value> loop_until(const NodeCall& call, const LoopPlan& plan) {
   std::vector<Value> initial = plan.initial;
   if (!plan.stacks.empty()) {
     if (const std::optional<int64_t> number = plan.trips.constant(); number && *number > kMostKept) {
-      fail("a loop that only values end stacks results: how many trips it makes at most must be known, and not be {}",
-           *number);
+      refuse("a loop that only values end stacks results: how many trips it makes at most must be known, and not be {}",
+             *number);
     }
     for (const Shape& shape : plan.stacks) {
       std::vector<Axis> axes = shape.axes();
@@ -275,8 +275,8 @@ Value empty_stack(const NodeCall& call, size_t i, const Items& carried) {
 Results written_out(const NodeCall& call) {
   const std::optional<int64_t> known = short_trips(call);
   if (!known) {
-    fail("a loop whose values change their shapes must make a number of trips that is known, at most {}",
-         kMostWrittenOut);
+    refuse("a loop whose values change their shapes must make a number of trips that is known, at most {}",
+           kMostWrittenOut);
   }
   const int64_t trips = *known;
   if (const Extent counted = *trips_by_sizes(call); !counted.is_constant()) {  // runs at other sizes would make others
@@ -359,9 +359,7 @@ Results loop_of(const NodeCall& call) {
   if (!short_trips(call)) {
     try {
       return loop_as_one(call);
-    } catch (const OnnxValueNeeded&) {
-      throw;
-    } catch (const Error&) {
+    } catch (const Refused&) {
       advise_fewer_trips(call);
       throw;
     }

@@ -1,5 +1,5 @@
 // Losses of models that are exported for training.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "tenon/losses.h"
 #include "tenon/nn.h"
@@ -10,7 +10,7 @@ namespace {
 LabelOptions label_options(const NodeCall& call) {
   const std::string reduction = call.text_attribute("reduction", "mean");
   if (reduction != "none" && reduction != "mean" && reduction != "sum") {
-    fail("reduction is `{}`, must be none, mean or sum", reduction);
+    refuse("reduction is `{}`, must be none, mean or sum", reduction);
   }
   LabelOptions options{.reduction = reduction == "none"   ? Reduction::none
                                     : reduction == "mean" ? Reduction::mean
@@ -34,7 +34,7 @@ void require_labels(const NodeCall& call, const LabelOptions& options) {
   const Array wide = labels->cast(Dtype::i64);
   for (const int64_t label : wide.values<int64_t>()) {
     if ((label < 0 || label >= *classes) && label != options.ignore_index) {
-      fail("label {} is none of the {} classes of {}", label, *classes, call.x(0).shape().to_string());
+      refuse("label {} is none of the {} classes of {}", label, *classes, call.x(0).shape().to_string());
     }
   }
 }

@@ -1,5 +1,5 @@
 // Fused operators of the domain com.microsoft that exporters of transformers write.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "tenon/indexing.h"
 #include "tenon/nn.h"
@@ -9,7 +9,7 @@ namespace {
 
 Value swap_last(const Value& x) {
   if (x.rank() < 2) {
-    fail("a matrix has {} axes", x.rank());
+    refuse("a matrix has {} axes", x.rank());
   }
   Axes order;
   for (int i = 0; i < x.rank(); ++i) {
@@ -78,7 +78,7 @@ Value unpacked(const Value& bytes, int64_t bits) {
     return bytes;
   }
   if (bytes.rank() == 0 || bytes.dtype() != Dtype::u8) {
-    fail("packed numbers are {}, must be u8 with axes", bytes.shape().to_string());
+    refuse("packed numbers are {}, must be u8 with axes", bytes.shape().to_string());
   }
   std::vector<Axis> to = bytes.shape().axes();
   to.emplace_back(parts);
@@ -96,20 +96,20 @@ Results matmul_bits(const NodeCall& call) {
   const int64_t bits = call.attribute("bits", 4);
   const int64_t block = call.count_attribute("block_size");
   if ((bits != 2 && bits != 4 && bits != 8) || block < 16) {
-    fail("weights of {} bits in blocks of {} are not supported", bits, block);
+    refuse("weights of {} bits in blocks of {} are not supported", bits, block);
   }
   const Value& x = call.x(0);
   const int64_t blocks = (depth + block - 1) / block;
   const Dtype dtype = call.x(2).dtype();
   if (compare(x.extent(-1), depth) == Comparison::different) {
-    fail("K is {}, the last axis of A is {}: {}", depth, x.extent(-1).to_string(), x.shape().to_string());
+    refuse("K is {}, the last axis of A is {}: {}", depth, x.extent(-1).to_string(), x.shape().to_string());
   }
   call.require_equal(x.extent(-1), depth);
   const auto require_count = [&](size_t i, std::string_view what, int64_t of_block) {
     const Shape& has = call.x(i).shape();
     if (compare(has.element_count(), rows * blocks * of_block) == Comparison::different) {
-      fail("{} is {}, must be of N = {} rows of {} blocks of {}, which K = {} in blocks of {} takes", what,
-           has.to_string(), rows, blocks, of_block, depth, block);
+      refuse("{} is {}, must be of N = {} rows of {} blocks of {}, which K = {} in blocks of {} takes", what,
+             has.to_string(), rows, blocks, of_block, depth, block);
     }
   };
   require_count(1, "B", block * bits / 8);
@@ -145,7 +145,7 @@ Results gather_blocks(const NodeCall& call) {
   const int64_t bits = call.attribute("bits", 4);
   const bool is_packed = call.x(0).dtype() == Dtype::u8 && call.item(0).format == Format::plain;
   if (block < 16 || (is_packed && bits != 2 && bits != 4 && bits != 8)) {
-    fail("a table of {} bits in blocks of {} is not supported", bits, block);
+    refuse("a table of {} bits in blocks of {} is not supported", bits, block);
   }
   const Value& scales = call.x(2);
   const auto numbers = [&](size_t i) { return is_packed ? unpacked(call.x(i), bits) : call.x(i); };
@@ -153,10 +153,10 @@ Results gather_blocks(const NodeCall& call) {
   const int along = data.shape().normalize_axis(call.axis("quantize_axis", 1));
   const int from = data.shape().normalize_axis(call.axis("gather_axis", 0));
   if (is_packed && along + 1 != data.rank()) {
-    fail("quantize_axis is {}, must be the last one of packed numbers: {}", along, call.x(0).shape().to_string());
+    refuse("quantize_axis is {}, must be the last one of packed numbers: {}", along, call.x(0).shape().to_string());
   }
   if (scales.rank() != data.rank()) {
-    fail("the scales are {}, must have {} axes as the numbers have", scales.shape().to_string(), data.rank());
+    refuse("the scales are {}, must have {} axes as the numbers have", scales.shape().to_string(), data.rank());
   }
   call.require_equal(scales.extent(along), ceildiv(data.extent(along), block));
   /// Those of blocks, one for each number.

@@ -1,6 +1,6 @@
 // Attention as the domain com.microsoft has it: three operators that differ in how queries, keys, values and masks
 // come.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/heads.h"
 #include "tenon/indexing.h"
@@ -24,7 +24,7 @@ Value key_mask(const NodeCall& call, const Value& mask, const Value& k) {
   const Extent& keys = k.extent(2);
   if (mask.rank() == 1) {
     if (mask.extent(0) != k.extent(0) && mask.extent(0).is_constant()) {
-      fail("a mask of {} beside a batch of {} is not supported", mask.shape().to_string(), k.extent(0).to_string());
+      refuse("a mask of {} beside a batch of {} is not supported", mask.shape().to_string(), k.extent(0).to_string());
     }
     call.require_equal(mask.extent(0), k.extent(0));
     const Value length = reshape(cast(mask, Dtype::i64), {k.shape().axis(0), 1, 1, 1});
@@ -56,7 +56,7 @@ Results attention_packed(const NodeCall& call) {
     widths.assign(3, floordiv(all.extent(2), 3));
   }
   if (widths.size() != 3) {
-    fail("qkv_hidden_sizes has {} sizes, must have 3", widths.size());
+    refuse("qkv_hidden_sizes has {} sizes, must have 3", widths.size());
   }
   const std::vector<Value> parts = split(all, 2, widths);
   Value k = to_heads(parts[1], heads);
@@ -78,7 +78,7 @@ Results attention_packed(const NodeCall& call) {
 Results multi_head(const NodeCall& call) {
   const Value& query = call.x(0);
   if (query.rank() != 3 || !call.has(1) || !call.has(2)) {
-    fail("queries, keys and values that are packed into one input are not supported");
+    refuse("queries, keys and values that are packed into one input are not supported");
   }
   const int64_t heads = call.count_attribute("num_heads");
   std::vector<Value> inputs = {query, call.x(1), call.x(2)};
@@ -118,7 +118,7 @@ Results rotary_embedding(const NodeCall& call) {
     const std::optional<int64_t> count =
         given > 0 ? given : divide_exactly(x.extent(2), depth).value_or(Extent(0)).constant();
     if (!count || *count < 1) {
-      fail("the number of heads is not known");
+      refuse("the number of heads is not known");
     }
     heads = to_heads(x, *count);
   }
@@ -153,7 +153,7 @@ Results group_query(const NodeCall& call) {
   const int64_t heads = call.count_attribute("num_heads");
   const int64_t kv_heads = call.count_attribute("kv_num_heads");
   if (call.number_attribute("softcap", 0) != 0 || call.flag("smooth_softmax")) {
-    fail("softcap and smooth_softmax are not supported");
+    refuse("softcap and smooth_softmax are not supported");
   }
   std::vector<Value> inputs = {call.x(0), call.x_or_none(1), call.x_or_none(2)};
   if (!inputs[1] || !inputs[2]) {

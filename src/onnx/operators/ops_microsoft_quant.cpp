@@ -1,5 +1,5 @@
 // Quantised operators of the domain com.microsoft, as ONNX Runtime's quantiser and optimiser write them.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/heads.h"
 #include "onnx/operators/quantised.h"
@@ -136,7 +136,7 @@ Value mask_of_keys(const Value& mask, const Extent& batch, const Extent& keys) {
 
 Results attention_of_integers(const NodeCall& call) {
   if (call.has(8)) {
-    fail("a past of QAttention is not supported");
+    refuse("a past of QAttention is not supported");
   }
   const int64_t heads = call.count_attribute("num_heads");
   const Value all = scaled_product(call, {call.x(0), call.x(3), call.x_or_none(6)}, call.x(1), call.x(4),

@@ -1,7 +1,7 @@
 // Normalisation, softmax and dropout.
 #include <initializer_list>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/sliding_attributes.h"
@@ -49,7 +49,7 @@ Results batch_normalization(const NodeCall& call) {
     return batch_norm_of_batch(call);
   }
   if (call.version() < 9 && !call.flag("spatial", true)) {
-    fail("batch normalization that is not per channel (spatial = 0) is not supported");
+    refuse("batch normalization that is not per channel (spatial = 0) is not supported");
   }
   call.importer().tell_statistic(call.x(3));
   call.importer().tell_statistic(call.x(4));
@@ -119,7 +119,7 @@ Results lp_normalization(const NodeCall& call) {
   const Axes axes = {call.axis("axis", -1)};
   const int64_t p = call.attribute("p", 2);
   if (p != 1 && p != 2) {
-    fail("p is {}, must be 1 or 2", p);
+    refuse("p is {}, must be 1 or 2", p);
   }
   const Value norm = p == 1 ? reduce_l1(x, axes, true) : reduce_l2(x, axes, true);
   return select(eq(norm, 0), norm, x / norm);
@@ -168,7 +168,7 @@ Results local_response(const NodeCall& call) {
   const Value& x = call.x(0);
   const int64_t size = call.count_attribute("size");
   if (x.rank() < 2) {
-    fail("the input has {} axes, must have 2 or more", x.rank());
+    refuse("the input has {} axes, must have 2 or more", x.rank());
   }
   const double alpha = call.number_attribute("alpha", 1e-4) / static_cast<double>(size);
   // The channels as positions of a pool.

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised_product.h"
 #include "onnx/operators/sliding_attributes.h"
@@ -19,11 +19,11 @@ constexpr int64_t kLargestWindow = int64_t{1} << 20;
 std::vector<int64_t> kernel_shape(const NodeCall& call) {
   const std::vector<int64_t> sizes = call.list_attribute("kernel_shape");
   if (static_cast<int>(sizes.size()) + 2 != call.x(0).rank()) {
-    fail("kernel_shape has {} sizes, the input {} axes", sizes.size(), call.x(0).rank());
+    refuse("kernel_shape has {} sizes, the input {} axes", sizes.size(), call.x(0).rank());
   }
   for (const int64_t size : sizes) {
     if (size < 1 || size > kLargestWindow) {
-      fail("kernel_shape has a size of {}", size);
+      refuse("kernel_shape has a size of {}", size);
     }
   }
   return sizes;
@@ -85,7 +85,7 @@ Value max_positions(const NodeCall& call, const Value& y) {
     steps.push_back(options.stride.at(i));
     places *= sizes[i];
     if (places > most_places) {
-      fail("positions of maxima in windows of {} elements are not supported", places);
+      refuse("positions of maxima in windows of {} elements are not supported", places);
     }
   }
   const double lowest = is_float(x.dtype())              ? -std::numeric_limits<double>::infinity()
@@ -138,7 +138,7 @@ Results unpool(const NodeCall& call) {
   if (call.has(2)) {
     wanted = to_shape_axes(call.extents(2));
     if (wanted.size() != axes.size()) {
-      fail("output_shape has {} sizes, the input {} axes", wanted.size(), axes.size());
+      refuse("output_shape has {} sizes, the input {} axes", wanted.size(), axes.size());
     }
   }
   // Positions count elements of the shape that the window implies; a larger output has them at the same coordinates.

@@ -1,7 +1,7 @@
 // Products: matrices, index notation, convolutions.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised_product.h"
 #include "onnx/operators/sliding_attributes.h"
@@ -79,7 +79,7 @@ Value activated(const NodeCall& call, const Value& x, const std::vector<double>&
   if (function == "Tanh") return tanh(x);
   if (function == "HardSigmoid") return hard_sigmoid(x, number(0, 0.2), number(1, 0.5));
   if (function == "Clip" && numbers.size() == 2) return min(max(x, numbers[0]), numbers[1]);
-  fail("activation `{}` is not supported; Relu, LeakyRelu, Sigmoid, Tanh, HardSigmoid and Clip are", function);
+  refuse("activation `{}` is not supported; Relu, LeakyRelu, Sigmoid, Tanh, HardSigmoid and Clip are", function);
 }
 
 Results fused_convolution(const NodeCall& call) {
@@ -109,8 +109,8 @@ void require_less_than_a_step(const NodeCall& call, const Extent& more, const Co
                               std::string_view what) {
   const Extent step = max(entry(options.stride, i, 1), entry(options.dilation, i, 1));
   if (proves_at_least(more, step)) {
-    fail("{} {} more along axis {} than kernels reach, must be fewer than {}, the larger of stride and dilation", what,
-         more.to_string(), i + 2, step.to_string());
+    refuse("{} {} more along axis {} than kernels reach, must be fewer than {}, the larger of stride and dilation",
+           what, more.to_string(), i + 2, step.to_string());
   }
   call.require_at_least(step - 1, more, what);
 }
@@ -124,7 +124,7 @@ void pad_to_shape(const NodeCall& call, const Value& x, const Value& w, ConvTran
     return;
   }
   if ((!wanted.empty() && wanted.size() < count) || w.rank() != x.rank()) {
-    fail("output_shape or the weights do not fit an input of {} axes", x.rank());
+    refuse("output_shape or the weights do not fit an input of {} axes", x.rank());
   }
   options.low.clear();
   options.high.clear();
@@ -154,11 +154,11 @@ Results convolution_transpose(const NodeCall& call) {
                                .output_padding = {extra.begin(), extra.end()},
                                .groups = call.attribute("group", 1)};
   if (!extra.empty() && static_cast<int>(extra.size()) + 2 != x.rank()) {
-    fail("output_padding is given for {} axes, the input has {} behind the channels", extra.size(), x.rank() - 2);
+    refuse("output_padding is given for {} axes, the input has {} behind the channels", extra.size(), x.rank() - 2);
   }
   for (size_t i = 0; i < extra.size(); ++i) {
     if (extra[i] < 0) {
-      fail("output_padding is {} along axis {}, must not be negative", extra[i], i + 2);
+      refuse("output_padding is {} along axis {}, must not be negative", extra[i], i + 2);
     }
     require_less_than_a_step(call, extra[i], options, i, "output_padding asks for");
   }
@@ -187,8 +187,8 @@ Results det(const NodeCall& call) {
   const Value& x = call.x(0);
   const std::optional<int64_t> size = x.rank() < 2 ? std::nullopt : x.extent(-1).constant();
   if (!size || *size < 1 || *size > largest || x.extent(-2) != x.extent(-1)) {
-    fail("determinants are supported for square matrices of up to {} known rows, not {}", largest,
-         x.shape().to_string());
+    refuse("determinants are supported for square matrices of up to {} known rows, not {}", largest,
+           x.shape().to_string());
   }
   std::vector<std::vector<Value>> rows;
   std::vector<size_t> columns;

@@ -1,5 +1,5 @@
 // Quantised operators: integers, scales and zero points.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised.h"
@@ -23,15 +23,15 @@ Value along_axis(const Value& given, const Value& x, int axis, int64_t block) {
   }
   const Value parameter = as_vector(given).value_or(given);
   if (parameter.rank() != 1) {
-    fail("a scale or zero point is {}, must be one, or one for each element of an axis", given.shape().to_string());
+    refuse("a scale or zero point is {}, must be one, or one for each element of an axis", given.shape().to_string());
   }
   if (x.rank() <= 1) {
     return parameter;
   }
   const int along = x.shape().normalize_axis(axis);
   if (compare(parameter.extent(0), x.extent(along)) == Comparison::different) {
-    fail("axis {} of x is {}, but there are {} scales or zero points", along, x.shape().axis(along).to_string(),
-         parameter.extent(0).to_string());
+    refuse("axis {} of x is {}, but there are {} scales or zero points", along, x.shape().axis(along).to_string(),
+           parameter.extent(0).to_string());
   }
   std::vector<Axis> axes(static_cast<size_t>(x.rank()), Axis(1));
   axes[static_cast<size_t>(along)] = parameter.shape().axis(0);
@@ -48,7 +48,7 @@ Parameters parameters(const NodeCall& call) {
   const int axis = call.axis("axis", 1);
   const int64_t block = call.attribute("block_size", 0);
   if (!is_float(call.x(1).dtype()) && call.item(1).format == Format::plain) {
-    fail("the scale is {}, must be floats", call.x(1).shape().to_string());
+    refuse("the scale is {}, must be floats", call.x(1).shape().to_string());
   }
   Parameters result{along_axis(call.x(1), x, axis, block), {}};
   if (call.has(2)) {
@@ -80,7 +80,7 @@ Results dequantize(const NodeCall& call) {
     return cast(decoded(call.x(0), format), by.scale.dtype()) * by.scale;
   }
   if (by.zero && by.zero.dtype() != call.x(0).dtype()) {
-    fail("the zero point is {}, must be {} as x is", by.zero.shape().to_string(), name(call.x(0).dtype()));
+    refuse("the zero point is {}, must be {} as x is", by.zero.shape().to_string(), name(call.x(0).dtype()));
   }
   Item result(cast(offset(call.x(0), by.zero), by.scale.dtype()) * by.scale);
   if (call.attribute("block_size", 0) == 0) {

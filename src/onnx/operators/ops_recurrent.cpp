@@ -1,5 +1,6 @@
 // RNN, LSTM and GRU: layers of tenon/recurrent.h where those are all that is asked for, else scans of a cell.
 #include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised.h"
 #include "onnx/operators/recurrent_cell.h"
@@ -121,7 +122,7 @@ Value lengths_of(const NodeCall& call, const Value& x) {
   for (int64_t i = 0; i < known->size(); ++i) {
     const auto length = static_cast<int64_t>(known->at(i));
     if (length < 0 || proves_at_least(length, x.extent(0) + 1)) {
-      fail("sequence_lens has {}, must be from 0 to {}, the first axis of X", length, x.extent(0).to_string());
+      refuse("sequence_lens has {}, must be from 0 to {}, the first axis of X", length, x.extent(0).to_string());
     }
     call.require_at_least(x.extent(0), length, "sequence_lens");
     are_all = are_all && x.extent(0) == Extent(length);
@@ -148,7 +149,7 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerWeights& weigh
   const bool batch_first = call.version() >= 14 && call.flag("layout");
   const std::string direction = call.text_attribute("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    fail("direction is `{}`, must be forward, reverse or bidirectional", direction);
+    refuse("direction is `{}`, must be forward, reverse or bidirectional", direction);
   }
   Layer layer{.kind = kind,
               .x = batch_first ? transpose(call.x(0), {1, 0, 2}) : call.x(0),
@@ -160,7 +161,7 @@ Results recurrent(const NodeCall& call, CellKind kind, const LayerWeights& weigh
   const auto state = [&](size_t operand, std::string_view what) {
     const Value given = call.x_or_none(operand);
     if (given && given.dtype() != layer.x.dtype()) {
-      fail("{} is {}, must be {} as the input is", what, given.shape().to_string(), name(layer.x.dtype()));
+      refuse("{} is {}, must be {} as the input is", what, given.shape().to_string(), name(layer.x.dtype()));
     }
     return directions_first(given, batch_first);
   };

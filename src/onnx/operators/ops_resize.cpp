@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/quotient_at.h"
 #include "onnx/import/registry.h"
@@ -63,7 +63,7 @@ Value resized(const Value& x, Wanted wanted, const ResizeOptions& options) {
   std::vector<Scale> scales;
   for (size_t i = 0; i < wanted.axes.size(); ++i) {
     if (!(wanted.scales[i] > 0) || wanted.scales[i] > kLargestSize) {
-      fail("a scale is {}", wanted.scales[i]);
+      refuse("a scale is {}", wanted.scales[i]);
     }
     scales.push_back(simple_fraction(wanted.scales[i]));
   }
@@ -73,7 +73,7 @@ Value resized(const Value& x, Wanted wanted, const ResizeOptions& options) {
 void require_count(const Wanted& wanted) {
   const size_t given = wanted.sizes.empty() ? wanted.scales.size() : wanted.sizes.size();
   if (given != wanted.axes.size()) {
-    fail("{} sizes or scales are given for {} axes", given, wanted.axes.size());
+    refuse("{} sizes or scales are given for {} axes", given, wanted.axes.size());
   }
 }
 
@@ -138,7 +138,7 @@ void keep_aspect(const Value& x, const std::string& policy, Wanted& wanted) {
     const std::optional<int64_t> from = x.extent(wanted.axes[i]).constant();
     const std::optional<int64_t> to = wanted.sizes[i].constant();
     if (!from || !to || *from == 0) {
-      fail("keep_aspect_ratio_policy `{}` is supported for known sizes alone", policy);
+      refuse("keep_aspect_ratio_policy `{}` is supported for known sizes alone", policy);
     }
     const double each = static_cast<double>(*to) / static_cast<double>(*from);
     factor = !factor ? each : policy == "not_larger" ? std::min(*factor, each) : std::max(*factor, each);
@@ -170,13 +170,13 @@ Value resized_by_table(const NodeCall& call, const Wanted& wanted, const ResizeT
     if (!from || (!wanted.sizes.empty() && !to)) {
       const std::string target = wanted.sizes.empty() ? fmt::format("by {}", static_cast<float>(wanted.scales[i]))
                                                       : fmt::format("to {}", wanted.sizes[i].to_string());
-      fail("a resize of axis {} {} by `{}` with these options needs a known size, not {}", axis, target,
-           options.coordinates, x.shape().to_string());
+      refuse("a resize of axis {} {} by `{}` with these options needs a known size, not {}", axis, target,
+             options.coordinates, x.shape().to_string());
     }
     const double scale = to ? static_cast<double>(*to) / static_cast<double>(*from) : wanted.scales[i];
     const double size = to ? static_cast<double>(*to) : std::floor(static_cast<double>(*from) * scale);
     if (!(size >= 0 && *from >= 1 && size * static_cast<double>(*from) <= kLargestSize)) {
-      fail("a resize to {} elements with these options is not supported", size);
+      refuse("a resize to {} elements with these options is not supported", size);
     }
     const ResizeTable table = resize_table({.from = *from,
                                             .to = static_cast<int64_t>(size),

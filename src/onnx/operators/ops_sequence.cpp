@@ -2,7 +2,7 @@
 // left in the graph.
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/registry.h"
 #include "tenon/indexing.h"
@@ -15,7 +15,7 @@ size_t position_in(const NodeCall& call, size_t operand, size_t size, bool behin
   int64_t position = call.integer(operand);
   position += position < 0 ? static_cast<int64_t>(size) : 0;
   if (position < 0 || position >= static_cast<int64_t>(size) + (behind ? 1 : 0)) {
-    fail("position {} is not in a sequence of {}", position, size);
+    refuse("position {} is not in a sequence of {}", position, size);
   }
   return static_cast<size_t>(position);
 }
@@ -42,7 +42,7 @@ Results insert(const NodeCall& call) {
 Results erase(const NodeCall& call) {
   Items list = call.sequence(0);
   if (list.empty()) {
-    fail("the sequence is empty");
+    refuse("the sequence is empty");
   }
   const size_t position = call.has(1) ? position_in(call, 1, list.size()) : list.size() - 1;
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(position));
@@ -57,12 +57,12 @@ Results concat_from(const NodeCall& call) {
   std::vector<Value> values;
   for (const Item& item : call.sequence(0)) {
     if (!item.value) {
-      fail("the sequence holds sequences");
+      refuse("the sequence holds sequences");
     }
     values.push_back(item.value);
   }
   if (values.empty()) {
-    fail("the sequence is empty");
+    refuse("the sequence is empty");
   }
   call.attribute("axis");
   return call.flag("new_axis") ? stack(values, call.axis("axis", 0)) : concat(values, call.axis("axis", 0));
@@ -78,7 +78,7 @@ Results split_to(const NodeCall& call) {
     const std::optional<int64_t> size = x.extent(axis).constant();
     const int64_t each = call.has(1) ? call.integer(1) : 1;
     if (!size || each < 1 || *size / each > most_parts) {
-      fail("an axis of {} cannot be split into a known number of parts of {}", x.extent(axis).to_string(), each);
+      refuse("an axis of {} cannot be split into a known number of parts of {}", x.extent(axis).to_string(), each);
     }
     for (int64_t begin = 0; begin < *size; begin += each) {
       sizes.emplace_back(std::min(each, *size - begin));
@@ -104,14 +104,14 @@ Results sequence_map(const NodeCall& call) {
     for (size_t k = 0; k < call.count(); ++k) {
       const Item& item = call.item(k);
       if (item.sequence && item.sequence->size() != size) {
-        fail("sequences of {} and {} elements are given", size, item.sequence->size());
+        refuse("sequences of {} and {} elements are given", size, item.sequence->size());
       }
       inputs.push_back(item.sequence ? (*item.sequence)[i] : item);
     }
     const Items results = call.importer().run_body(call.graph_attribute("body"), inputs,
                                                    constant(Array::from<int64_t>({}, {static_cast<int64_t>(i)})));
     if (results.size() != lists.size()) {
-      fail("the body gives {} results, must give {}", results.size(), lists.size());
+      refuse("the body gives {} results, must give {}", results.size(), lists.size());
     }
     for (size_t k = 0; k < lists.size(); ++k) {
       lists[k].push_back(results[k]);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "onnx/import/squeezed_axes.h"
 #include "onnx/operators/quantised_product.h"
@@ -84,7 +84,7 @@ Results flatten(const NodeCall& call) {
   int axis = call.axis("axis", 1);
   axis += axis < 0 ? x.rank() : 0;
   if (axis < 0 || axis > x.rank()) {
-    fail("axis is {}, the input has {}", axis, x.rank());
+    refuse("axis is {}, the input has {}", axis, x.rank());
   }
   Extent before = 1;
   Extent behind = 1;
@@ -131,7 +131,7 @@ Results concat_values(const NodeCall& call) {
 std::vector<Extent> even_sizes(const Extent& size, int64_t parts) {
   constexpr int64_t most_parts = 65536;
   if (parts < 1 || parts > most_parts) {
-    fail("{} parts are asked for", parts);
+    refuse("{} parts are asked for", parts);
   }
   const Extent each = ceildiv(size, parts);
   std::vector<Extent> sizes(static_cast<size_t>(parts), each);
@@ -151,11 +151,11 @@ Results split_axis(const NodeCall& call) {
   }
   const auto parts = static_cast<int64_t>(call.result_count());
   if (const int64_t said = call.attribute("num_outputs", parts); said != parts) {
-    fail("num_outputs is {}, but the node has {} outputs", said, parts);
+    refuse("num_outputs is {}, but the node has {} outputs", said, parts);
   }
   if (!sizes.empty()) {
     if (std::ssize(sizes) != parts) {
-      fail("{} sizes are given for {} outputs", sizes.size(), parts);
+      refuse("{} sizes are given for {} outputs", sizes.size(), parts);
     }
     return split(x, axis, sizes);
   }
@@ -195,13 +195,13 @@ Value slice_by(Value x, SliceLists lists) {
   lists.steps.resize(lists.steps.empty() ? lists.axes.size() : lists.steps.size(), 1);
   if (lists.begin.size() != lists.axes.size() || lists.end.size() != lists.axes.size() ||
       lists.steps.size() != lists.axes.size()) {
-    fail("{} starts, {} ends, {} axes and {} steps are given", lists.begin.size(), lists.end.size(), lists.axes.size(),
-         lists.steps.size());
+    refuse("{} starts, {} ends, {} axes and {} steps are given", lists.begin.size(), lists.end.size(),
+           lists.axes.size(), lists.steps.size());
   }
   const Axes axes = to_axes(lists.axes);
   for (size_t i = 0; i < axes.size(); ++i) {
     if (lists.steps[i] == 0) {
-      fail("a step is 0");
+      refuse("a step is 0");
     }
     x = slice_one(x, x.shape().normalize_axis(axes[i]), lists.begin[i], lists.end[i], lists.steps[i]);
   }
@@ -246,7 +246,7 @@ Value cropped(Value x, std::vector<Extent>& low, std::vector<Extent>& high) {
 Value pad_by(const Value& x, const std::vector<Extent>& pads, const Axes& axes, const std::string& mode,
              const Operand& fill) {
   if (pads.size() != 2 * axes.size()) {
-    fail("{} pads are given for {} axes", pads.size(), axes.size());
+    refuse("{} pads are given for {} axes", pads.size(), axes.size());
   }
   std::vector<Extent> low(static_cast<size_t>(x.rank()), 0);
   std::vector<Extent> high = low;
@@ -312,7 +312,7 @@ Results center_crop_pad(const NodeCall& call) {
   Axes axes = to_axes(call.list_attribute("axes"));
   axes = axes.empty() ? all_axes(x) : axes;
   if (wanted.size() != axes.size()) {
-    fail("{} sizes are given for {} axes", wanted.size(), axes.size());
+    refuse("{} sizes are given for {} axes", wanted.size(), axes.size());
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = x.shape().normalize_axis(axes[i]);

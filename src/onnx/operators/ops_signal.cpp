@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "tenon/indexing.h"
 
@@ -84,7 +84,7 @@ Results dft(const NodeCall& call) {
   int axis = call.version() >= 20 ? (call.has(2) ? static_cast<int>(call.integer(2)) : -2) : call.axis("axis", 1);
   axis = x.shape().normalize_axis(axis);
   if (axis == x.rank() - 1) {
-    fail("the axis is the one of real and imaginary parts");
+    refuse("the axis is the one of real and imaginary parts");
   }
   const bool inverse = call.flag("inverse");
   const bool onesided = call.flag("onesided");
@@ -118,11 +118,11 @@ Results stft(const NodeCall& call) {
   const Extent length = call.has(3) ? call.extent(3) : call.has(2) ? call.x(2).extent(0) : Extent(0);
   const std::optional<int64_t> known_step = step.constant();
   if (!known_step || *known_step < 1 || length == Extent(0)) {
-    fail("a frame of {} every {} elements is not supported", length.to_string(), step.to_string());
+    refuse("a frame of {} every {} elements is not supported", length.to_string(), step.to_string());
   }
   const std::string frame = fmt::format("a frame of {} samples of STFT", length.to_string());
   if (proves_at_least(length, signal.extent(1) + 1)) {
-    fail("the signal is shorter than {}: {}", frame, call.x(0).shape().to_string());
+    refuse("the signal is shorter than {}: {}", frame, call.x(0).shape().to_string());
   }
   call.require_at_least(signal.extent(1), length, frame);
   const Extent frames = floordiv(signal.extent(1) - length, *known_step) + 1;
@@ -148,7 +148,7 @@ Results mel_weights(const NodeCall& call) {
   const double high = to_mel(call.number(4));
   const int64_t bins = length / 2 + 1;
   if (bands < 1 || bands > 65536 || bins < 1 || bins > (1 << 20) || bands * bins > (1 << 24) || rate < 1) {
-    fail("{} bands of {} bins at {} Hz are not supported", bands, bins, rate);
+    refuse("{} bands of {} bins at {} Hz are not supported", bands, bins, rate);
   }
   std::vector<int64_t> edges;
   for (int64_t i = 0; i < bands + 2; ++i) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "tenon/indexing.h"
 
@@ -20,7 +20,7 @@ std::vector<Grams> read_pool(const NodeCall& call) {
   const std::vector<int64_t> starts = call.list_attribute("ngram_counts");
   const std::vector<int64_t> columns = call.list_attribute("ngram_indexes");
   if (pool.empty() && call.has_attribute("pool_strings")) {
-    fail("texts of strings are not supported");
+    refuse("texts of strings are not supported");
   }
   std::vector<Grams> result;
   size_t gram = 0;
@@ -29,7 +29,7 @@ std::vector<Grams> read_pool(const NodeCall& call) {
     const auto length = static_cast<int64_t>(n) + 1;
     if (starts[n] < 0 || end < starts[n] || end > static_cast<int64_t>(pool.size()) ||
         (end - starts[n]) % length != 0) {
-      fail("ngram_counts do not divide the pool");
+      refuse("ngram_counts do not divide the pool");
     }
     Grams grams{.words = std::vector<std::vector<int64_t>>(n + 1), .columns = {}};
     for (int64_t at = starts[n]; at < end; at += length) {
@@ -37,7 +37,7 @@ std::vector<Grams> read_pool(const NodeCall& call) {
         grams.words[static_cast<size_t>(k)].push_back(pool[static_cast<size_t>(at + k)]);
       }
       if (gram >= columns.size()) {
-        fail("there are more n-grams than ngram_indexes");
+        refuse("there are more n-grams than ngram_indexes");
       }
       grams.columns.push_back(columns[gram++]);
     }
@@ -66,7 +66,7 @@ Results tf_idf(const NodeCall& call) {
   const Value rows = cast(x.rank() == 1 ? expand_dims(x, {0}) : x, Dtype::i64);
   const std::optional<int64_t> words = rows.rank() == 2 ? rows.extent(1).constant() : std::nullopt;
   if (!words) {
-    fail("the number of words must be known, not {}", x.shape().to_string());
+    refuse("the number of words must be known, not {}", x.shape().to_string());
   }
   const int64_t shortest = call.attribute("min_gram_length");
   const int64_t longest = call.attribute("max_gram_length");
@@ -74,13 +74,13 @@ Results tf_idf(const NodeCall& call) {
   const std::vector<int64_t> all_columns = call.list_attribute("ngram_indexes");
   for (const int64_t column : all_columns) {
     if (column < 0) {
-      fail("an index of an n-gram is {}", column);
+      refuse("an index of an n-gram is {}", column);
     }
   }
   const int64_t width = all_columns.empty() ? 0 : *std::ranges::max_element(all_columns) + 1;
   constexpr int64_t most_skips = 256;
   if (width < 0 || width > (1 << 20) || skips > most_skips || *words > (1 << 20)) {
-    fail("{} columns or {} skips are not supported", width, skips);
+    refuse("{} columns or {} skips are not supported", width, skips);
   }
   // Columns of counts, the first of them zeros for columns that no n-gram has.
   std::vector<Value> counts = {full(shape(Dtype::f32, rows.shape().axis(0), 1), 0)};

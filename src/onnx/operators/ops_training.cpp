@@ -1,5 +1,5 @@
 // Steps of optimisers, as models for training have them.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 
 namespace tenon::importer {
@@ -16,7 +16,7 @@ struct Lists {
 
 Lists read_lists(const NodeCall& call, size_t kinds) {
   if (call.count() < 2 || (call.count() - 2) % kinds != 0) {
-    fail("{} inputs are given, must be two and {} for each parameter", call.count(), kinds);
+    refuse("{} inputs are given, must be two and {} for each parameter", call.count(), kinds);
   }
   Lists lists{call.x(0), call.x(1), std::vector<std::vector<Value>>(kinds)};
   const size_t each = (call.count() - 2) / kinds;

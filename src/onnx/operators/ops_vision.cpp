@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/import/registry.h"
 #include "tenon/indexing.h"
 
@@ -28,7 +28,7 @@ std::vector<int64_t> list_or(const NodeCall& call, std::string_view name, size_t
   std::vector<int64_t> list = call.list_attribute(name);
   list.resize(list.empty() ? count : list.size(), otherwise);
   if (list.size() != count || std::ranges::any_of(list, [&](int64_t number) { return number < otherwise; })) {
-    fail("{} is [{}] for {} axes", name, fmt::join(list, ", "), count);
+    refuse("{} is [{}] for {} axes", name, fmt::join(list, ", "), count);
   }
   return list;
 }
@@ -120,7 +120,7 @@ Results grid_sample(const NodeCall& call) {
   const Value& grid = call.x(1);
   const int rank = call.x(0).rank();
   if (rank < 3 || grid.rank() != rank || compare(grid.extent(-1), rank - 2) == Comparison::different) {
-    fail("a picture {} at points {} is not supported", call.x(0).shape().to_string(), grid.shape().to_string());
+    refuse("a picture {} at points {} is not supported", call.x(0).shape().to_string(), grid.shape().to_string());
   }
   const Sampler sampler{.picture = call.x(0),
                         .padding = call.text_attribute("padding_mode", "zeros"),
@@ -142,7 +142,7 @@ Results grid_sample(const NodeCall& call) {
   } else if (mode == "bicubic" || mode == "cubic") {
     result = weighted(sampler, at, -1, 2, cubic_weight);
   } else {
-    fail("mode is `{}`", mode);
+    refuse("mode is `{}`", mode);
   }
   Axes order = {0, rank - 1};
   for (int i = 1; i + 1 < rank; ++i) {
@@ -160,7 +160,8 @@ Results deformed_convolution(const NodeCall& call) {
   const std::optional<int64_t> columns = w.extent(3).constant();
   constexpr int64_t most = 1 << 12;
   if (!rows || !columns || *rows < 1 || *columns < 1 || *rows * *columns > most) {
-    fail("a kernel of {} by {} places is not supported", w.shape().axis(2).to_string(), w.shape().axis(3).to_string());
+    refuse("a kernel of {} by {} places is not supported", w.shape().axis(2).to_string(),
+           w.shape().axis(3).to_string());
   }
   const std::vector<int64_t> strides = list_or(call, "strides", 2, 1);
   const std::vector<int64_t> dilations = list_or(call, "dilations", 2, 1);
@@ -168,7 +169,7 @@ Results deformed_convolution(const NodeCall& call) {
   const int64_t groups = call.attribute("group", 1);
   const int64_t fields = call.attribute("offset_group", 1);  // groups of channels that move together
   if (groups < 1 || fields < 1) {
-    fail("{} groups and {} groups of offsets are not supported", groups, fields);
+    refuse("{} groups and {} groups of offsets are not supported", groups, fields);
   }
   const int64_t places = *rows * *columns;
   const Extent& batch = x.extent(0);
@@ -245,7 +246,7 @@ Results roi_align(const NodeCall& call) {
   const int64_t width = call.attribute("output_width", 1);
   const int64_t samples = call.attribute("sampling_ratio", 0);
   if (samples < 1 || height < 1 || width < 1 || samples > most || height > most || width > most) {
-    fail("sampling_ratio {} for {} x {} results is not supported", samples, height, width);
+    refuse("sampling_ratio {} for {} x {} results is not supported", samples, height, width);
   }
   const bool half_pixel =
       call.version() >= 16 && call.text_attribute("coordinate_transformation_mode", "half_pixel") == "half_pixel";
@@ -280,7 +281,7 @@ Results affine_grid(const NodeCall& call) {
   const std::vector<Extent> size = call.extents(1);
   const auto directions = static_cast<int>(size.size()) - 2;
   if (theta.rank() != 3 || directions < 1) {
-    fail("maps {} of sizes of {} numbers are not supported", theta.shape().to_string(), size.size());
+    refuse("maps {} of sizes of {} numbers are not supported", theta.shape().to_string(), size.size());
   }
   const Shape grid(theta.dtype(), to_shape_axes({size.begin() + 2, size.end()}));
   std::vector<Value> point;
@@ -306,8 +307,8 @@ Results add_blocks(const NodeCall& call) {
   const std::vector<int64_t> block = call.integers(2);
   const size_t directions = block.size();
   if (x.rank() != 3 || picture.size() != directions || directions == 0) {
-    fail("blocks of {} axes of {} in a picture of {} are not supported", directions, x.shape().to_string(),
-         picture.size());
+    refuse("blocks of {} axes of {} in a picture of {} are not supported", directions, x.shape().to_string(),
+           picture.size());
   }
   const std::vector<int64_t> strides = list_or(call, "strides", directions, 1);
   const std::vector<int64_t> dilations = list_or(call, "dilations", directions, 1);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon::importer {
 namespace {
@@ -21,7 +21,7 @@ std::pair<double, double> range_of(Dtype dtype, Format format) {
     case Dtype::u8: return {0, 255};
     case Dtype::i16: return {-32768, 32767};
     case Dtype::u16: return {0, 65535};
-    default: fail("quantisation to {} is not supported", name(dtype));
+    default: refuse("quantisation to {} is not supported", name(dtype));
   }
 }
 

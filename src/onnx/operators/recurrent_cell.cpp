@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "onnx/operators/quantised.h"
 #include "onnx/operators/quantised_product.h"
 
@@ -58,7 +59,7 @@ std::function<Value(const Value&)> activation(const std::string& name, Parameter
   if (name == "elu") {
     return [a = lists.take_alpha(1)](const Value& x) { return elu(x, a); };
   }
-  fail("there is no activation `{}`", name);
+  refuse("there is no activation `{}`", name);
 }
 
 Value product(const Value& x, const Value& w) { return contract(x, w, {.lhs_contract = {-1}, .rhs_contract = {1}}); }
@@ -80,7 +81,7 @@ CellActivations read_activations(const NodeCall& call, CellKind kind, size_t dir
   const std::vector<std::string> given = call.texts_attribute("activations");
   if (!given.empty()) {
     if (given.size() < count * (direction + 1)) {
-      fail("{} activations are given, must be {} for each direction", given.size(), count);
+      refuse("{} activations are given, must be {} for each direction", given.size(), count);
     }
     for (size_t i = 0; i < count; ++i) {
       result.names[i] = lower(given[count * direction + i]);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon::importer {
 namespace {
@@ -35,7 +35,7 @@ double source_position(int64_t at, const ResizeAxis& axis, const std::string& ru
     return axis.to > 1 ? axis.start * (from - 1) + x * (axis.end - axis.start) * (from - 1) / (to - 1)
                        : 0.5 * (axis.start + axis.end) * (from - 1);
   }
-  fail("coordinate_transformation_mode is `{}`", rule);
+  refuse("coordinate_transformation_mode is `{}`", rule);
 }
 
 double rounded(double position, const std::string& rule) {
@@ -86,7 +86,7 @@ void add_row(ResizeTable& table, int64_t row, double position, const ResizeAxis&
 
 ResizeTable resize_table(const ResizeAxis& axis, const ResizeTableOptions& options) {
   if (axis.from < 1) {
-    fail("an axis without elements cannot be resized");
+    refuse("an axis without elements cannot be resized");
   }
   ResizeTable table{.from = axis.from,
                     .to = axis.to,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon::importer {
 namespace {
@@ -18,7 +18,7 @@ std::string padding_rule(const NodeCall& call) {
   if (rule == "SAME_UPPER" || rule == "SAME_LOWER") {
     return rule == "SAME_UPPER" ? "same_upper" : "same_lower";
   }
-  fail("auto_pad is `{}`, must be NOTSET, VALID, SAME_UPPER or SAME_LOWER", rule);
+  refuse("auto_pad is `{}`, must be NOTSET, VALID, SAME_UPPER or SAME_LOWER", rule);
 }
 
 }  // namespace
@@ -32,10 +32,10 @@ SlidingAttributes sliding_attributes(const NodeCall& call) {
   if (result.padding == "explicit") {
     const std::vector<int64_t> pads = call.list_attribute("pads");
     if (pads.size() % 2 != 0) {
-      fail("there are {} pads, must be two for each axis", pads.size());
+      refuse("there are {} pads, must be two for each axis", pads.size());
     }
     if (std::ranges::any_of(pads, [](int64_t pad) { return pad < 0; })) {
-      fail("pads are [{}], must not be negative: a Slice before {} crops", fmt::join(pads, ", "), call.type());
+      refuse("pads are [{}], must not be negative: a Slice before {} crops", fmt::join(pads, ", "), call.type());
     }
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
     result.low.assign(pads.begin(), middle);
@@ -44,7 +44,8 @@ SlidingAttributes sliding_attributes(const NodeCall& call) {
   const int rank = call.x(0).rank();
   for (const size_t count : {result.stride.size(), result.dilation.size(), result.low.size()}) {
     if (count != 0 && static_cast<int>(count) + 2 != rank) {
-      fail("strides, dilations and pads are given for {} axes, the input has {} behind the channels", count, rank - 2);
+      refuse("strides, dilations and pads are given for {} axes, the input has {} behind the channels", count,
+             rank - 2);
     }
   }
   return result;
@@ -80,16 +81,16 @@ Value with_kernel_shape(const NodeCall& call, const Value& w) {
   if (sizes.empty()) {
     return w;
   }
-  const auto refuse = [&] {
-    fail("kernel_shape is [{}], but the weights are {}", fmt::join(sizes, ", "), w.shape().to_string());
+  const auto refuse_sizes = [&] {
+    refuse("kernel_shape is [{}], but the weights are {}", fmt::join(sizes, ", "), w.shape().to_string());
   };
   if (sizes.size() + 2 != axes.size()) {
-    refuse();
+    refuse_sizes();
   }
   bool changed = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (!axes[i + 2].is_dynamic() && axes[i + 2].extent() != Extent(sizes[i])) {
-      refuse();
+      refuse_sizes();
     }
     if (axes[i + 2].is_dynamic()) {
       call.require_equal(axes[i + 2].extent(), sizes[i]);

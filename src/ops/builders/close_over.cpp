@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ir/node.h"
 #include "ir/walk.h"
 
@@ -100,7 +101,7 @@ ClosedBodies close_over(const std::vector<OpenBody>& bodies) {
   for (const OpenBody& body : bodies) {
     for (const Value& output : body.outputs) {
       if (!output) {
-        fail("body `{}` gives an empty Value", body.name);
+        refuse("body `{}` gives an empty Value", body.name);
       }
     }
     orders.push_back(topological_order(body.outputs));

@@ -1,7 +1,7 @@
 // Conditionals and loops from C++ functions: stand-ins in, captures lifted, one node out.
 #include <fmt/format.h>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/builders/close_over.h"
 #include "ops/make.h"
 #include "tenon/control.h"
@@ -24,7 +24,7 @@ std::vector<Shape> shapes_of(const Values& values, std::string_view what) {
   std::vector<Shape> shapes;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i]) {
-      fail("{} {} is an empty Value", what, i);
+      refuse("{} {} is an empty Value", what, i);
     }
     shapes.push_back(values[i].shape());
   }
@@ -50,7 +50,7 @@ Values build_loop(const LoopSpec& spec, const std::function<Values(const Value&,
     std::vector<Shape> elements = shapes_of(spec.scanned, "scanned value");
     for (Shape& element : elements) {
       if (element.rank() == 0) {
-        fail("a scanned value is {}, without an axis to scan", element.to_string());
+        refuse("a scanned value is {}, without an axis to scan", element.to_string());
       }
       element = element.with_axes(std::vector<Axis>(element.axes().begin() + 1, element.axes().end()));
     }
@@ -72,7 +72,7 @@ Values build_loop(const LoopSpec& spec, const std::function<Values(const Value&,
 
 void require_carried(size_t given, size_t wanted) {
   if (given != wanted) {
-    fail("the body gives {} carried values, must give {}", given, wanted);
+    refuse("the body gives {} carried values, must give {}", given, wanted);
   }
 }
 
@@ -126,7 +126,7 @@ ScanStep scan(const Extent& trips, const std::vector<Value>& carried, const std:
 
 ScanStep scan(const std::vector<Value>& carried, const std::vector<Value>& scanned, const ScanBody& body) {
   if (scanned.empty() || !scanned[0] || scanned[0].rank() == 0) {
-    fail("scan: without a number of trips there must be a scanned value with an axis");
+    refuse("scan: without a number of trips there must be a scanned value with an axis");
   }
   return scan(scanned[0].extent(0), carried, scanned, body);
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/builders/einsum_equation.h"
 #include "ops/composites/composite.h"
@@ -40,9 +40,9 @@ class Sizes {
       }
       try {
         known->second.axis = unify(known->second.axis, axis, rule).axis;
-      } catch (const Error&) {
-        fail("{} is {} in operand {}, {} in operand {}", describe_label(label), known->second.axis.to_string(),
-             known->second.operand, axis.to_string(), number);
+      } catch (const Refused&) {
+        refuse("{} is {} in operand {}, {} in operand {}", describe_label(label), known->second.axis.to_string(),
+               known->second.operand, axis.to_string(), number);
       }
     }
   }
@@ -172,16 +172,16 @@ Labels output_labels(const Equation& equation, int ellipsis, const Sizes& sizes)
     return labels;
   }
   if (!equation.output->ellipsis && ellipsis > 0) {
-    fail("the ellipsis stands for {} axes that the output leaves out; write `...` there or sum them", ellipsis);
+    refuse("the ellipsis stands for {} axes that the output leaves out; write `...` there or sum them", ellipsis);
   }
   const Labels labels = equation.output->with_ellipsis(equation.output->ellipsis ? ellipsis : 0);
   std::set<Label> once;
   for (const Label label : labels) {
     if (!sizes.contains(label)) {
-      fail("{} of the output is in no operand", describe_label(label));
+      refuse("{} of the output is in no operand", describe_label(label));
     }
     if (!once.insert(label).second) {
-      fail("{} is twice in the output", describe_label(label));
+      refuse("{} is twice in the output", describe_label(label));
     }
   }
   return labels;
@@ -190,7 +190,7 @@ Labels output_labels(const Equation& equation, int ellipsis, const Sizes& sizes)
 /// The operands with a label for each axis, checked; and how many axes the ellipsis stands for.
 std::pair<std::vector<Labelled>, int> label_operands(const Equation& equation, const std::vector<Value>& operands) {
   if (equation.operands.size() != operands.size()) {
-    fail("names {} operands, {} are given", equation.operands.size(), operands.size());
+    refuse("names {} operands, {} are given", equation.operands.size(), operands.size());
   }
   std::vector<Labelled> labelled;
   int ellipsis = 0;
@@ -198,7 +198,7 @@ std::pair<std::vector<Labelled>, int> label_operands(const Equation& equation, c
     const Term& term = equation.operands[i];
     const int hidden = operands[i].rank() - static_cast<int>(term.letters());
     if (hidden < 0 || (hidden > 0 && !term.ellipsis)) {
-      fail("names {} axes of operand {}, which has {}", term.letters(), i, operands[i].rank());
+      refuse("names {} axes of operand {}, which has {}", term.letters(), i, operands[i].rank());
     }
     ellipsis = std::max(ellipsis, hidden);
     labelled.push_back({operands[i], term.with_ellipsis(hidden)});
@@ -211,7 +211,7 @@ std::pair<std::vector<Labelled>, int> label_operands(const Equation& equation, c
 Value einsum(std::string_view text, const std::vector<Value>& operands) {
   for (const Value& operand : operands) {
     if (!operand) {
-      fail("einsum: an operand is an empty Value");
+      refuse("einsum: an operand is an empty Value");
     }
   }
   return in_context("einsum", operands, [&] {

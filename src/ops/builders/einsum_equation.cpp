@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon {
 namespace {
@@ -20,7 +20,7 @@ Term parse_term(std::string_view text) {
     } else if (is_letter(c)) {
       (term.ellipsis ? term.after : term.before).push_back(c);
     } else {
-      fail("`{}` has `{}` where a letter or one `...` belongs", text, c);
+      refuse("`{}` has `{}` where a letter or one `...` belongs", text, c);
     }
   }
   return term;

@@ -2,6 +2,7 @@
 #include "tenon/indexing.h"
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 
@@ -18,7 +19,7 @@ struct Pick {
 /// Pick position by position: axes of one extent are batch axes, along the others index positions pick themselves.
 Pick pick_along(const Value& x, const Value& index, int axis) {
   if (index.rank() != x.rank()) {
-    fail("the index has rank {}, must have {}", index.rank(), x.rank());
+    refuse("the index has rank {}, must have {}", index.rank(), x.rank());
   }
   Pick pick;
   std::vector<int> others;
@@ -30,8 +31,8 @@ Pick pick_along(const Value& x, const Value& index, int axis) {
     }
     if (i != axis &&
         decide({.kind = Constraint::Kind::at_least, .lhs = x.extent(i), .rhs = index.extent(i)}) == Verdict::fails) {
-      fail("axis {} of the index is {}, more than the {} of {}", i, index.shape().axis(i).to_string(),
-           x.shape().axis(i).to_string(), describe(x));
+      refuse("axis {} of the index is {}, more than the {} of {}", i, index.shape().axis(i).to_string(),
+             x.shape().axis(i).to_string(), describe(x));
     }
     others.push_back(i);
     pick.axes.axes.push_back(i);
@@ -53,15 +54,15 @@ std::vector<int> inverse(const std::vector<int>& order) {
 /// The last axis of `indices` as operands of their own.
 Pick pick_tuples(const Value& x, const Value& indices, int batch_dims) {
   if (indices.rank() < 1 || batch_dims < 0 || batch_dims >= indices.rank()) {
-    fail("{} batch axes and an axis of positions do not fit {}", batch_dims, indices.shape().to_string());
+    refuse("{} batch axes and an axis of positions do not fit {}", batch_dims, indices.shape().to_string());
   }
   const auto count = indices.extent(-1).constant();
   if (!count) {
-    fail("the last axis of the indices, {}, must be static: it says how many axes positions are for",
-         indices.shape().axis(-1).to_string());
+    refuse("the last axis of the indices, {}, must be static: it says how many axes positions are for",
+           indices.shape().axis(-1).to_string());
   }
   if (*count < 1 || batch_dims + *count > x.rank()) {
-    fail("positions along {} axes behind {} batch axes do not fit {}", *count, batch_dims, x.shape().to_string());
+    refuse("positions along {} axes behind {} batch axes do not fit {}", *count, batch_dims, x.shape().to_string());
   }
   Pick pick;
   for (int i = 0; i < batch_dims; ++i) {
@@ -88,7 +89,7 @@ Value scatter_along_axis(const Value& x, const Value& index, const Value& update
   return in_context("scatter_along_axis", {x, index, update}, [&] {
     const Pick pick = pick_along(x, index, x.shape().normalize_axis(axis));
     if (update.rank() != index.rank()) {
-      fail("the update has rank {}, the index {}", update.rank(), index.rank());
+      refuse("the update has rank {}, the index {}", update.rank(), index.rank());
     }
     return scatter(x, transpose(update, pick.order), pick.indices, pick.axes, op);
   });

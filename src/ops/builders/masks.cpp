@@ -1,5 +1,5 @@
 // Counting, and masks as comparisons of counted positions.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/indexing.h"
@@ -12,7 +12,7 @@ Value keep_where(const Value& mask, const Value& x) { return select(mask, x, sca
 
 Value triangle_of(const Value& x, const Extent& k) {
   if (x.rank() < 2) {
-    fail("needs two axes, not {}", x.shape().to_string());
+    refuse("needs two axes, not {}", x.shape().to_string());
   }
   return le(iota(shape(Dtype::i64, x.shape().axis(-2), x.shape().axis(-1)), 1),
             iota(shape(Dtype::i64, x.shape().axis(-2), x.shape().axis(-1)), 0, k));
@@ -22,7 +22,7 @@ Value triangle_of(const Value& x, const Extent& k) {
 
 Value arange(const Extent& start, const Extent& stop, int64_t step, Dtype dtype) {
   if (step == 0) {
-    fail("arange: step 0 is not a step");
+    refuse("arange: step 0 is not a step");
   }
   const Extent count = simplify(max(0, ceildiv(stop - start, step)));
   return iota(shape(dtype, Axis(count)), 0, start, step);
@@ -30,7 +30,7 @@ Value arange(const Extent& start, const Extent& stop, int64_t step, Dtype dtype)
 
 Value linspace(double start, double stop, const Extent& count, Dtype dtype) {
   if (!is_float(dtype)) {
-    fail("linspace: is for floats, not {}", name(dtype));
+    refuse("linspace: is for floats, not {}", name(dtype));
   }
   // A blend of both ends, so that both come out exactly; a single number is the start.
   const Value part = iota(shape(Dtype::f64, Axis(count))) / extent_value(max(1, count - 1), Dtype::f64);
@@ -40,7 +40,7 @@ Value linspace(double start, double stop, const Extent& count, Dtype dtype) {
 Value one_hot(const Value& index, const Extent& depth, Dtype dtype, double on, double off, int axis) {
   return in_context("one_hot", {index}, [&] {
     if (!is_integer(index.dtype())) {
-      fail("positions are {}, must be integers", name(index.dtype()));
+      refuse("positions are {}, must be integers", name(index.dtype()));
     }
     // u64 positions beyond i64 wrap to negative ones far below -depth or just above it: keep them out of the count.
     const Value signed_index = cast(index.dtype() == Dtype::u64 ? min(index, scalar(Dtype::u64, 0x1p62)) : index, i64);
@@ -77,7 +77,7 @@ std::vector<Value> meshgrid(const std::vector<Value>& values) {
     std::vector<Axis> axes;
     for (const Value& value : values) {
       if (value.rank() != 1) {
-        fail("takes values of rank 1, not {}", value.shape().to_string());
+        refuse("takes values of rank 1, not {}", value.shape().to_string());
       }
       axes.push_back(value.shape().axis(0));
     }

@@ -1,5 +1,5 @@
 // Boxes that no better box of their class overlaps: all classes of all batches pick one box a trip.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/builders/selection.h"
 #include "ops/make.h"
 #include "tenon/control.h"
@@ -38,10 +38,10 @@ Value overlaps(const Value& a, const Value& b, const Value& overlap) {
 
 void check_shapes(const Value& boxes, const Value& scores) {
   if (boxes.rank() != 3 || scores.rank() != 3 || boxes.dtype() != scores.dtype() || !is_float(boxes.dtype())) {
-    fail("needs boxes [batch, box, 4] and scores [batch, class, box] of one float type");
+    refuse("needs boxes [batch, box, 4] and scores [batch, class, box] of one float type");
   }
   if (compare(boxes.extent(2), 4) == Comparison::different) {
-    fail("boxes have {} numbers each, must have 4", boxes.shape().axis(2).to_string());
+    refuse("boxes have {} numbers each, must have 4", boxes.shape().axis(2).to_string());
   }
 }
 

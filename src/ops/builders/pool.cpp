@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ops/make.h"
 #include "ops/needed_by.h"
 #include "ops/sliding.h"
@@ -30,14 +31,14 @@ Extent ceil_mode_padding(const Extent& n, const Sliding& window) {
 
 size_t position_axes(const Value& x) {
   if (x.rank() < 3) {
-    fail("needs [batch, channel, position...], not {}", x.shape().to_string());
+    refuse("needs [batch, channel, position...], not {}", x.shape().to_string());
   }
   return static_cast<size_t>(x.rank() - 2);
 }
 
 void require_float(const Value& x) {
   if (!is_float(x.dtype())) {
-    fail("is for floats, not {}; cast first", name(x.dtype()));
+    refuse("is for floats, not {}; cast first", name(x.dtype()));
   }
 }
 
@@ -148,7 +149,7 @@ Value lp_pool(const Value& x, const std::vector<int64_t>& size, double p, const 
   return in_context("lp_pool", {x}, [&]() -> Value {
     require_float(x);
     if (!(p > 0) || std::isinf(p)) {
-      fail("the order of the norm is {}, must be positive", p);
+      refuse("the order of the norm is {}, must be positive", p);
     }
     if (p == 1) {
       return sum_pool(abs(x), size, options);
@@ -179,7 +180,7 @@ Value adaptive_average_pool(const Value& x, const std::vector<int64_t>& size) {
       const int axis = static_cast<int>(i) + 2;
       const Extent& n = x.extent(axis);
       if (decide({.kind = Constraint::Kind::divisible, .lhs = n, .rhs = size[i]}) == Verdict::fails) {
-        fail("axis {} is {}, not a multiple of {}", axis, x.shape().axis(axis).to_string(), size[i]);
+        refuse("axis {} is {}, not a multiple of {}", axis, x.shape().axis(axis).to_string(), size[i]);
       }
       parts.emplace_back(size[i]);
       inside.push_back(static_cast<int>(parts.size()));

@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
 #include "ops/make.h"
@@ -85,7 +85,7 @@ T choose(const std::array<Choice<T>, N>& choices, std::string_view name, std::st
     }
     names += fmt::format("{}{}", names.empty() ? "" : ", ", choice.name);
   }
-  fail("{} `{}` is none of {}", what, name, names);
+  refuse("{} `{}` is none of {}", what, name, names);
 }
 
 // --- Sampling
@@ -157,7 +157,7 @@ Value sampled(const Value& x, const std::vector<Sampling>& samplings, const Resi
                       .rounding = choose(kRoundings, options.rounding, "rounding"),
                       .cubic_coefficient = options.cubic_coefficient};
   if (method.mode != Mode::nearest && !is_float(x.dtype())) {
-    fail("{} is for floats, not {}; cast first", options.mode, name(x.dtype()));
+    refuse("{} is for floats, not {}; cast first", options.mode, name(x.dtype()));
   }
   if (samplings.empty()) {
     return x;
@@ -188,12 +188,12 @@ Extent scaled_size(const Value& x, int axis, const Scale& scale) {
   }
   const auto size = n.constant();
   if (!size) {
-    fail("axis {} is {}, and {} is no fraction of small whole numbers: give one, or the size", axis,
-         x.shape().axis(axis).to_string(), scale.numerator / scale.denominator);
+    refuse("axis {} is {}, and {} is no fraction of small whole numbers: give one, or the size", axis,
+           x.shape().axis(axis).to_string(), scale.numerator / scale.denominator);
   }
   const double scaled = std::floor(static_cast<double>(*size) * scale.numerator / scale.denominator);
   if (!(scaled < 0x1p53)) {
-    fail("axis {} of size {} times {} is too large", axis, *size, scale.numerator / scale.denominator);
+    refuse("axis {} of size {} times {} is too large", axis, *size, scale.numerator / scale.denominator);
   }
   return static_cast<int64_t>(scaled);
 }
@@ -204,7 +204,7 @@ Value resize(const Value& x, const Axes& axes, const std::vector<Extent>& size, 
   return in_context("resize", {x}, [&] {
     const std::vector<int> normal = normalize_axes(axes, x.shape());
     if (size.size() != axes.size()) {
-      fail("lists {} axes and {} sizes", axes.size(), size.size());
+      refuse("lists {} axes and {} sizes", axes.size(), size.size());
     }
     std::vector<Sampling> samplings;
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -221,14 +221,14 @@ Value resize_by(const Value& x, const Axes& axes, const std::vector<Scale>& scal
   return in_context("resize_by", {x}, [&] {
     const std::vector<int> normal = normalize_axes(axes, x.shape());
     if (scales.size() != axes.size()) {
-      fail("lists {} axes and {} scales", axes.size(), scales.size());
+      refuse("lists {} axes and {} scales", axes.size(), scales.size());
     }
     std::vector<Sampling> samplings;
     for (size_t i = 0; i < axes.size(); ++i) {
       const Scale& scale = scales[i];
       const auto is_positive = [](double v) { return v > 0 && std::isfinite(v); };
       if (!is_positive(scale.numerator) || !is_positive(scale.denominator)) {
-        fail("scale {} / {} of axis {} is not positive", scale.numerator, scale.denominator, normal[i]);
+        refuse("scale {} / {} of axis {} is not positive", scale.numerator, scale.denominator, normal[i]);
       }
       if (scale.numerator != scale.denominator) {
         samplings.push_back({.axis = normal[i],

@@ -2,6 +2,7 @@
 #include "tenon/selection.h"
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ir/node.h"
 #include "ops/builders/selection.h"
 #include "ops/make.h"
@@ -57,11 +58,11 @@ Value compress(const Value& x, const Value& mask, int axis, std::string_view nam
   return in_context("compress", {x, mask}, [&] {
     const int along = x.shape().normalize_axis(axis);
     if (mask.rank() != 1) {
-      fail("the mask has rank {}, must have 1", mask.rank());
+      refuse("the mask has rank {}, must have 1", mask.rank());
     }
     if (decide({Constraint::Kind::at_least, x.extent(along), mask.extent(0)}) == Verdict::fails) {
-      fail("the mask has {} elements, more than axis {} of x, which has {}", mask.shape().axis(0).to_string(), along,
-           x.shape().axis(along).to_string());
+      refuse("the mask has {} elements, more than axis {} of x, which has {}", mask.shape().axis(0).to_string(), along,
+             x.shape().axis(along).to_string());
     }
     return take(x, positions(mask, name_or_fresh(name, "compress")).positions, along);
   });

@@ -1,5 +1,6 @@
 // Taking values apart along an axis, putting them together, repeating and rotating: views and Concat.
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "tenon/indexing.h"
@@ -25,7 +26,7 @@ std::vector<Value> split(const Value& x, int axis, const std::vector<Extent>& si
     }
     const Comparison fits = compare(total, x.extent(normal));
     if (fits == Comparison::different) {
-      fail("the parts add up to {}, axis {} is {}", total.to_string(), normal, x.shape().axis(normal).to_string());
+      refuse("the parts add up to {}, axis {} is {}", total.to_string(), normal, x.shape().axis(normal).to_string());
     }
     const Value whole = fits == Comparison::equal ? x : respell_axis(x, normal, Axis(total));
     std::vector<Extent> start(static_cast<size_t>(x.rank()), 0);
@@ -46,11 +47,11 @@ std::vector<Value> split(const Value& x, int axis, const std::vector<Extent>& si
 std::vector<Value> split_evenly(const Value& x, int axis, int64_t parts) {
   return in_context("split_evenly", {x}, [&] {
     if (parts < 1) {
-      fail("{} is not a number of parts", parts);
+      refuse("{} is not a number of parts", parts);
     }
     const Extent& whole = x.extent(x.shape().normalize_axis(axis));
     if (decide({.kind = Constraint::Kind::divisible, .lhs = whole, .rhs = parts}) == Verdict::fails) {
-      fail("axis {} is {}, no multiple of {}", axis, x.shape().axis(axis).to_string(), parts);
+      refuse("axis {} is {}, no multiple of {}", axis, x.shape().axis(axis).to_string(), parts);
     }
     const Extent size = divide_exactly(whole, parts).value_or(floordiv(whole, parts));
     return split(x, axis, std::vector<Extent>(static_cast<size_t>(parts), size));
@@ -72,7 +73,7 @@ std::vector<Value> unstack(const Value& x, int axis) {
     const int normal = x.shape().normalize_axis(axis);
     const auto count = x.extent(normal).constant();
     if (!count) {
-      fail("axis {} is {}, must be static", normal, x.shape().axis(normal).to_string());
+      refuse("axis {} is {}, must be static", normal, x.shape().axis(normal).to_string());
     }
     std::vector<Value> parts;
     for (int64_t i = 0; i < *count; ++i) {
@@ -85,7 +86,7 @@ std::vector<Value> unstack(const Value& x, int axis) {
 Value tile(const Value& x, const std::vector<Extent>& repeats) {
   return in_context("tile", {x}, [&] {
     if (static_cast<int>(repeats.size()) != x.rank()) {
-      fail("lists {} repeats for {}", repeats.size(), x.shape().to_string());
+      refuse("lists {} repeats for {}", repeats.size(), x.shape().to_string());
     }
     std::vector<Axis> spread;  // a new axis in front of each that is repeated
     std::vector<Axis> joined;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
 #include "tenon/nn.h"
@@ -17,8 +17,8 @@ void check_operands(const Value& q, const Value& k, const Value& v) {
   require_float(k, "k");
   require_float(v, "v");
   if (q.rank() < 3 || k.rank() != q.rank() || v.rank() != q.rank()) {
-    fail("`q`, `k` and `v` have ranks {}, {} and {}; must be [..., heads, length, depth]", q.rank(), k.rank(),
-         v.rank());
+    refuse("`q`, `k` and `v` have ranks {}, {} and {}; must be [..., heads, length, depth]", q.rank(), k.rank(),
+           v.rank());
   }
   // Checked here, in the user's axes: the products below see reshaped ones.
   std::vector<Constraint> unused;
@@ -42,10 +42,10 @@ Value group_heads(const Value& x, const Axis& kv_heads) {
   }
   if (heads.is_constant() && shared.is_constant() &&
       *heads.constant() % std::max<int64_t>(*shared.constant(), 1) != 0) {
-    fail("{} query heads do not share {} key heads evenly", x.shape().axis(-3).to_string(), kv_heads.to_string());
+    refuse("{} query heads do not share {} key heads evenly", x.shape().axis(-3).to_string(), kv_heads.to_string());
   }
   if (shared == Extent(0)) {
-    fail("there is no key head for {} query heads", x.shape().axis(-3).to_string());
+    refuse("there is no key head for {} query heads", x.shape().axis(-3).to_string());
   }
   std::vector<Axis> to = x.shape().axes();
   const auto place = to.end() - 3;
@@ -77,7 +77,7 @@ Value apply_mask(const Value& scores, const Value& mask) {
     widened = compare(result.extent(i), scores.extent(i)) == Comparison::different;
   }
   if (widened) {
-    fail("`mask` is {}, must broadcast to the scores, {}", mask.shape().to_string(), scores.shape().to_string());
+    refuse("`mask` is {}, must broadcast to the scores, {}", mask.shape().to_string(), scores.shape().to_string());
   }
   return result;
 }

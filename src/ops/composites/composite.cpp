@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "ops/needed_by.h"
@@ -17,7 +17,10 @@ auto build_body(std::string_view name, const Parts& stand_ins, const std::vector
     return build(stand_ins);
   } catch (Error& error) {
     if (error.has_notes()) {
-      throw std::move(NeededBy::name(name) == name ? error.note(fmt::format("in {}", name)) : error);
+      if (NeededBy::name(name) == name) {
+        error.note(fmt::format("in {}", name));
+      }
+      throw;
     }
     rethrow_with_context(error, name, {}, present);
   }
@@ -58,7 +61,7 @@ std::vector<Value> composites(std::string name, const std::vector<Value>& operan
   std::vector<std::string> names;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i]) {
-      fail("{}: operand {} is an empty Value", name, i);
+      refuse("{}: operand {} is an empty Value", name, i);
     }
     names.push_back(fmt::format("x{}", i));
   }
@@ -73,10 +76,10 @@ Value widen(const Value& x) { return cast(x, compute_dtype(x.dtype())); }
 
 void require_float(const Value& x, std::string_view what) {
   if (!x) {
-    fail("`{}` is an empty Value", what);
+    refuse("`{}` is an empty Value", what);
   }
   if (!is_float(x.dtype())) {
-    fail("`{}` is {}, must be a float", what, name(x.dtype()));
+    refuse("`{}` is {}, must be a float", what, name(x.dtype()));
   }
 }
 
@@ -88,7 +91,7 @@ Axes reduced_axes(const Axes& axes, const Shape& shape) {
 
 Value along_axes(const Value& parameter, int rank, const Axes& axes, std::string_view what) {
   if (parameter.rank() != static_cast<int>(axes.size())) {
-    fail("`{}` has rank {}, must have {} for the axes it belongs to", what, parameter.rank(), axes.size());
+    refuse("`{}` has rank {}, must have {} for the axes it belongs to", what, parameter.rank(), axes.size());
   }
   return expand_dims(parameter, other_axes(rank, axes));
 }

@@ -1,7 +1,7 @@
 // Dense layers: a product with what comes after it.
 #include "ops/composites/dense.h"
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
 #include "ops/scalar/scalar_table.h"
@@ -13,7 +13,7 @@ Value project(const Value& x, const Value& w, const Value& bias) {
   require_float(x, "x");
   require_float(w, "w");
   if (x.rank() < 1 || w.rank() != 2) {
-    fail("`w` has rank {}, must be [in, out] for x[..., in]", w.rank());
+    refuse("`w` has rank {}, must be [in, out] for x[..., in]", w.rank());
   }
   const Value product = contract(x, w, {.lhs_contract = {-1}, .rhs_contract = {0}}, compute_dtype(x.dtype()));
   if (!bias) {
@@ -32,10 +32,10 @@ Value activate(const Value& x, std::string_view activation) {
   }
   const ScalarFn* fn = find_scalar_fn(activation);
   if (fn == nullptr) {
-    fail("there is no elementwise function called `{}`", activation);
+    refuse("there is no elementwise function called `{}`", activation);
   }
   if (fn->arity != 1 || fn->result != ResultRule::same) {
-    fail("`{}` is no activation: it must take one number and give one", activation);
+    refuse("`{}` is no activation: it must take one number and give one", activation);
   }
   return map(activation, {x});
 }

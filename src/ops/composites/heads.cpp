@@ -1,5 +1,5 @@
 // What surrounds attention: projections into heads, and back.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
 #include "ops/composites/dense.h"
@@ -12,7 +12,7 @@ namespace {
 Value split_heads(const Value& x, int64_t heads) {
   const Extent& width = x.extent(-1);
   if (heads < 1 || (width.is_constant() && *width.constant() % heads != 0)) {
-    fail("{} columns do not make {} heads", x.shape().axis(-1).to_string(), heads);
+    refuse("{} columns do not make {} heads", x.shape().axis(-1).to_string(), heads);
   }
   std::vector<Axis> to = x.shape().axes();
   to.back() = heads;
@@ -34,10 +34,10 @@ Value merge_heads(const Value& x) {
 
 void check_counts(const std::vector<Value>& w, const std::vector<Value>& bias) {
   if (w.size() != 1 && w.size() != 3) {
-    fail("takes one weight for q, k and v together or three, not {}", w.size());
+    refuse("takes one weight for q, k and v together or three, not {}", w.size());
   }
   if (!bias.empty() && bias.size() != w.size()) {
-    fail("has {} weights and {} biases", w.size(), bias.size());
+    refuse("has {} weights and {} biases", w.size(), bias.size());
   }
   for (const Value& each : w) {
     require_float(each, "w");
@@ -62,7 +62,7 @@ Qkv project_heads(const Parts& in, int64_t heads, int64_t kv_heads) {
   const Value& x = in[0];
   require_float(x, "x");
   if (x.rank() < 2) {
-    fail("`x` has rank {}, must be [..., seq, width]", x.rank());
+    refuse("`x` has rank {}, must be [..., seq, width]", x.rank());
   }
   const auto projected = [&](size_t i, int64_t count) {
     return split_heads(cast(project(x, in[1 + i], in[4 + i]), x.dtype()), count);
@@ -96,8 +96,8 @@ Value multi_head_attention(const Value& x, const HeadWeights& weights, int64_t h
     return dense(merge_heads(attention(qkv.q, qkv.k, qkv.v, options)), weights.w_out, weights.bias_out);
   }
   if (weights.w.size() != 3 || (!weights.bias.empty() && weights.bias.size() != 3)) {
-    fail("multi_head_attention: a context needs three weights and three biases or none, not {} and {}",
-         weights.w.size(), weights.bias.size());
+    refuse("multi_head_attention: a context needs three weights and three biases or none, not {} and {}",
+           weights.w.size(), weights.bias.size());
   }
   const auto projected = [&](const Value& from, size_t i, int64_t count) {
     const Value bias = weights.bias.empty() ? Value() : weights.bias[i];

@@ -1,6 +1,6 @@
 #include "tenon/losses.h"
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ir/node.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
@@ -16,7 +16,7 @@ Value reduced(const Value& losses, Reduction reduction) {
     case Reduction::mean: return reduce_mean(losses);
     case Reduction::sum: return reduce_sum(losses);
   }
-  fail("there is no reduction number {}", static_cast<int>(reduction));
+  refuse("there is no reduction number {}", static_cast<int>(reduction));
 }
 
 /// A composite of two values with the same axes; `loss` gives the loss of each element in the wide dtype.
@@ -26,7 +26,7 @@ Value elementwise_loss(std::string_view name, std::string_view x_name, const Val
     require_float(in[0], x_name);
     require_float(in[1], "target");
     if (x.rank() != target.rank()) {
-      fail("`{}` has rank {}, `target` has {}", x_name, x.rank(), target.rank());
+      refuse("`{}` has rank {}, `target` has {}", x_name, x.rank(), target.rank());
     }
     std::vector<Constraint> unused;
     for (int i = 0; i < x.rank(); ++i) {
@@ -56,12 +56,12 @@ class LabelLoss {
       : place_(NeededBy::place_of("a label", name)), table_(log_probabilities), weight_(weight), options_(options) {
     axis_ = class_axis(table_, options);
     if (!is_integer(labels.dtype())) {
-      fail("`labels` are {}, must be integers", tenon::name(labels.dtype()));
+      refuse("`labels` are {}, must be integers", tenon::name(labels.dtype()));
     }
     kept_ = other_axes(table_.rank(), {axis_});
     if (labels.rank() != table_.rank() - 1) {
-      fail("`labels` has rank {}, must have the {} axes of the logits that are not classes", labels.rank(),
-           table_.rank() - 1);
+      refuse("`labels` has rank {}, must have the {} axes of the logits that are not classes", labels.rank(),
+             table_.rank() - 1);
     }
     std::vector<Constraint> unused;
     for (size_t i = 0; i < kept_.size(); ++i) {
@@ -128,7 +128,7 @@ Value label_loss(std::string_view name, std::string_view x_name, const Value& x,
   return composite_of(name, parts, [&](const Parts& in) {
     require_float(in[0], x_name);
     if (!in[1]) {
-      fail("`labels` is an empty Value");
+      refuse("`labels` is an empty Value");
     }
     const LabelLoss loss(name, log_probabilities(widen(in[0])), in[1], in[2], options);
     return cast(loss.result(options.label_smoothing), x.dtype());
@@ -140,7 +140,7 @@ Value label_loss(std::string_view name, std::string_view x_name, const Value& x,
 Value cross_entropy(const Value& logits, const Value& labels, const LabelOptions& options) {
   return label_loss("cross_entropy", "logits", logits, labels, options, [&](const Value& wide) {
     if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
-      fail("label smoothing is {}, must be from 0 to 1", options.label_smoothing);
+      refuse("label smoothing is {}, must be from 0 to 1", options.label_smoothing);
     }
     return log_softmax(wide, class_axis(wide, options));
   });
@@ -149,7 +149,7 @@ Value cross_entropy(const Value& logits, const Value& labels, const LabelOptions
 Value nll_loss(const Value& log_probabilities, const Value& labels, const LabelOptions& options) {
   return label_loss("nll_loss", "log_probabilities", log_probabilities, labels, options, [&](const Value& wide) {
     if (options.label_smoothing != 0) {
-      fail("label smoothing is for cross_entropy");
+      refuse("label smoothing is for cross_entropy");
     }
     return wide;
   });
@@ -168,7 +168,7 @@ Value l1_loss(const Value& x, const Value& target, Reduction reduction) {
 Value huber_loss(const Value& x, const Value& target, double delta, Reduction reduction) {
   return elementwise_loss("huber_loss", "x", x, target, reduction, [&](const Value& a, const Value& b) {
     if (!(delta > 0)) {
-      fail("delta is {}, must be positive", delta);
+      refuse("delta is {}, must be positive", delta);
     }
     return huber(a, b, delta);
   });
@@ -177,7 +177,7 @@ Value huber_loss(const Value& x, const Value& target, double delta, Reduction re
 Value smooth_l1_loss(const Value& x, const Value& target, double beta, Reduction reduction) {
   return elementwise_loss("smooth_l1_loss", "x", x, target, reduction, [&](const Value& a, const Value& b) -> Value {
     if (!(beta >= 0)) {
-      fail("beta is {}, must not be negative", beta);
+      refuse("beta is {}, must not be negative", beta);
     }
     return beta == 0 ? abs(a - b) : huber(a, b, beta) / beta;
   });

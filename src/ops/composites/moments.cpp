@@ -1,5 +1,5 @@
 // Norms and moments as reductions.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/composites/composite.h"
 #include "tenon/nn.h"
 
@@ -11,7 +11,7 @@ Value reduction(std::string_view name, const Value& x, const Axes& axes, bool ke
                 const std::function<Value(const Value& wide, const Axes& reduced)>& build) {
   return composite_of(name, {{"x", x}}, [&](const Parts& in) {
     if (!in[0]) {
-      fail("`x` is an empty Value");
+      refuse("`x` is an empty Value");
     }
     const Axes reduced = reduced_axes(axes, x.shape());
     const Value result = cast(build(widen(in[0]), reduced), x.dtype());

@@ -1,5 +1,5 @@
 // Normalisation by moments of x itself, and by given ones.
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
 #include "tenon/nn.h"
@@ -19,8 +19,8 @@ Value scale_and_shift(const Value& x, const Value& scale, const Value& bias, con
   // A parameter must not widen x: [1, n] against a scale of 3 is a mistake, not a broadcast.
   for (int i = 0; i < x.rank(); ++i) {
     if (compare(y.extent(i), x.extent(i)) == Comparison::different) {
-      fail("axis {} of `x` is {}, its parameters have {}", i, x.shape().axis(i).to_string(),
-           y.shape().axis(i).to_string());
+      refuse("axis {} of `x` is {}, its parameters have {}", i, x.shape().axis(i).to_string(),
+             y.shape().axis(i).to_string());
     }
   }
   return y;
@@ -47,7 +47,7 @@ Value normalize(const Value& wide, const Axes& axes, double epsilon) {
 void require_channels(const Value& x) {
   require_float(x, "x");
   if (x.rank() < 2) {
-    fail("`x` has rank {}, must be [batch, channel, position...]", x.rank());
+    refuse("`x` has rank {}, must be [batch, channel, position...]", x.rank());
   }
 }
 
@@ -80,7 +80,7 @@ Value group_norm(const Value& x, const Value& scale, const Value& bias, int64_t 
     require_channels(in[0]);
     const Extent& channels = x.extent(1);
     if (groups < 1 || (channels.is_constant() && *channels.constant() % groups != 0)) {
-      fail("{} channels do not make {} groups", x.shape().axis(1).to_string(), groups);
+      refuse("{} channels do not make {} groups", x.shape().axis(1).to_string(), groups);
     }
     std::vector<Axis> grouped = x.shape().axes();
     grouped[1] = groups;
@@ -95,7 +95,7 @@ Value instance_norm(const Value& x, const Value& scale, const Value& bias, doubl
   return composite_of("instance_norm", {{"x", x}, {"scale", scale}, {"bias", bias}}, [&](const Parts& in) {
     require_channels(in[0]);
     if (x.rank() < 3) {
-      fail("`x` has no position axis to take moments over");
+      refuse("`x` has no position axis to take moments over");
     }
     const Value normal = normalize(widen(in[0]), other_axes(x.rank(), {0, 1}), epsilon);
     return cast(scale_and_shift(normal, in[1], in[2], {1}), x.dtype());

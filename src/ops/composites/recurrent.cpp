@@ -2,7 +2,7 @@
 // step.
 #include "tenon/recurrent.h"
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
 #include "tenon/control.h"
@@ -18,8 +18,8 @@ class Recurrence {
     require_float(w, "w");
     require_float(r, "r");
     if (w.rank() != 2 || r.rank() != 2) {
-      fail("`w` and `r` have ranks {} and {}, must be [{} * hidden, in] and [{} * hidden, hidden]", w.rank(), r.rank(),
-           gates, gates);
+      refuse("`w` and `r` have ranks {} and {}, must be [{} * hidden, in] and [{} * hidden, hidden]", w.rank(),
+             r.rank(), gates, gates);
     }
     const Extent& hidden = r.extent(1);
     require_size(w.extent(0), gates * hidden, "`w` has {} rows, must have {} * hidden, which is {}");
@@ -33,7 +33,7 @@ class Recurrence {
     if (bias) {
       require_float(bias, "bias");
       if (bias.rank() != 1) {
-        fail("`bias` has rank {}, must be [{} * hidden]", bias.rank(), 2 * gates);
+        refuse("`bias` has rank {}, must be [{} * hidden]", bias.rank(), 2 * gates);
       }
       require_size(bias.extent(0), 2 * gates * hidden,
                    "`bias` has {} elements, must have 2 * {} * hidden, which is {}");
@@ -69,7 +69,7 @@ class Recurrence {
     }
     require_float(given, name);
     if (given.rank() != 2) {
-      fail("`{}` has rank {}, must be [batch, hidden]", name, given.rank());
+      refuse("`{}` has rank {}, must be [batch, hidden]", name, given.rank());
     }
     std::vector<Constraint> unused;
     match_axes(x_, x_.rank() - 2, given, 0, unused);
@@ -84,7 +84,7 @@ class Recurrence {
   void require_size(const Extent& given, const Extent& wanted,
                     fmt::format_string<std::string, int64_t, std::string> text) const {
     if (compare(given, wanted) == Comparison::different) {
-      fail(text, given.to_string(), int64_t{gates_}, wanted.to_string());
+      refuse(text, given.to_string(), int64_t{gates_}, wanted.to_string());
     }
   }
 
@@ -170,7 +170,7 @@ std::vector<NamedPart> parts_of(const Kind& kind, const Value& x, const Recurren
 Recurrence recurrence(const Kind& kind, const Parts& in, int rank, std::string_view layout) {
   require_float(in[0], "x");
   if (in[0].rank() != rank) {
-    fail("`x` has rank {}, must be {}", in[0].rank(), layout);
+    refuse("`x` has rank {}, must be {}", in[0].rank(), layout);
   }
   return {in[0], in[1], in[2], in[3], kind.gates};
 }

@@ -1,7 +1,7 @@
 // Rotary position embedding.
 #include <cmath>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/axes.h"
 #include "ops/composites/composite.h"
 #include "ops/needed_by.h"
@@ -23,10 +23,10 @@ Value angles(const Value& x, const Value& positions, const RotaryOptions& option
     return iota(Shape(dtype, {x.shape().axis(-2), Axis(1)}), 0, options.offset) * frequency;
   }
   if (!is_integer(positions.dtype())) {
-    fail("`positions` are {}, must be integers", name(positions.dtype()));
+    refuse("`positions` are {}, must be integers", name(positions.dtype()));
   }
   if (positions.rank() < 1 || positions.rank() > x.rank() - 1) {
-    fail("`positions` has rank {}, must be [seq] or have leading axes of `x` before it", positions.rank());
+    refuse("`positions` has rank {}, must be [seq] or have leading axes of `x` before it", positions.rank());
   }
   std::vector<Constraint> unused;
   match_axes(x, x.rank() - 2, positions, positions.rank() - 1, unused);
@@ -42,7 +42,7 @@ Value angles(const Value& x, const Value& positions, const RotaryOptions& option
 Value turn(const Value& x, const Value& positions, const RotaryOptions& options) {
   const Extent& depth = x.extent(-1);
   if (depth.is_constant() && *depth.constant() % 2 != 0) {
-    fail("the last axis of `x` is {}, which makes no pairs", x.shape().axis(-1).to_string());
+    refuse("the last axis of `x` is {}, which makes no pairs", x.shape().axis(-1).to_string());
   }
   const Extent pairs = divide_exactly(depth, 2).value_or(floordiv(depth, 2));
   // [..., pair, 2] or [..., 2, pair]: elements of a pair lie along an axis of their own.
@@ -71,7 +71,7 @@ Value rotary(const Value& x, const RotaryOptions& options) {
   return composite_of("rotary", {{"x", x}, {"positions", options.positions}}, [&](const Parts& in) -> Value {
     require_float(in[0], "x");
     if (x.rank() < 2) {
-      fail("`x` has rank {}, must be [..., seq, depth]", x.rank());
+      refuse("`x` has rank {}, must be [..., seq, depth]", x.rank());
     }
     const Extent& depth = x.extent(-1);
     if (options.depth == 0 || depth == Extent(options.depth)) {

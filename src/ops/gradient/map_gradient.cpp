@@ -1,7 +1,7 @@
 // Map: the derivative that the row of the scalar table gives, primitive by primitive as maps of the same names.
 #include <unordered_map>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "ops/gradient/gradient.h"
 #include "ops/make.h"
 #include "ops/scalar/scalar_table.h"
@@ -55,7 +55,7 @@ bool is_zero(const Expr& expr) { return expr->prim == Prim::constant && expr->li
 Gradients gradient(const Map& op, const Node& node, const std::vector<Value>& outputs) {
   const ScalarFn& fn = *op.fn;
   if (fn.gradient == nullptr) {
-    fail("{} has no derivative", fn.name);
+    refuse("{} has no derivative", fn.name);
   }
   // Half types are computed in f32, forwards and backwards.
   std::vector<Value> arguments = node.inputs;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/refused.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/uniform.h"
 #include "passes/rewriting/users.h"
@@ -103,7 +104,7 @@ Graph recognize(Graph graph, Recognizer find) {
     try {
       const auto built = relabelled(found->second.build(replaced), node.shapes[0]);
       return built ? std::optional(std::vector{*built}) : std::nullopt;
-    } catch (const Error&) {
+    } catch (const Refused&) {
       return std::nullopt;  // the builder is stricter than what was written out
     }
   });

@@ -140,13 +140,9 @@ std::optional<std::vector<Value>> DearConstants::fold(const Node& node, const st
   if (!is_dear || made > std::min(kMostBytes, bytes_left_) || work(node) + whole_work(operands) > kMostKnownWork) {
     return std::nullopt;
   }
-  try {
-    auto folded = evaluated(node, operands);
-    bytes_left_ -= folded ? made : 0;
-    return folded;
-  } catch (const Error&) {
-    return std::nullopt;  // it stays, to be reported where and when it happens
-  }
+  auto folded = evaluated(node, operands);
+  bytes_left_ -= folded ? made : 0;
+  return folded;
 }
 
 }  // namespace tenon::passes

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/refused.h"
 #include "ops/make.h"
 #include "passes/rewriting/uniform.h"
 #include "tenon/interpreter.h"
 #include "tenon/ops.h"
+#include "tenon/position_error.h"
 
 namespace tenon::passes {
 namespace {
@@ -58,21 +60,35 @@ double work(const Node& node) {
   return total;
 }
 
-std::optional<std::vector<Value>> evaluated(const Node& node, const std::vector<Value>& operands) {
-  std::vector<Output> outputs;
-  for (const Value& value : make_all(node.op, operands)) {
-    outputs.push_back({.name = std::to_string(outputs.size()), .value = value});
+namespace {
+
+std::optional<std::vector<Array>> interpreted(const Node& node, const std::vector<Value>& operands) {
+  try {
+    std::vector<Output> outputs;
+    for (const Value& value : make_all(node.op, operands)) {
+      outputs.push_back({.name = std::to_string(outputs.size()), .value = value});
+    }
+    return interpret(Graph("known", {}, outputs), {});
+  } catch (const Refused&) {
+    return std::nullopt;
+  } catch (const PositionError&) {
+    return std::nullopt;
   }
-  const std::vector<Array> arrays = interpret(Graph("known", {}, outputs), {});
+}
+
+}  // namespace
+
+std::optional<std::vector<Value>> evaluated(const Node& node, const std::vector<Value>& operands) {
+  const std::optional<std::vector<Array>> arrays = interpreted(node, operands);
   std::vector<Value> values;
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    const auto value = relabelled(constant(arrays[i]), node.shapes[i]);
+  for (size_t i = 0; arrays && i < arrays->size(); ++i) {
+    const auto value = relabelled(constant((*arrays)[i]), node.shapes[i]);
     if (!value) {
       return std::nullopt;
     }
     values.push_back(*value);
   }
-  return values;
+  return arrays ? std::optional(std::move(values)) : std::nullopt;
 }
 
 }  // namespace tenon::passes

@@ -19,7 +19,8 @@ double known_bytes(const Shape& shape);
 double work(const Node& node);
 
 /// What the node on these operands gives, by the interpreter: constants of its shapes. All that the operands are made
-/// of is known. Errors: those of the interpreter.
+/// of is known. Nothing where it has no value, which is an error where and when it happens: a position that is out of
+/// range, sizes that do not fit or that no array can have.
 std::optional<std::vector<Value>> evaluated(const Node& node, const std::vector<Value>& operands);
 
 }  // namespace tenon::passes

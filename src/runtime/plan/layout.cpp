@@ -143,8 +143,9 @@ class Layout {
         Array::require_memory(Dtype::u8, {all});
       }
     } catch (Error& error) {
-      throw std::move(error.note(
-          fmt::format("for the intermediates and outputs of `{}` at {}", program_.name, s_.bindings.to_string())));
+      error.note(
+          fmt::format("for the intermediates and outputs of `{}` at {}", program_.name, s_.bindings.to_string()));
+      throw;
     }
     s_.offsets.resize(plan_.slots.size());
     for (size_t i = 0; i < plan_.slots.size(); ++i) {

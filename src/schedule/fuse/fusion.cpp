@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "kernel/program/program.h"
+#include "shape/not_representable.h"
 
 namespace tenon::schedule {
 namespace {
@@ -358,7 +359,7 @@ double Fusion::bytes(const Value& value, int64_t size) const {
   for (const Axis& axis : value.shape().axes()) {  // a product of all might leave 64 bits
     try {
       total *= static_cast<double>(axis.extent().evaluate([&](std::string_view) { return size; }));
-    } catch (const Error&) {  // beyond 64 bits here, which it need not be when it is bound
+    } catch (const NotRepresentable&) {  // beyond 64 bits here, which it need not be when it is bound
       return std::numeric_limits<double>::infinity();
     }
   }

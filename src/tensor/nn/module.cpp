@@ -185,7 +185,8 @@ void Module::load(const std::filesystem::path& file, bool strict) {
   try {
     load_state(load_safetensors(file), strict);
   } catch (Error& error) {
-    throw std::move(error.note(fmt::format("while loading {}", file.string())));
+    error.note(fmt::format("while loading {}", file.string()));
+    throw;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/refused.h"
 #include "tensor/realize/extents.h"
 #include "tensor/record/record.h"
 #include "tensor/record/symbols.h"
@@ -202,7 +203,7 @@ std::optional<Pending> generalized(const Pending& now, std::span<const std::shar
     const bool fits = std::ranges::all_of(
         result.entries(), [](const Entry& entry) { return entry.leaf || all_hold(entry.value.node()); });
     return fits ? std::optional(std::move(result)) : std::nullopt;
-  } catch (const Error&) {
+  } catch (const Refused&) {
     return {};
   }
 }

@@ -10,9 +10,11 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/refused.h"
 #include "compiler/lowered.h"
 #include "ir/data_axes.h"
 #include "tenon/realizations.h"
+#include "tenon/unsupported.h"
 #include "tensor/realize/generalize.h"
 #include "tensor/realize/plain_names.h"
 #include "tensor/record/symbols.h"
@@ -239,35 +241,38 @@ std::optional<FoundProgram> find_general(const Pending& pending,
   return {};
 }
 
+/// A program for the symbols that a recording has; nothing where no kernel can be made of them (a reshape that holds at
+/// some sizes alone).
+std::optional<FoundProgram> made_of_symbols(ProgramTable& all, const Pending& pending,
+                                            const std::vector<int>& aliases) {
+  try {
+    return make_program(all, pending, aliases, plain_names(names_of(pending)));
+  } catch (const Refused&) {
+    return {};
+  } catch (const Unsupported&) {
+    return {};
+  }
+}
+
 /// A program for all sizes like these; nothing where there is none.
 std::optional<FoundProgram> make_general(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases,
                                          const Relatives& relatives) {
   if (relatives.recorded.size() < kFewestRecordings) {
     return {};
   }
-  try {
-    if (const auto general = generalized(pending, relatives.recorded)) {
-      return make_program(all, *general, aliases, plain_names(names_of(*general)));
-    }
-  } catch (const Error&) {
-    return {};  // no kernel can be made of the symbols
-  }
-  return {};
+  const auto general = generalized(pending, relatives.recorded);
+  return general ? made_of_symbols(all, *general, aliases) : std::nullopt;
 }
 
-/// A program for the symbols that the recording has.
+/// A program for the symbols that the recording has, or else for the numbers that they stand for.
 FoundProgram make_as_recorded(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases) {
   const std::vector<std::string> names = names_of(pending);
-  try {
+  const passes::Substitution numbers = sizes_of(names);
+  if (numbers.empty()) {
     return make_program(all, pending, aliases, plain_names(names));
-  } catch (const Error&) {
-    // Symbols that no kernel can be made of (a reshape that holds at some sizes alone): numbers may do.
-    const passes::Substitution numbers = sizes_of(names);
-    if (numbers.empty()) {
-      throw;
-    }
-    return make_program(all, pending, aliases, numbers);
   }
+  std::optional<FoundProgram> found = made_of_symbols(all, pending, aliases);
+  return found ? *std::move(found) : make_program(all, pending, aliases, numbers);
 }
 
 }  // namespace

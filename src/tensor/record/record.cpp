@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ir/unify_names.h"
 #include "ir/walk.h"
 #include "ops/make.h"
@@ -63,7 +64,7 @@ std::vector<Value> build_values(std::span<const Tensor> operands,
     if (!symbolic || sizes_fit(results, operands)) {
       return results;
     }
-  } catch (const Error&) {
+  } catch (const Refused&) {
     if (!symbolic) {
       throw;
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fail.h"
+#include "shape/not_representable.h"
 
 namespace tenon::tensors {
 namespace {
@@ -89,7 +90,7 @@ std::optional<int64_t> size_of(const Extent& extent) {
   try {
     const int64_t size = extent.evaluate(lookup);
     return all_known ? std::optional(size) : std::nullopt;
-  } catch (const Error&) {
+  } catch (const NotRepresentable&) {
     return {};
   }
 }
