@@ -89,7 +89,10 @@ def _pairs(donate):
     """Pairs of an input and an output, and whether those are to be found that names tell of."""
     if donate is None or donate == "auto":
         return {}, donate == "auto"
-    return dict(donate), False
+    try:
+        return dict(donate), False
+    except (TypeError, ValueError):
+        raise _tenon.Error(f'donate={donate!r}: write {{"INPUT": "OUTPUT"}}, or "auto"') from None
 
 
 def donate(graph, pairs="auto"):

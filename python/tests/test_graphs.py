@@ -203,6 +203,9 @@ def test_only_memory_that_may_be_written_is_donated():
     assert out is not both
     with pytest.raises(tenon.Error, match="no such input"):
         tenon.donate(decoder_step(), {"passed": "present"})
+    for form in ("past=present", ["past=present"]):  # the command's form
+        with pytest.raises(tenon.Error, match='write {"INPUT": "OUTPUT"}, or "auto"'):
+            tenon.donate(decoder_step(), form)
 
 
 def test_a_size_that_decides_a_rank_has_a_program_of_its_own():

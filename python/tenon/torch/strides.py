@@ -33,6 +33,9 @@ _LIKE_THE_FIRST = {
     "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like", "flip", "sort",
     "hardtanh", "nan_to_num",
 }  # fmt: skip
+# Results are channels last where the input or the weights are, as those of PyTorch's kernels for the CPU. Its functions
+# without elements give row-major ones always.
+_CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable"}
 _LIKE_BATCH_NORM = {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional"}
 
 _NUMBERS = {f"{before}{kind}{after}" for kind in ("number", "float", "Scalar")
@@ -121,6 +124,9 @@ def _ask(overload, args, kwargs):
         result = overload(*without, **named)
         if name == "cat":
             return _joined(without[0], result.shape)
+        if name in _CONVOLUTIONS:
+            volumes_in_f64 = result.dim() == 5 and result.dtype == torch.float64  # another kernel, by the input alone
+            return _channels_last_as_any(without[: 1 if volumes_in_f64 else 2], result.shape)
     except (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError):
         return None  # data decide sizes; or the arguments are wrong, which the row says
     return _strides(result)
@@ -210,6 +216,12 @@ def _joined(tensors, sizes):
     if len(formats) != 1 or torch.contiguous_format in formats:
         return None
     return _strides(torch.empty(sizes, device="meta", memory_format=formats.pop()))
+
+
+def _channels_last_as_any(tensors, sizes):
+    """The strides of a result that is channels last where one of these is, and row-major otherwise."""
+    formats = {_format(x.shape, x.stride()) for x in tensors} - {torch.contiguous_format}
+    return _strides(torch.empty(sizes, device="meta", memory_format=formats.pop())) if formats else None
 
 
 def _format(sizes, strides):

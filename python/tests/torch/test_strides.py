@@ -51,6 +51,21 @@ def test_recurrent_layers_and_attention_have_pytorchs_strides():
     assert attention(*[q.to(DEVICE)] * 3).stride() == attention(q, q, q).stride()
 
 
+@pytest.mark.parametrize("formats", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolutions_are_channels_last_where_an_operand_is(formats, transposed):
+    conv = nn.functional.conv_transpose2d if transposed else nn.functional.conv2d
+    found = []
+    for device in ("cpu", DEVICE):
+        x, w = (torch.ones(4, 4, n, n).to(device) for n in (6, 3))
+        x, w = (t.contiguous(memory_format=torch.channels_last) if f else t for t, f in zip((x, w), formats))
+        y = conv(x, w, torch.ones(4).to(device))
+        y.permute(0, 2, 3, 1).reshape(-1)[:5].zero_()  # a view of what is channels last, a copy of the rest
+        found.append(y)
+    assert found[0].stride() == found[1].stride()
+    close(found[1], found[0])
+
+
 def test_sizes_that_data_decide_are_sizes():
     x = torch.tensor([[1.0, 0, 2], [0, 3, 0]])
     for device in ("cpu", DEVICE):
