@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "codegen/compile_kernels.h"
-#include "codegen/products/product_shape.h"
+#include "native/product_shape.h"
 #endif
 
 namespace tenon::compiler {

@@ -12,7 +12,7 @@
 
 #include "base/read_file.h"
 #include "codegen/products/product_library.h"
-#include "codegen/products/product_shape.h"
+#include "native/product_shape.h"
 
 namespace tenon::codegen::arm_products_test {
 namespace {
@@ -147,10 +147,9 @@ TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
   const std::string root = TENON_SOURCE_DIR;
   std::string sources;
   for (const char* const file :
-       {"tests/codegen/arm_products_main.cpp", "tests/support/product_case.cpp", "src/codegen/target/target.cpp",
-        "src/codegen/products/product_shape.cpp", "src/codegen/products/product_table.cpp", "src/base/aligned.cpp",
-        "src/base/dtype.cpp", "src/base/error.cpp", "src/base/half.cpp", "src/base/host_caches.cpp",
-        "src/base/machine.cpp"}) {
+       {"tests/codegen/arm_products_main.cpp", "tests/support/product_case.cpp", "src/native/target.cpp",
+        "src/native/product_shape.cpp", "src/native/product_table.cpp", "src/base/aligned.cpp", "src/base/dtype.cpp",
+        "src/base/error.cpp", "src/base/half.cpp", "src/base/host_caches.cpp", "src/base/machine.cpp"}) {
     sources += fmt::format(" {}/{}", root, file);
   }
   for (const auto& entry : std::filesystem::directory_iterator(root + "/src/kernel/product")) {
