@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codegen/math/scalar_loop.h"
-#include "codegen/math/symbols.h"
+#include "native/external_symbols.h"
 #include "support/report.h"
 #include "support/sleef.h"
 #include "support/timing.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "codegen/target/target.h"
+#include "native/target.h"
 
 namespace bench {
 

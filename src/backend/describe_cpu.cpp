@@ -1,20 +1,13 @@
 #include "backend/describe_cpu.h"
 
-#ifdef TENON_WITH_LLVM
-#include "codegen/target/target.h"
-#endif
+#include "native/target.h"
 
 namespace tenon::backend {
 namespace {
 
-/// Where no machine code is made, those of the longest vectors that there are.
-int64_t vector_bytes([[maybe_unused]] const Machine& machine) {
-#ifdef TENON_WITH_LLVM
-  if (machine.cpu().instructions != InstructionSet::other) {
-    return codegen::target_of(machine).vector_bits / 8;
-  }
-#endif
-  return 64;
+/// Where no machine code is made for the processor, those of the longest vectors that there are.
+int64_t vector_bytes(const Machine& machine) {
+  return machine.cpu().instructions == InstructionSet::other ? 64 : codegen::target_of(machine).vector_bits / 8;
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 #include "base/fail.h"
 #include "codegen/compile_kernels.h"
 #include "codegen/products/product_library.h"
-#include "codegen/products/product_shape.h"
 #include "devices/cpu/cpu_device.h"
 #include "kernel/loop/loop_walk.h"
+#include "native/product_shape.h"
 
 namespace tenon::backend {
 namespace {

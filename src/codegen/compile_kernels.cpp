@@ -5,9 +5,9 @@
 
 #include "codegen/emit/llvm_emit_kernel.h"
 #include "codegen/jit/emitter_version.h"
-#include "codegen/math/symbols.h"
 #include "codegen/products/product_library.h"
 #include "kernel/loop/loop_walk.h"
+#include "native/external_symbols.h"
 
 namespace tenon::codegen {
 

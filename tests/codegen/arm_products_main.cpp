@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "base/aligned.h"
-#include "codegen/products/product_table.h"
 #include "codegen/targets.h"
+#include "native/product_table.h"
 #include "support/product_case.h"
 
 /// The parts of libraries, two for each of product_kinds(), null for those not to be tried; defined beside their code.

@@ -12,8 +12,8 @@
 
 #include "base/read_file.h"
 #include "codegen/products/product_library.h"
-#include "codegen/products/product_shape.h"
 #include "codegen/targets.h"
+#include "native/product_shape.h"
 
 namespace tenon::codegen::arm_products_test {
 namespace {
@@ -148,8 +148,8 @@ TEST(ArmProducts, SlowAreRightUnderAnEmulator) {
   const std::string root = TENON_SOURCE_DIR;
   std::string sources;
   for (const char* const file :
-       {"tests/codegen/arm_products_main.cpp", "tests/support/product_case.cpp", "src/codegen/target/target.cpp",
-        "src/codegen/products/product_shape.cpp", "src/codegen/products/product_table.cpp", "src/base/aligned.cpp",
+       {"tests/codegen/arm_products_main.cpp", "tests/support/product_case.cpp", "src/native/target.cpp",
+        "src/native/product_shape.cpp", "src/native/product_table.cpp", "src/base/aligned.cpp",
         "src/base/cpu_features.cpp", "src/base/dtype.cpp", "src/base/error.cpp", "src/base/half.cpp",
         "src/base/host_caches.cpp", "src/base/host_cpu.cpp", "src/base/machine.cpp"}) {
     sources += fmt::format(" {}/{}", root, file);

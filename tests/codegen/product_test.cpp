@@ -9,8 +9,8 @@
 #include "base/aligned.h"
 #include "codegen/compile_kernels.h"
 #include "codegen/products/product_library.h"
-#include "codegen/products/product_shape.h"
 #include "codegen/targets.h"
+#include "native/product_shape.h"
 #include "support/product_case.h"
 
 namespace tenon::codegen::product_test {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/math/scalar_loop.h"
-#include "codegen/math/symbols.h"
+#include "native/external_symbols.h"
 
 namespace tenon::codegen {
 

@@ -1,4 +1,4 @@
-#include "codegen/target/target.h"
+#include "native/target.h"
 
 #include <gtest/gtest.h>
 #include <llvm/ADT/StringMap.h>

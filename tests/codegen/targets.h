@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/host_cpu.h"
-#include "codegen/target/target.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 

@@ -18,8 +18,8 @@
 #include "codegen/emit/nontemporal_stores.h"
 #include "codegen/emit/prefetch_plan.h"
 #include "codegen/math/llvm_lanes.h"
-#include "codegen/target/target.h"
 #include "kernel/loop/loop.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "codegen/emit/emit_kernel.h"
-#include "codegen/target/target.h"
 #include "kernel/loop/loop.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 

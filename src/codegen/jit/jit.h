@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "codegen/jit/external_symbol.h"
 #include "codegen/jit/object_cache.h"
-#include "codegen/target/target.h"
+#include "native/external_symbol.h"
+#include "native/target.h"
 #include "tenon/machine.h"
 
 namespace llvm {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/jit/external_symbol.h"
+#include "native/external_symbol.h"
 
 namespace tenon::codegen {
 

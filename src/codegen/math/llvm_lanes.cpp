@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/fail.h"
-#include "codegen/math/lane_functions.h"
+#include "native/lane_functions.h"
 
 namespace tenon::codegen {
 

@@ -8,8 +8,8 @@
 #include <functional>
 #include <span>
 
-#include "codegen/target/target.h"
 #include "kernel/scalar/scalar.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 

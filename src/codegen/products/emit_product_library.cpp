@@ -3,7 +3,7 @@
 
 #include "codegen/products/llvm_product.h"
 #include "codegen/products/product_library.h"
-#include "codegen/products/product_table.h"
+#include "native/product_table.h"
 
 namespace tenon::codegen {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "codegen/products/product_shape.h"
-#include "codegen/target/target.h"
 #include "kernel/product/product.h"
+#include "native/product_shape.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 

@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "codegen/jit/emitter_version.h"
-#include "codegen/math/symbols.h"
+#include "native/external_symbols.h"
 
 namespace tenon::codegen {
 namespace {

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "codegen/jit/external_symbol.h"
 #include "codegen/jit/jit.h"
 #include "kernel/product/product.h"
 #include "kernel/product/product_blocked.h"
+#include "native/external_symbol.h"
 #include "tenon/machine.h"
 
 namespace tenon::codegen {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "codegen/target/target.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 

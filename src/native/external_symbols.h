@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "codegen/jit/external_symbol.h"
+#include "native/external_symbol.h"
 
 namespace tenon::codegen {
 

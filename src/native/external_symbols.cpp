@@ -1,11 +1,11 @@
-#include "codegen/math/symbols.h"
+#include "native/external_symbols.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "codegen/math/lane_functions.h"
+#include "native/lane_functions.h"
 
 namespace tenon::codegen {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "codegen/target/target.h"
 #include "kernel/product/product.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 

@@ -1,4 +1,4 @@
-#include "codegen/math/lane_functions.h"
+#include "native/lane_functions.h"
 
 #include <cstdint>
 

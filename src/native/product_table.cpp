@@ -1,4 +1,4 @@
-#include "codegen/products/product_table.h"
+#include "native/product_table.h"
 
 #include <iterator>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "codegen/products/product_shape.h"
+#include "native/product_shape.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "codegen/target/target.h"
+#include "native/target.h"
 
 #include <algorithm>
 #include <ranges>

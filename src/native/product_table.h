@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "codegen/products/product_shape.h"
-#include "codegen/target/target.h"
 #include "kernel/product/product_blocked.h"
+#include "native/product_shape.h"
+#include "native/target.h"
 
 namespace tenon::codegen {
 
