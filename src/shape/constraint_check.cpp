@@ -70,7 +70,7 @@ std::string demand(Kind kind, const Extent& rhs, int64_t value) {
   if (!constraint.place.empty()) {
     error.note(fmt::format("at node \"{}\"", constraint.place));
   }
-  throw error;
+  throw std::move(error);
 }
 
 int64_t value_of(const Extent& side, const Constraint& constraint, const SizeLookup& lookup) {

@@ -170,7 +170,7 @@ void ConstraintSet::fail_contradiction(const Constraint& constraint) const {
   if (!constraint.place.empty()) {
     error.note(fmt::format("at node \"{}\"", constraint.place));
   }
-  throw error;
+  throw std::move(error);
 }
 
 ConstraintSet ConstraintSet::without(const std::set<std::string, std::less<>>& names) const {

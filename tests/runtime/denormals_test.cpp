@@ -1,9 +1,9 @@
 // Runs that take denormals for 0, and runs that leave the processor as it is.
-#include <memory>
 #include <atomic>
+#include <memory>
 
-#include "devices/cpu/cpu_device.h"
 #include "base/float_mode.h"
+#include "devices/cpu/cpu_device.h"
 #include "support/arrays.h"
 #include "support/programs.h"
 
@@ -49,13 +49,14 @@ TEST(Denormals, AreZeroWhereFlushedAndThemselvesElsewhere) {
 TEST(Denormals, TheModeComesBackAfterAnError) {
   Pool pool(2);
   std::atomic<bool> flushed_inside = true;
-  const Executable executable = sums().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t step) {
-                                                         const FloatMode mode = FloatMode::current();
-                                                         flushed_inside = flushed_inside && mode == mode.flushing();
-                                                         if (step == 1) {
-                                                           throw Error("injected");
-                                                         }
-                                                       }});
+  const Executable executable =
+      sums().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t step) {
+                               const FloatMode mode = FloatMode::current();
+                               flushed_inside = flushed_inside && mode == mode.flushing();
+                               if (step == 1) {
+                                 throw Error("injected");
+                               }
+                             }});
   const FloatMode before = FloatMode::current();
   ASSERT_FALSE(before == before.flushing());
   for (const int threads : {1, 2}) {

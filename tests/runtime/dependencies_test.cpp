@@ -1,15 +1,15 @@
 // What waits for what, what runs side by side, and that nothing of it shows in results.
-#include "devices/cpu/cpu_device.h"
 #include "runtime/plan/dependencies.h"
 
-#include <memory>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 
 #include "base/pool.h"
+#include "devices/cpu/cpu_device.h"
 #include "runtime/plan/layout.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/specialization.h"
@@ -143,7 +143,8 @@ TEST(Waves, RandomStepsGiveWhatTheyGiveInOrder) {
     check_races(program, make_plan(program), s);
     joined += static_cast<int>(std::ranges::count(s.stages, -1, &Stage::step));
 
-    const Executable executable = random.builder().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
+    const Executable executable =
+        random.builder().executable({}, {.device = std::make_shared<devices::CpuDevice>(pool)});
     std::mt19937_64 rng(seed);
     const Array x = random_array(f32, {30000}, rng);
     const std::vector<Array> expected = random.expected(x);

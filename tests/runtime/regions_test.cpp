@@ -1,8 +1,8 @@
 // Regions of programs made by hand: errors in any tile of any stage, more threads than the machine has, traces.
-#include <memory>
 #include <fmt/format.h>
 
 #include <atomic>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -62,7 +62,8 @@ TEST(Regions, WithWindowsThatAreTooSmallRunStepByStep) {
   Pool pool(3);
   const Array x = numbers(kSize);
   const Array expected = executable_of(chain(0)).run({x})[0];
-  const Executable small = executable_of(chain(3), {}, {.device = std::make_shared<devices::CpuDevice>(pool), .most_window_elements = 100});
+  const Executable small =
+      executable_of(chain(3), {}, {.device = std::make_shared<devices::CpuDevice>(pool), .most_window_elements = 100});
   for (const int threads : {1, 3, 3}) {  // again with windows that were made to fit after the first run
     EXPECT_TRUE(same(small.run({x}, {.threads = threads})[0], expected)) << threads;
   }
@@ -72,11 +73,12 @@ TEST(Regions, AnErrorInAnyTileReachesTheCallerAndHarmsNothing) {
   Pool pool(3);
   std::atomic<int> calls = 0;
   std::atomic<int> failing = -1;
-  const Executable executable = executable_of(chain(3), {}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t) {
-                                                               if (calls.fetch_add(1) == failing) {
-                                                                 throw Error("injected");
-                                                               }
-                                                             }});
+  const Executable executable =
+      executable_of(chain(3), {}, {.device = std::make_shared<devices::CpuDevice>(pool), .before_step = [&](size_t) {
+                                     if (calls.fetch_add(1) == failing) {
+                                       throw Error("injected");
+                                     }
+                                   }});
   const Array x = numbers(kSize);
   const Array expected = executable.run({x})[0];
   for (const int threads : {1, 3}) {

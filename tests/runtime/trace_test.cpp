@@ -1,10 +1,10 @@
-#include "devices/cpu/cpu_device.h"
 #include "tenon/trace.h"
 
-#include <memory>
 #include <algorithm>
+#include <memory>
 #include <set>
 
+#include "devices/cpu/cpu_device.h"
 #include "support/arrays.h"
 #include "support/programs.h"
 
