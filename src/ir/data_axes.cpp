@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ir/walk.h"
 #include "shape/constraint_logic.h"
 
@@ -150,7 +151,7 @@ std::vector<const Node*> order_by_binding(std::vector<const Node*> nodes) {
   if (order.size() < nodes.size()) {
     for (const auto& [name, node] : bound) {
       if (waits_for[numbers.at(node)] > 0) {
-        fail("the size of axis `{}` depends on itself: what decides it needs it", name);
+        refuse("the size of axis `{}` depends on itself: what decides it needs it", name);
       }
     }
   }

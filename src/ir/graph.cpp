@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "base/refused.h"
 #include "ir/data_axes.h"
 #include "ir/node.h"
 #include "ir/walk.h"
@@ -104,8 +105,8 @@ void check_data_axes(const std::string& graph, const std::vector<Value>& inputs,
   for (const Value& value : inputs) {
     for (const std::string& name : needed_axes(value.node())) {
       if (bound.contains(name)) {
-        fail("graph `{}`: the size of axis `{}` is decided by data, so input `{}` ({}) cannot have it", graph, name,
-             value.node().as<Input>()->name, value.shape().to_string());
+        refuse("graph `{}`: the size of axis `{}` is decided by data, so input `{}` ({}) cannot have it", graph, name,
+               value.node().as<Input>()->name, value.shape().to_string());
       }
     }
   }

@@ -76,7 +76,7 @@ std::string demand(Kind kind, const Extent& rhs, int64_t value) {
 int64_t value_of(const Extent& side, const Constraint& constraint, const SizeLookup& lookup) {
   for (const std::string& name : side.names()) {
     if (!lookup(name)) {
-      fail("axis `{}` is not bound, but `{}` must hold{}", name, constraint.to_string(), describe_need(constraint));
+      refuse("axis `{}` is not bound, but `{}` must hold{}", name, constraint.to_string(), describe_need(constraint));
     }
   }
   try {

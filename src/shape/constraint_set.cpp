@@ -209,9 +209,9 @@ Bindings ConstraintSet::complete(const Bindings& bindings) const {
       if (!size || *size < 0 || *checked_floormod(offset, factor) != 0) {
         const auto source = std::find_if(equalities_.begin(), equalities_.end(),
                                          [&](const Constraint& c) { return mentions(c, unknown[0]); });
-        fail("no size of axis `{}` satisfies `{} == {}`{}{}{}", unknown[0], name, value.to_string(),
-             bindings.empty() ? "" : " at ", bindings.to_string(),
-             source == equalities_.end() ? "" : describe_need(*source));
+        refuse("no size of axis `{}` satisfies `{} == {}`{}{}{}", unknown[0], name, value.to_string(),
+               bindings.empty() ? "" : " at ", bindings.to_string(),
+               source == equalities_.end() ? "" : describe_need(*source));
       }
       result.set(unknown[0], *size);
       known.emplace(unknown[0], *size);

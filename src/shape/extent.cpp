@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/hash.h"
+#include "base/refused.h"
 #include "shape/extent_polynomial.h"
 #include "shape/extent_walk.h"
 #include "shape/not_representable.h"
@@ -173,7 +174,7 @@ int64_t Extent::evaluate(const std::function<std::optional<int64_t>(std::string_
     ValueMachine machine{lookup};
     return algebra::walk(*this, machine);
   } catch (const UnboundName& unbound) {
-    fail("extent `{}`: axis `{}` is not bound", algebra::brief(*this), unbound.name);
+    refuse("extent `{}`: axis `{}` is not bound", algebra::brief(*this), unbound.name);
   } catch (const DivisionByZero&) {
     not_representable("extent `{}` divides by zero at {}", algebra::brief(*this), binding());
   } catch (const ArithmeticOverflow&) {

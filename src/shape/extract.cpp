@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/refused.h"
 #include "tenon/bindings.h"
 
 namespace tenon {
@@ -76,11 +77,11 @@ class Extraction {
         sizes_.emplace(axis_name, position.size());
       } else if (first.size() != position.size()) {
         if (first.input == position.input) {
-          fail("axis `{}`: input `{}` has {} at axis {}, {} at axis {}", axis_name, first.input->name, first.size(),
-               first.axis, position.size(), position.axis);
+          refuse("axis `{}`: input `{}` has {} at axis {}, {} at axis {}", axis_name, first.input->name, first.size(),
+                 first.axis, position.size(), position.axis);
         }
-        fail("axis `{}`: input `{}` has {}, input `{}` has {}", axis_name, first.input->name, first.size(),
-             position.input->name, position.size());
+        refuse("axis `{}`: input `{}` has {}, input `{}` has {}", axis_name, first.input->name, first.size(),
+               position.input->name, position.size());
       }
     }
     if (!axis.is_anonymous() && axis.is_dynamic() && !(axis.label().empty() && axis.extent().as_name())) {
