@@ -99,7 +99,7 @@ void Execution::check_outputs() {
 
 /// On the device, wherever the caller has it.
 void Execution::copy_input(const Operand& input, std::byte* to) {
-  if (c_.device.is_host()) {
+  if (c_.is_host) {
     copy_elements(input, {.dtype = input.dtype, .dims = input.dims, .data = to});
     return;
   }
@@ -117,7 +117,7 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
   const Slot& plan = c_.plan.slots[slot];
   const auto source = static_cast<size_t>(plan.source);
   const Operand& input = state_.inputs[source];
-  if (!c_.device.is_host()) {
+  if (!c_.is_host) {
     state_.made[slot] = c_.memory.take(s_.bytes(plan));
     state_.pointers[slot] = state_.made[slot].get();
     copy_input(input, state_.pointers[slot]);
@@ -165,7 +165,7 @@ bool Execution::is_given(size_t source, std::span<const Array> donated) {
 /// Where the caller of run_into() wants what lies in a slot, if kernels can write there; else null.
 std::byte* Execution::memory_of_result(size_t slot) const {
   const Slot& plan = c_.plan.slots[slot];
-  if (plan.outputs != 1 || state_.outputs.empty() || !c_.device.is_host()) {
+  if (plan.outputs != 1 || state_.outputs.empty() || !c_.is_host) {
     return nullptr;
   }
   const auto output = static_cast<size_t>(plan.output);
@@ -215,8 +215,8 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
   const auto source = static_cast<size_t>(from.source);
   const Operand& input = state_.inputs[source];
   const auto output = static_cast<size_t>(c_.plan.slots[slot].output);
-  if (!c_.device.is_host() || !input.is_plain() || input.data == nullptr ||
-      !s_.is_whole(c_.plan, c_.plan.outputs[output]) || s_.bytes(from) != s_.bytes(c_.plan.slots[slot])) {
+  if (!c_.is_host || !input.is_plain() || input.data == nullptr || !s_.is_whole(c_.plan, c_.plan.outputs[output]) ||
+      s_.bytes(from) != s_.bytes(c_.plan.slots[slot])) {
     return nullptr;
   }
   if (!donated.empty()) {
@@ -235,7 +235,7 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
 /// The array that a slot is, or memory that was made for it.
 Array Execution::base(size_t slot) const {
   const Slot& plan = c_.plan.slots[slot];
-  if (state_.made[slot] && c_.device.is_host()) {
+  if (state_.made[slot] && c_.is_host) {
     return Array::adopt(plan.dtype, {s_.value(plan.elements)}, state_.made[slot]);
   }
   if (state_.made[slot]) {
@@ -254,8 +254,8 @@ Array Execution::array(const OutputPlan& output) const {
   const auto slot = static_cast<size_t>(output.slot);
   const Slot& plan = c_.plan.slots[slot];
   if (state_.made[slot] && s_.is_whole(c_.plan, output)) {  // what most outputs are
-    return c_.device.is_host() ? Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot])
-                               : base(slot).reshaped(s_.values_of(output.dims));
+    return c_.is_host ? Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot])
+                      : base(slot).reshaped(s_.values_of(output.dims));
   }
   const bool borrowed = plan.memory == Memory::input && !state_.made[slot] && !state_.arrays[slot] &&
                         state_.inputs[static_cast<size_t>(plan.source)].array == nullptr;
@@ -311,7 +311,7 @@ void Execution::write_outputs() const {
     const std::vector<int64_t> strides = s_.values_of(output.strides);
     const int64_t offset = s_.value(output.offset) * static_cast<int64_t>(byte_size(to.dtype));
     std::optional<Array> copy;  // on the host
-    if (!c_.device.is_host()) {
+    if (!c_.is_host) {
       copy = base(slot);
     }
     std::byte* const from = copy ? copy->mutable_data() : state_.pointers[slot];

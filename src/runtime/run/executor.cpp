@@ -139,7 +139,7 @@ void execute(const Run& run, bool parallel) {
 }  // namespace
 
 void wait_for_launches(const Run& run, Failure& failure) {
-  if (run.context.device.is_host()) {
+  if (run.context.is_host) {
     return;
   }
   for (const devices::LaunchFailure& each : run.context.device.wait()) {
@@ -156,6 +156,7 @@ Context make_context(const Program& program, const Plan& plan, devices::Device& 
   Context context{.program = program,
                   .plan = plan,
                   .device = device,
+                  .is_host = device.is_host(),
                   .code = code,
                   .first_kernel = first_kernel,
                   .memory = memory,

@@ -18,6 +18,7 @@ struct Context {
   const Program& program;
   const Plan& plan;
   devices::Device& device;
+  bool is_host = true;  // Device::is_host(), which each run asks for often
   const devices::LoadedCode& code;
   size_t first_kernel = 0;  // of the code: the program's own kernels begin there, those of bodies follow
   MemoryPool& memory;
