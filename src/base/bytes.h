@@ -218,9 +218,9 @@ class Reader {
   void field(std::variant<T...>& value) {
     take_alternative(value, number_up_to<uint8_t>(sizeof...(T) - 1), std::index_sequence_for<T...>());
   }
-  template <class V, size_t... kIndex>
-  void take_alternative(V& value, size_t index, std::index_sequence<kIndex...>) {
-    ((kIndex == index ? field(value.template emplace<kIndex>()) : void()), ...);
+  template <class V, size_t... Index>
+  void take_alternative(V& value, size_t index, std::index_sequence<Index...>) {
+    ((Index == index ? field(value.template emplace<Index>()) : void()), ...);
   }
   template <class T>
   T number_up_to(int last) {
