@@ -107,11 +107,11 @@ std::shared_ptr<const devices::HostCode> load_objects(const devices::Module& mod
   for (const devices::CodeObject& object : module.objects) {
     functions.push_back(reinterpret_cast<KernelFunction>(jit->link(object.symbol, *object.bytes)));
   }
-  std::vector<KernelEntry> entries;
+  std::vector<KernelFunction> of_kernels;
   for (const int object : module.object_of) {
-    entries.emplace_back(functions[static_cast<size_t>(object)]);
+    of_kernels.push_back(functions[static_cast<size_t>(object)]);
   }
-  return std::make_shared<devices::HostCode>(std::move(entries), std::move(jit));
+  return std::make_shared<devices::HostCode>(std::move(of_kernels), std::move(jit));
 }
 
 std::vector<int> product_kinds_of(std::span<const loops::Kernel* const> kernels) {

@@ -51,8 +51,7 @@ KernelStatus CpuDevice::launch(const KernelLaunch& launch) {
   KernelStatus status;
   const KernelArgs args{.buffers = launch.arguments.data(), .sizes = launch.sizes, .status = &status};
   void* const scratch = launch.scratch_bytes == 0 ? nullptr : thread_scratch(launch.scratch_bytes);
-  static_cast<const HostCode&>(launch.code)
-      .entry(launch.kernel)(&args, launch.phase, launch.begin, launch.end, scratch);
+  static_cast<const HostCode&>(launch.code).call(launch.kernel, &args, launch.phase, launch.begin, launch.end, scratch);
   return status;
 }
 

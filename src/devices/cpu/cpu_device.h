@@ -12,16 +12,25 @@ namespace tenon::devices {
 /// Kernels as functions of this process.
 class HostCode : public LoadedCode {
  public:
-  /// `keep_alive` is what the functions need to stay callable.
-  explicit HostCode(std::vector<KernelEntry> entries, std::shared_ptr<void> keep_alive = nullptr)
-      : keep_alive_(std::move(keep_alive)), entries_(std::move(entries)) {}
+  explicit HostCode(std::vector<KernelEntry> entries) : entries_(std::move(entries)) {}
+  /// Machine code; `keep_alive` is what it needs to stay callable.
+  HostCode(std::vector<KernelFunction> functions, std::shared_ptr<void> keep_alive)
+      : keep_alive_(std::move(keep_alive)), functions_(std::move(functions)) {}
 
-  const KernelEntry& entry(size_t kernel) const { return entries_[kernel]; }
-  size_t size() const override { return entries_.size(); }
+  size_t size() const override { return functions_.empty() ? entries_.size() : functions_.size(); }
+
+  void call(size_t kernel, const KernelArgs* args, int64_t phase, int64_t begin, int64_t end, void* scratch) const {
+    if (!functions_.empty()) {
+      functions_[kernel](args, phase, begin, end, scratch);
+    } else {
+      entries_[kernel](args, phase, begin, end, scratch);
+    }
+  }
 
  private:
   std::shared_ptr<void> keep_alive_;  // first, so that it goes last
-  std::vector<KernelEntry> entries_;
+  std::vector<KernelFunction> functions_;
+  std::vector<KernelEntry> entries_;  // where there are no functions
 };
 
 /// Makes functions of a module of kObjectCode. Error: code for another machine.

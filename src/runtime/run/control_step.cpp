@@ -35,7 +35,7 @@ class Body {
              .arena = arena,
              .memory_of_bodies = arena + s_.bodies_offset,
              .within = outer.watched(step)},
-        executor_(executor_for(context_.device, outer.threads)),
+        executor_(executor_for(context_, outer.threads)),
         results_(context_.plan.outputs.size(), nullptr) {
     const std::vector<Slot>& slots = context_.plan.slots;
     for (size_t i = 0; i < slots.size(); ++i) {

@@ -35,7 +35,7 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
   }
   const SpecializationCache::Pointer s = find(state.key, Unbound{state.inputs, options.bindings});
   Execution execution(context_, *s, state, donated);
-  const Executor executor = executor_for(*device_, options.threads);
+  const Executor executor = executor_for(context_, options.threads);
   const auto run = [&](Watch* watch) {
     const FlushDenormals flush(options.flush_denormals);
     state.waited_ns = 0;

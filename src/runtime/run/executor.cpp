@@ -77,7 +77,7 @@ void run_whole(const Run& run, const Launch& launch, Failure& failure) {
 }
 
 void run_shared(const Run& run, const Launch& launch, Failure& failure) {
-  run.state.waited_ns += run.context.device.workers()->parallel_for(
+  run.state.waited_ns += run.context.workers->parallel_for(
       launch.chunks, 1,
       [&](int64_t first, int64_t last, int) {
         for (int64_t chunk = first; chunk < last; ++chunk) {
@@ -92,7 +92,7 @@ void run_alone(const Run& run, const Launch& launch, Failure& failure) {
   run_whole(run, launch, failure);
   const auto taken = static_cast<double>(nanoseconds_now() - begin);
   launch.alone.add(taken);
-  run.context.device.workers()->ran_alone(taken);
+  run.context.workers->ran_alone(taken);
 }
 
 void run_launch(const Run& run, const Launch& launch, Failure& failure) {
@@ -100,7 +100,7 @@ void run_launch(const Run& run, const Launch& launch, Failure& failure) {
     run_whole(run, launch, failure);
     return;
   }
-  Pool& pool = *run.context.device.workers();
+  Pool& pool = *run.context.workers;
   const bool always = run.context.plan.least_shared_work == 0;
   const auto most = static_cast<int>(std::min<int64_t>(launch.chunks, run.threads > 0 ? run.threads : pool.size()));
   if (always || pool.is_awake(most > 2 ? most / 2 + 1 : most) ||
@@ -157,6 +157,7 @@ Context make_context(const Program& program, const Plan& plan, devices::Device& 
                   .plan = plan,
                   .device = device,
                   .is_host = device.is_host(),
+                  .workers = device.workers(),
                   .code = code,
                   .first_kernel = first_kernel,
                   .memory = memory,
@@ -186,7 +187,7 @@ Context make_context(const Program& program, const Plan& plan, devices::Device& 
 
 void execute_inline(const Run& run) { execute(run, false); }
 void execute_parallel(const Run& run) {
-  const Pool::KeepAwake keep_awake(*run.context.device.workers());
+  const Pool::KeepAwake keep_awake(*run.context.workers);
   execute(run, true);
 }
 

@@ -18,7 +18,8 @@ struct Context {
   const Program& program;
   const Plan& plan;
   devices::Device& device;
-  bool is_host = true;  // Device::is_host(), which each run asks for often
+  bool is_host = true;      // Device::is_host() and
+  Pool* workers = nullptr;  // Device::workers(), which each run asks for often
   const devices::LoadedCode& code;
   size_t first_kernel = 0;  // of the code: the program's own kernels begin there, those of bodies follow
   MemoryPool& memory;
@@ -54,8 +55,8 @@ void execute_inline(const Run& run);
 /// Chunks of a stage on the pool's threads, unless there is too little work.
 void execute_parallel(const Run& run);
 /// The one for so many threads.
-inline Executor executor_for(const devices::Device& device, int threads) {
-  const Pool* const workers = device.workers();
+inline Executor executor_for(const Context& context, int threads) {
+  const Pool* const workers = context.workers;
   return workers == nullptr || threads == 1 || workers->size() == 1 ? execute_inline : execute_parallel;
 }
 

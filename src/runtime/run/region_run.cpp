@@ -129,7 +129,7 @@ void run_step_by_step(const Run& run, const TiledRegion& region, bool parallel, 
                   failure);
     };
     if (parallel) {
-      run.state.waited_ns += run.context.device.workers()->parallel_for(stage.rows.all, 1, run_rows, run.threads);
+      run.state.waited_ns += run.context.workers->parallel_for(stage.rows.all, 1, run_rows, run.threads);
     } else {
       run_rows(0, stage.rows.all, 0);
     }
@@ -160,7 +160,7 @@ void run_region(const Run& run, const TiledRegion& region, bool parallel) {
     }
   };
   if (parallel && region.strips > 1) {
-    run.state.waited_ns += run.context.device.workers()->parallel_for(
+    run.state.waited_ns += run.context.workers->parallel_for(
         region.strips, 1,
         [&](int64_t first, int64_t last, int worker) {
           if (last - first == region.strips) {
