@@ -39,11 +39,6 @@ std::string full_text(const codegen::Target& target) {
          (target.sve_bits == 0 ? "" : fmt::format(", SVE of {} bits", target.sve_bits));
 }
 
-/// What Module::target says.
-std::string target_text(const codegen::Target& target) {
-  return fmt::format("{} {} {} {} {}", target.triple, target.cpu, target.features, target.vector_bits, target.sve_bits);
-}
-
 /// One of each target for the process, so that equal kernels of different graphs are compiled once; they live as long
 /// as any code.
 class Jits {
@@ -64,7 +59,7 @@ class Jits {
     const std::scoped_lock lock(mutex_);
     std::shared_ptr<codegen::Jit> found;
     for (const Shared& each : all_) {
-      if (target_text(each.jit->target()) != module.target) continue;
+      if (codegen::code_identity(each.jit->target()) != module.target) continue;
       const bool has_all = std::ranges::all_of(
           module.objects, [&](const devices::CodeObject& object) { return each.jit->find(object.symbol) != nullptr; });
       if (has_all) return each.jit;
@@ -90,7 +85,7 @@ Jits& jits() {
 /// Links what this process has not got yet.
 std::shared_ptr<const devices::HostCode> load_objects(const devices::Module& module) {
   std::shared_ptr<codegen::Jit> jit = jits().for_module(module);
-  if (!jit && module.target == target_text(codegen::host_target())) {
+  if (!jit && module.target == codegen::code_identity(codegen::host_target())) {
     jit = jits().of(codegen::host_target(), true);
   }
   if (!jit) {
@@ -147,7 +142,7 @@ CompiledKernels Native::compile(std::span<const loops::Kernel* const> kernels, c
   CompiledKernels result;
   devices::Module& module = result.module;
   module.format = devices::kObjectCode;
-  module.target = target_text(target);
+  module.target = codegen::code_identity(target);
   module.description = codegen::describe(target);
   module.product_kinds = product_kinds_of(kernels);
   std::map<std::string, int> object_of_symbol;

@@ -87,6 +87,10 @@ bool runs_on(const Target& code, const Target& machine) {
          });
 }
 
+std::string code_identity(const Target& target) {
+  return fmt::format("{} {} {} {} {}", target.triple, target.cpu, target.features, target.vector_bits, target.sve_bits);
+}
+
 std::string describe(const Target& target) {
   return fmt::format("{}, {}-bit vectors{}", target.name, target.vector_bits, target.fma ? ", fma" : "");
 }

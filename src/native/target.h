@@ -44,6 +44,9 @@ const Target& host_target();
 /// Whether code for a target is known to run on another: that is of the same family and has all of its features.
 bool runs_on(const Target& code, const Target& machine);
 
+/// All of a target that code depends on, in one line for programs.
+std::string code_identity(const Target& target);
+
 /// One line for people: "x86-64-v4, 512-bit vectors, fma".
 std::string describe(const Target& target);
 

@@ -5,10 +5,12 @@
 
 #include "base/aligned.h"
 #include "codegen/targets.h"
+#include "native/linked_products.h"
 #include "native/product_table.h"
 #include "support/product_case.h"
 
-/// The parts of libraries, two for each of product_kinds(), null for those not to be tried; defined beside their code.
+/// The parts of libraries, kProductParts for each of product_kinds(), null for those not to be tried and where there is
+/// none; defined beside their code.
 extern "C" void (*const product_parts[])(void** addresses);
 
 namespace tenon {
@@ -74,8 +76,9 @@ int main(int argc, char** argv) {
     if ((number(4) >> kind & 1) == 0) continue;
     const tenon::ProductTypes& types = tenon::product_kinds()[kind].types;
     const auto kernels = tenon::codegen::product_table(types, target, {}, [&](void** addresses) {
-      product_parts[2 * kind](addresses);
-      product_parts[2 * kind + 1](addresses);
+      for (size_t part = 0; part < tenon::codegen::kProductParts; ++part) {
+        if (const auto hand_out = product_parts[tenon::codegen::kProductParts * kind + part]) hand_out(addresses);
+      }
     });
     wrong += tenon::count_wrong(types, kernels);
   }

@@ -13,6 +13,7 @@
 #include "base/read_file.h"
 #include "codegen/products/product_library.h"
 #include "codegen/targets.h"
+#include "native/linked_products.h"
 #include "native/product_shape.h"
 
 namespace tenon::codegen::arm_products_test {
@@ -110,17 +111,18 @@ void write_products(const Target& target, uint64_t kinds, const std::filesystem:
   std::string table = "\t.data\n\t.balign 8\n\t.globl product_parts\nproduct_parts:\n";
   int number = 0;
   for (size_t kind = 0; kind < product_kinds().size(); ++kind) {
-    if ((kinds >> kind & 1) == 0) {
-      table += "\t.quad 0, 0\n";
-      continue;
-    }
+    const int first = number;
     for (const Jit::Request& request : product_requests(product_kinds()[kind].types, target)) {
+      if ((kinds >> kind & 1) == 0) break;
       // Each text is a file of its own to the assembler: its names get a number.
       const std::string text = emit_assembly(request, target);
       const std::string prefix = fmt::format("p{}_", number++);
       out << std::regex_replace(std::regex_replace(text, std::regex(R"(\.L(\w+))"), ".L" + prefix + "$1"),
                                 std::regex(R"(\b(products|(tile|squares|dot|pack)_\w+)\b)"), prefix + "$1");
       table += fmt::format("\t.quad {}products\n", prefix);
+    }
+    for (size_t part = static_cast<size_t>(number - first); part < kProductParts; ++part) {
+      table += "\t.quad 0\n";
     }
   }
   out << table;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,7 +11,10 @@
 #include "codegen/compile_kernels.h"
 #include "codegen/products/product_library.h"
 #include "codegen/targets.h"
+#include "native/linked_products.h"
 #include "native/product_shape.h"
+#include "native/product_table.h"
+#include "native/product_target.h"
 #include "support/product_case.h"
 
 namespace tenon::codegen::product_test {
@@ -236,6 +240,76 @@ TEST(ProductLibrary, AllBytesAreDotProducts) {
     EXPECT_EQ(product_shape(kind.types, arm).flips, kind.types.left != kind.types.right) << kind.symbol;
     EXPECT_EQ(product_shape(kind.types, x86).flips, kind.types.left == kind.types.right) << kind.symbol;
   }
+}
+
+/// The kernels that are linked in for a target, which there must be.
+ProductKernels linked_kernels(const ProductTypes& types, const Target& target) {
+  const LinkedProducts* const linked = find_linked_products(types, target);
+  EXPECT_NE(linked, nullptr);
+  return product_table(types, target, product_caches(this_machine().cpu()), linked->hand_out());
+}
+
+TEST_P(Products, ThatAreLinkedInGiveTheBitsOfThoseCompiledHere) {
+  const Target target = product_target(types(), host_target());
+  if (find_linked_products(types(), target) == nullptr) GTEST_SKIP() << "none for " << code_identity(target);
+  const ProductKernels linked = linked_kernels(types(), target);
+  const auto multiply = [&](const ProductCall& call, const ProductKernels& by) {
+    const auto free = [](std::byte* block) { free_aligned(block); };
+    const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
+    blocked_product(by, types(), call, scratch.get());
+  };
+  const ProductKernels& k = kernels();
+  const auto expect_equal = [&](const ProductCase& c) {
+    const auto both = [&](const ProductCall& call) {
+      const auto bytes = static_cast<size_t>(call.rows * call.tile_row) * byte_size(types().tile);
+      auto* const tile = static_cast<std::byte*>(call.tile);
+      std::vector<std::byte> before(tile, tile + bytes);
+      multiply(call, k);
+      ProductCall again = call;
+      again.tile = before.data();
+      multiply(again, linked);
+      EXPECT_EQ(std::memcmp(tile, before.data(), bytes), 0) << to_string(c);
+    };
+    EXPECT_EQ(difference(types(), c, both, 1e-3), "");
+  };
+  for (const int64_t rows : {1, 2, k.rows, 2 * k.rows + 3}) {
+    for (const int64_t columns : {1, k.panel, 3 * k.panel + 5}) {
+      for (const bool transposed : {false, true}) {
+        expect_equal({.rows = rows, .columns = columns, .depth = 67, .right_transposed = transposed});
+      }
+    }
+  }
+  expect_equal({.rows = 5, .columns = 2 * k.panel, .depth = 1031, .panel = k.panel, .together = k.step});
+}
+
+/// Code for other machines of this one's architecture, as far as it runs here.
+TEST_P(Products, ThatAreLinkedInAreRight) {
+  for (const Target& target : usual_product_targets(types(), host_target().triple)) {
+    ASSERT_NE(find_linked_products(types(), target), nullptr) << code_identity(target);
+    if (!runs_on(target, host_target())) continue;
+    const ProductKernels linked = linked_kernels(types(), target);
+    const auto free = [](std::byte* block) { free_aligned(block); };
+    const std::unique_ptr<std::byte, decltype(free)> scratch(allocate_aligned(kProductScratchBytes), free);
+    const auto multiply = [&](const ProductCall& call) { blocked_product(linked, types(), call, scratch.get()); };
+    for (const int64_t rows : {1, 3, linked.rows, 2 * linked.rows + 3}) {
+      const ProductCase c = {.rows = rows, .columns = 3 * linked.panel + 5, .depth = 67};
+      EXPECT_EQ(difference(types(), c, multiply, is_integer(types().tile) ? 0 : 1e-4), "") << code_identity(target);
+    }
+  }
+}
+
+TEST(LinkedProducts, ThereAreNoneForUnusualMachines) {
+  EXPECT_EQ(find_linked_products({}, product_target({}, x86_target(2))), nullptr);
+}
+
+/// What makes no difference to the code of products does not keep a processor from that of its like.
+TEST(LinkedProducts, ServeProcessorsThatHaveMore) {
+  const Target rich = x86_target(4, {CpuFeature::avx512vnni, CpuFeature::avx512bf16, CpuFeature::avx512fp16,
+                                     CpuFeature::avx512vbmi, CpuFeature::avxvnni});
+  const ProductTypes bytes{.left = Dtype::u8, .right = Dtype::i8, .tile = Dtype::i32};
+  EXPECT_EQ(product_target({}, rich), product_target({}, x86_target(4)));
+  EXPECT_EQ(product_target(bytes, rich).features, "+avx512vnni,+avx512vbmi");
+  EXPECT_TRUE(product_target(bytes, rich).i8_dot);
 }
 
 TEST(ProductLibrary, GivesTheSameBeforeAndAfterItIsPrepared) {

@@ -108,8 +108,10 @@ class Jit {
   std::unique_ptr<State> state_;
 };
 
-/// The code of one function for any target, as assembly or as an object file; nothing is kept.
+/// The code of one function for any target, as assembly or as an object file; nothing is kept. In the object the
+/// function is called `name`, or as in the request where that is empty.
 std::string emit_assembly(const Jit::Request& request, const Target& target);
-std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address = false);
+std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address = false,
+                              const std::string& name = {});
 
 }  // namespace tenon::codegen

@@ -81,10 +81,12 @@ std::string emit_assembly(const Jit::Request& request, const Target& target) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address) {
+std::vector<char> emit_object(const Jit::Request& request, const Target& target, bool sanitize_address,
+                              const std::string& name) {
   CompileTimes times;
-  const auto bytes = ModuleCompiler(target).compile(
-      {.request = request, .name = request.symbol, .sanitize_address = sanitize_address}, times);
+  const CompileJob job = {
+      .request = request, .name = name.empty() ? request.symbol : name, .sanitize_address = sanitize_address};
+  const auto bytes = ModuleCompiler(target).compile(job, times);
   return {bytes.begin(), bytes.end()};
 }
 

@@ -3,6 +3,7 @@
 
 #include "codegen/products/llvm_product.h"
 #include "codegen/products/product_library.h"
+#include "native/linked_products.h"
 #include "native/product_table.h"
 
 namespace tenon::codegen {
@@ -10,60 +11,63 @@ namespace {
 
 constexpr const char* kSymbol = "products";
 
-constexpr size_t kParts = 2;  // modules, compiled on as many threads
+/// What functions are in a part. Those of one role are the same code for several combinations of dtypes: once packed,
+/// operands are alike.
+enum class Part : uint8_t { operands, tiles, more_tiles, matrix };
+static_assert(static_cast<size_t>(Part::matrix) + 1 == kProductParts);
 
 /// The functions of a library in the order in which it hands them out; null where they belong to another part of it, or
 /// where there is none.
 class Library {
  public:
-  explicit Library(size_t part) : part_(part) {}
+  explicit Library(Part part) : part_(part) {}
 
   void add_kernels(const ProductEmission& e) {
-    add([&] { return emit_pack_rows(e); });
-    add([&] { return emit_pack_columns(e); });
-    add([&] { return emit_pack_left(e); });
+    add(Part::operands, [&] { return emit_pack_rows(e); });
+    add(Part::operands, [&] { return emit_pack_columns(e); });
+    add(Part::operands, [&] { return emit_pack_left(e); });
     for (size_t rows = 1; rows < e.shape.widths.size(); ++rows) {
       for (const int vectors : e.shape.widths[rows]) {
         add_tiles(e, static_cast<int>(rows), vectors);
       }
     }
     for (int rows = 1; rows < static_cast<int>(e.shape.dot_columns.size()); ++rows) {
-      add([&] { return emit_product_dot(e, rows, e.shape.dot_columns[static_cast<size_t>(rows)]); });
-      add([&] { return emit_product_dot(e, rows, 1); });
+      add(Part::operands, [&] { return emit_product_dot(e, rows, e.shape.dot_columns[static_cast<size_t>(rows)]); });
+      add(Part::operands, [&] { return emit_product_dot(e, rows, 1); });
     }
     const bool in_panels = e.types == ProductTypes{} || has_narrow_right(e.types) || is_byte_product(e.types);
     for (const int panels : kProductPanels) {
-      add([&] { return in_panels ? emit_product_panels(e, 1, panels) : nullptr; });
+      add(Part::operands, [&] { return in_panels ? emit_product_panels(e, 1, panels) : nullptr; });
     }
     for (int rows = 1; rows <= e.shape.pair_rows; ++rows) {
-      add([&] { return emit_product_panels(e, rows, 2); });
+      add(Part::operands, [&] { return emit_product_panels(e, rows, 2); });
     }
   }
 
   void add_matrix(const ProductEmission& e) {
-    add([&] { return emit_matrix_begin(e); });
-    add([&] { return emit_matrix_end(e); });
-    add([&] { return emit_matrix_tile(e, 1); });
-    add([&] { return emit_matrix_tile(e, 2); });
-    add([&] { return emit_pack_rows(e); });
-    add([&] { return emit_pack_columns(e); });
+    add(Part::matrix, [&] { return emit_matrix_begin(e); });
+    add(Part::matrix, [&] { return emit_matrix_end(e); });
+    add(Part::matrix, [&] { return emit_matrix_tile(e, 1); });
+    add(Part::matrix, [&] { return emit_matrix_tile(e, 2); });
+    add(Part::matrix, [&] { return emit_pack_rows(e); });
+    add(Part::matrix, [&] { return emit_pack_columns(e); });
   }
 
   const std::vector<llvm::Function*>& functions() const { return functions_; }
 
  private:
-  void add(const auto& emit) { functions_.push_back(functions_.size() % kParts == part_ ? emit() : nullptr); }
+  void add(Part part, const auto& emit) { functions_.push_back(part == part_ ? emit() : nullptr); }
 
   /// Columns that are left over by the widest tiles: a partial tile. It would do for whole ones too, but what is read
   /// soon after a part of a vector was written waits for memory: those of one vector are often all there is.
   void add_tiles(const ProductEmission& e, int rows, int vectors) {
     const bool part = vectors <= e.shape.vectors;
     const bool full = vectors == 1 || vectors >= e.shape.vectors;
-    add([&] { return full ? emit_product_tile(e, rows, vectors, false) : nullptr; });
-    add([&] { return part ? emit_product_tile(e, rows, vectors, true) : nullptr; });
+    add(Part::tiles, [&] { return full ? emit_product_tile(e, rows, vectors, false) : nullptr; });
+    add(Part::more_tiles, [&] { return part ? emit_product_tile(e, rows, vectors, true) : nullptr; });
   }
 
-  size_t part_;
+  Part part_;
   std::vector<llvm::Function*> functions_;
 };
 
@@ -78,7 +82,7 @@ void use_sve(llvm::Module& module, const Target& target) {
 }
 
 std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const ProductTypes& types, const Target& target,
-                                           size_t part) {
+                                           Part part) {
   auto module = std::make_unique<llvm::Module>(kSymbol, context);
   const ProductShape shape = product_shape(types, target);
   const ProductShape panels = matrix_shape(types, target);
@@ -104,21 +108,15 @@ std::unique_ptr<llvm::Module> emit_library(llvm::LLVMContext& context, const Pro
 
 std::vector<Jit::Request> product_requests(const ProductTypes& types, const Target& target) {
   std::vector<Jit::Request> requests;
-  for (size_t part = 0; part < kParts; ++part) {
+  for (const Part part : {Part::operands, Part::tiles, Part::more_tiles, Part::matrix}) {
+    if (part == Part::matrix && !has_matrix_unit(types, target)) continue;
     requests.push_back(
-        {.key = fmt::format("products {} {} {} {}", name(types.left), name(types.right), name(types.tile), part),
+        {.key = fmt::format("products {} {} {} {}", name(types.left), name(types.right), name(types.tile),
+                            static_cast<int>(part)),
          .symbol = kSymbol,
          .emit = [=](llvm::LLVMContext& context) { return emit_library(context, types, target, part); }});
   }
   return requests;
-}
-
-ProductKernels make_product_kernels(const ProductTypes& types, const ProductCaches& caches, Jit& jit) {
-  return product_table(types, jit.target(), caches, [&](void** addresses) {
-    for (void* const part : jit.compile(product_requests(types, jit.target()))) {
-      reinterpret_cast<void (*)(void**)>(part)(addresses);
-    }
-  });
 }
 
 }  // namespace tenon::codegen
