@@ -13,6 +13,7 @@
 #include "inputs.h"
 #include "json.h"
 #include "plot.h"
+#include "program_file.h"
 #include "stateful_run.h"
 #include "stopwatch.h"
 #include "sweep.h"
@@ -69,30 +70,54 @@ struct Settings {
   bool flush_denormals = false;
 };
 
-/// A model that was compiled, for the sizes that it was read for.
+/// A model that was compiled, for the sizes that it was read for; or a program that was built before.
 struct Measured {
-  GraphModel model;
+  std::string name = {};
+  std::optional<GraphModel> model = {};  // of a program: none
+  ModelPorts ports = {};
+  std::vector<int> aliases = {};
   std::optional<Executable> executable = {};
-  CompileReport report = {};
+  std::string code = {};
+  Extent macs = 0;          // of products and convolutions
   double compile_time = 0;  // of the last compile
   int compiles = 0;
 
-  explicit Measured(GraphModel loaded) : model(std::move(loaded)) {}
+  explicit Measured(const std::string& program) {
+    const ProgramFile file = open_program(program);
+    name = file.info.name;
+    ports = ports_of(file.info);
+    aliases = file.aliases();
+    executable = file.executable;
+    code = file.code();
+    for (const StepReport& step : executable->steps()) {
+      macs += floordiv(step.flops, 2);
+    }
+    compile_time = file.load_us;
+  }
+
+  Measured(GraphModel loaded, CompileOptions options) : model(std::move(loaded)) { compile(std::move(options)); }
 
   void compile(CompileOptions options) {
+    CompileReport report;
     options.report = &report;
-    compile_time = microseconds([&] { executable = tenon::compile(model.graph, options); });
+    compile_time = microseconds([&] { executable = tenon::compile(model->graph, options); });
+    name = model->graph.name();
+    ports = ports_of(*model);
+    aliases = StatefulRun::aliases_of(model->graph);
+    macs = count_macs(model->graph);
+    code = report.code;
     ++compiles;
   }
 };
 
 Point measure(const Measured& measured, const Bindings& swept, const Bindings& sizes, const Settings& settings,
               const Arguments& arguments) {
-  const GraphModel& model = measured.model;
   const Executable& executable = *measured.executable;
-  const PreparedInputs prepared = prepare_inputs(model, sizes, arguments.all("--input"));
-  announce_cost(model.graph, prepared.bindings, arguments);
-  StatefulRun state(executable, model.graph, prepared.arrays());
+  const PreparedInputs prepared = prepare_inputs(measured.ports, sizes, arguments.all("--input"));
+  if (measured.model) {
+    announce_cost(measured.model->graph, prepared.bindings, arguments);
+  }
+  StatefulRun state(executable, measured.aliases, prepared.arrays());
   const RunOptions options{
       .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
   Point point{.swept = swept, .bindings = prepared.bindings};
@@ -103,10 +128,9 @@ Point measure(const Measured& measured, const Bindings& swept, const Bindings& s
   point.median = samples.median();
   point.least = samples.least();
   point.runs = samples.times.size();
-  const Extent macs = count_macs(model.graph);
   const auto is_bound = [&](const std::string& name) { return prepared.bindings.find(name).has_value(); };
-  if (std::ranges::all_of(macs.names(), is_bound)) {  // not where data decide how many there are
-    point.flops = 2 * static_cast<double>(evaluate(macs, prepared.bindings));
+  if (std::ranges::all_of(measured.macs.names(), is_bound)) {  // not where data decide how many there are
+    point.flops = 2 * static_cast<double>(evaluate(measured.macs, prepared.bindings));
   }
   return point;
 }
@@ -160,10 +184,10 @@ void print_json(const Measured& measured, const std::vector<Point>& points) {
                   .set("gflops", point.gflops()));
   }
   Json::object()
-      .set("model", measured.model.graph.name())
+      .set("model", measured.name)
       .set("compiles", measured.compiles)
       .set("compile_us", measured.compile_time)
-      .set("code", measured.report.code)
+      .set("code", measured.code)
       .set("points", list)
       .print();
 }
@@ -196,22 +220,33 @@ int run_bench(const Arguments& arguments) {
     return with_donations(arguments, load_model(arguments.rest()[0],
                                                 {.weights = true, .inputs = arguments.all("--input"), .sizes = sizes}));
   };
-  Measured measured(load(bound));
-  for (const Bindings& each : swept) {
-    check_names(each, measured.model.graph, "--sweep");
-  }
-  progress.show("compiling");
+  const bool is_program = is_program_file(arguments.rest()[0]);
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
-  measured.compile(compile_options);
+  std::optional<Measured> opened;
+  if (is_program) {
+    require_no_compile_options(arguments);
+    opened.emplace(arguments.rest()[0]);
+  } else {
+    GraphModel model = load(bound);
+    for (const Bindings& each : swept) {
+      check_names(each, axis_names(model.graph), "--sweep");
+    }
+    progress.show("compiling");
+    opened.emplace(std::move(model), compile_options);
+  }
+  Measured& measured = *opened;
+  for (const Bindings& each : swept) {
+    check_names(each, measured.ports.axes, "--sweep");
+  }
   progress.show("");
   size_t width = 7;
   for (const Bindings& each : swept) {
     width = std::max(width, each.to_string().size());
   }
   if (!as_json) {
-    fmt::print("{}: compiled once in {}, {}\n", bold(measured.model.graph.name()), time_text(measured.compile_time),
-               measured.report.code);
+    fmt::print("{}: {} in {}, {}\n", bold(measured.name), is_program ? "loaded" : "compiled once",
+               time_text(measured.compile_time), measured.code);
     fmt::print("  {:<{}} {:>11} {:>11} {:>11} {:>11} {:>10} {:>9}\n", "binding", width, "specialise", "first run",
                "median", "least", "runs/s", "GFLOP/s");
   }
@@ -222,7 +257,7 @@ int run_bench(const Arguments& arguments) {
     for (const auto& [name, size] : each) {
       sizes.set(name, size);
     }
-    if (!is_read_for(measured.model, sizes)) {
+    if (measured.model && !is_read_for(*measured.model, sizes)) {
       measured.model = load(sizes);
       measured.compile(compile_options);
       progress.show("");
@@ -241,7 +276,7 @@ int run_bench(const Arguments& arguments) {
     print_json(measured, points);
   }
   if (const auto file = arguments.find("--svg")) {
-    write_text(*file, plot(measured.model.graph.name(), points, sweeps.back()));
+    write_text(*file, plot(measured.name, points, sweeps.back()));
   }
   return 0;
 }

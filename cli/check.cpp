@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 #include "base/fail.h"
 #include "compile_options.h"
@@ -14,6 +15,7 @@
 #include "interrupt.h"
 #include "ir/data_axes.h"
 #include "json.h"
+#include "program_file.h"
 #include "rounding.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -232,13 +234,30 @@ void allow_roundings(Difference& difference, const Array& got, const Array& want
   }
 }
 
+/// What is held against the interpreter: the graph compiled here, or a program that was built from it.
+struct Subject {
+  GraphModel model;
+  std::optional<Executable> executable = {};  // a program's
+};
+
+Subject open_subject(const Arguments& arguments) {
+  const std::string& word = arguments.rest()[0];
+  const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
+  const LoadGraphOptions options{.weights = true, .inputs = arguments.all("--input"), .sizes = bound};
+  if (!is_program_file(word)) {
+    return {.model = with_donations(arguments, load_model(word, options))};
+  }
+  require_no_compile_options(arguments);
+  ProgramFile file = open_program(word);
+  return {.model = model_of(word, file.info, options), .executable = std::move(file.executable)};
+}
+
 int run_check(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
-  const GraphModel model = with_donations(
-      arguments,
-      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound}));
+  const Subject subject = open_subject(arguments);
+  const GraphModel& model = subject.model;
   const std::vector<NamedArray> expected = read_expected(model.graph, arguments.all("--expect"));
   const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
   const std::vector<Array> inputs = prepared.arrays();
@@ -248,7 +267,7 @@ int run_check(const Arguments& arguments) {
   progress.show("compiling");
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
-  const Executable executable = compile(model.graph, compile_options);
+  const Executable executable = subject.executable ? *subject.executable : compile(model.graph, compile_options);
   const std::vector<Array> compiled = [&] {
     const InterruptibleRun interruptible;
     return executable.run(inputs, {.threads = threads,

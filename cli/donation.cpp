@@ -32,9 +32,9 @@ constexpr size_t kMostLines = 4;
 
 }  // namespace
 
-GraphModel with_donations(const Arguments& arguments, GraphModel model) {
+GraphModel with_donations(const std::vector<std::string>& words, GraphModel model) {
   std::vector<Donation> pairs;
-  for (const std::string& word : arguments.all("--donate")) {
+  for (const std::string& word : words) {
     if (word != "auto") {
       pairs.push_back(parse_donation(word));
       continue;

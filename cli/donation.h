@@ -1,6 +1,10 @@
 // `--donate`: outputs that take over the memory of inputs.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "arguments.h"
 #include "load_graph.h"
 
@@ -12,7 +16,10 @@ inline constexpr Option kDonate{
     true};
 
 /// The model with what `--donate` says done to its graph. Error: `auto` where no names tell of a pair.
-GraphModel with_donations(const Arguments& arguments, GraphModel model);
+GraphModel with_donations(const std::vector<std::string>& words, GraphModel model);
+inline GraphModel with_donations(const Arguments& arguments, GraphModel model) {
+  return with_donations(arguments.all(kDonate.name), std::move(model));
+}
 
 /// A line for each output that takes over an input, and one that says which others could; none where there are none.
 std::string donations_text(const Graph& graph);

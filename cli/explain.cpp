@@ -16,6 +16,7 @@
 #include "load_trainable.h"
 #include "machine.h"
 #include "picture.h"
+#include "program_file.h"
 #include "shape/constraint_check.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -192,7 +193,7 @@ struct GivenSizes {
 };
 
 /// Error: all names that are not given, of both.
-GivenSizes split_sizes(const Bindings& all, const GraphModel& model, const Executable& executable) {
+GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Executable& executable) {
   std::vector<std::string> late;
   for (const SegmentReport& segment : executable.segments()) {
     std::ranges::transform(segment.binds, std::back_inserter(late), [](const auto& bound) { return bound.first; });
@@ -205,7 +206,7 @@ GivenSizes split_sizes(const Bindings& all, const GraphModel& model, const Execu
     (std::ranges::find(late, name) != late.end() ? given.late : given.early).set(name, size);
   }
   std::erase_if(late, [&](const std::string& name) { return given.late.find(name).has_value(); });
-  check_names(given.early, model.graph);
+  check_names(given.early, model.axes);
   require_bound(model, given.early, late);
   return given;
 }
@@ -231,53 +232,87 @@ Json assumed_json(const GraphModel& model) {
   return json;
 }
 
-int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
-                  const Executable& executable) {
-  std::vector<BoundStep> bound;
-  Bindings bindings;
+/// Sizes and figures of the steps at what `--bind` says.
+struct BoundSteps {
+  std::vector<BoundStep> steps = {};
+  Bindings bindings = {};
+};
+
+BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, const Executable& executable,
+                         bool may_be_timed) {
+  BoundSteps result;
   if (const auto sizes = arguments.find("--bind")) {
-    const GivenSizes given = split_sizes(Bindings::parse(*sizes), model, executable);
-    const PreparedInputs prepared = prepare_inputs(model, given.early, {"zeros"});
-    bindings = prepared.bindings;
+    const GivenSizes given = split_sizes(Bindings::parse(*sizes), ports, executable);
+    const PreparedInputs prepared = prepare_inputs(ports, given.early, {"zeros"});
+    result.bindings = prepared.bindings;
     for (const auto& [name, size] : given.late) {
-      bindings.set(name, size);
+      result.bindings.set(name, size);
     }
     const std::vector<Array> inputs = prepared.arrays();
     // What zeros decide are not the sizes that were asked for: no times then, nor of another machine.
-    const bool timed = given.late.empty() && lowered.machine == this_machine();
-    bound = bind_steps(executable, bindings, timed ? &inputs : nullptr);
+    const bool timed = given.late.empty() && may_be_timed;
+    result.steps = bind_steps(executable, result.bindings, timed ? &inputs : nullptr);
   }
-  write_pictures(arguments, lowered, executable, bound, bindings);  // may fail, and then nothing is printed
-  if (arguments.has("--json")) {
-    Json json = Json::object();
-    json.set("model", executable.name()).set("kernels", executable.kernel_count());
-    json.set("copies", executable.copy_count());
-    json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
-    json.set("steps", steps_json(executable, bound));
-    if (!model.assumed.empty()) {
-      json.set("assumed", assumed_json(model));
-    }
-    if (!bound.empty()) {
-      const MemoryReport memory = executable.memory(bindings);
-      json.set("bindings", bindings.to_string());
-      json.set("pipelines", pipelines_json(executable.pipelines(bindings)));
-      json.set("memory", Json::object()
-                             .set("arena_bytes", memory.arena_bytes)
-                             .set("intermediate_bytes", memory.intermediate_bytes)
-                             .set("output_bytes", memory.output_bytes));
-    }
-    json.print();
-  } else {
-    fmt::print("{}{}{}{}", executable.explain(), assumed_text(model),
-               arguments.has("--train") ? "" : donations_text(model.graph),
-               bound.empty() ? "" : '\n' + bound_table(bound, executable, bindings));
+  return result;
+}
+
+/// Of the model, where there is its graph.
+void print_steps(const Arguments& arguments, const GraphModel* model, const Executable& executable,
+                 const BoundSteps& bound) {
+  if (!arguments.has("--json")) {
+    fmt::print("{}{}{}{}", executable.explain(), model == nullptr ? "" : assumed_text(*model),
+               model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
+               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, executable, bound.bindings));
+    return;
   }
+  Json json = Json::object();
+  json.set("model", executable.name()).set("kernels", executable.kernel_count());
+  json.set("copies", executable.copy_count());
+  json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
+  json.set("steps", steps_json(executable, bound.steps));
+  if (model != nullptr && !model->assumed.empty()) {
+    json.set("assumed", assumed_json(*model));
+  }
+  if (!bound.steps.empty()) {
+    const MemoryReport memory = executable.memory(bound.bindings);
+    json.set("bindings", bound.bindings.to_string());
+    json.set("pipelines", pipelines_json(executable.pipelines(bound.bindings)));
+    json.set("memory", Json::object()
+                           .set("arena_bytes", memory.arena_bytes)
+                           .set("intermediate_bytes", memory.intermediate_bytes)
+                           .set("output_bytes", memory.output_bytes));
+  }
+  json.print();
+}
+
+int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
+                  const Executable& executable) {
+  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, lowered.machine == this_machine());
+  write_pictures(arguments, lowered, executable, bound.steps, bound.bindings);  // may fail: then nothing is printed
+  print_steps(arguments, &model, executable, bound);
+  return 0;
+}
+
+/// Of a program that was built: all that needs no graph.
+int explain_program(const Arguments& arguments) {
+  for (const Option& option : kExplainOptions) {
+    if (option.name != "--bind" && arguments.has(option.name)) {
+      fail("`{}` needs the graph, which `{}` does not have: it is a program that was built; explain its model",
+           option.name, arguments.rest()[0]);
+    }
+  }
+  const ProgramFile file = open_program(arguments.rest()[0]);
+  print_steps(arguments, nullptr, file.executable,
+              bind_as_asked(arguments, ports_of(file.info), file.executable, true));
   return 0;
 }
 
 int run_explain(const Arguments& arguments) {
   check(arguments);
   const std::string& word = arguments.rest()[0];
+  if (is_program_file(word)) {
+    return explain_program(arguments);
+  }
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
   const GraphModel model = with_donations(
       arguments, !arguments.has("--train") ? load_model(word, {.weights = true, .sizes = sizes})

@@ -13,7 +13,6 @@
 #include "base/dtype_visit.h"
 #include "base/fail.h"
 #include "base/hash.h"
-#include "index_limits.h"
 #include "ir/node.h"
 #include "npy.h"
 #include "text/suggest.h"
@@ -43,17 +42,6 @@ void require_memory_for_all(const std::vector<Shape>& shapes) {
   if (memory > 0 && bytes > static_cast<double>(memory)) {
     fail("the inputs take {:.0f} bytes together, more than this machine's memory of {} bytes", bytes, memory);
   }
-}
-
-/// The bindings that are no values of inputs which the import took already.
-Bindings without(const Bindings& bindings, const std::vector<std::string>& decided) {
-  Bindings rest;
-  for (const auto& [name, size] : bindings) {
-    if (std::ranges::find(decided, name) == decided.end()) {
-      rest.set(name, size);
-    }
-  }
-  return rest;
 }
 
 }  // namespace
@@ -136,14 +124,13 @@ std::vector<Array> PreparedInputs::arrays() const {
   return arrays;
 }
 
-PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
+PreparedInputs prepare_inputs(const ModelPorts& model, const Bindings& bindings,
                               const std::vector<std::string>& words) {
-  const Graph& graph = model.graph;
   const Bindings sizes = without(bindings, model.decided);
-  check_names(sizes, graph);
+  check_names(sizes, model.axes);
   std::vector<std::string> names = model.decided;
-  for (const Value& value : graph.inputs()) {
-    names.push_back(value.node().as<Input>()->name);
+  for (const ModelInput& input : model.inputs) {
+    names.push_back(input.name);
   }
   std::optional<std::string> rest;
   std::map<std::string, std::string> sources;
@@ -163,14 +150,13 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
   // Files first: they decide sizes.
   PreparedInputs prepared;
   std::vector<ConcreteInput> concrete;
-  for (const Value& value : graph.inputs()) {
-    const std::string& name = value.node().as<Input>()->name;
+  for (const auto& [name, shape, limit] : model.inputs) {
     const auto source = sources.find(name);
     NamedArray& input = prepared.inputs.emplace_back(NamedArray{
         .name = name, .value = {}, .source = source == sources.end() ? rest.value_or("random") : source->second});
     if (!is_made_up(input.source)) {
-      input.value = read_npy_for(name, value.dtype(), input.source);
-      concrete.push_back({.name = name, .pattern = value.shape(), .dtype = value.dtype(), .dims = input.value.dims()});
+      input.value = read_npy_for(name, shape.dtype(), input.source);
+      concrete.push_back({.name = name, .pattern = shape, .dtype = shape.dtype(), .dims = input.value.dims()});
     }
   }
   Bindings known = extract(concrete);
@@ -182,11 +168,10 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
   }
   prepared.bindings = complete_bindings(model, known);
   std::vector<Shape> shapes;
-  for (const Value& value : graph.inputs()) {
-    shapes.push_back(resolve(value.shape(), prepared.bindings));
+  for (const ModelInput& input : model.inputs) {
+    shapes.push_back(resolve(input.shape, prepared.bindings));
   }
   require_memory_for_all(shapes);
-  const std::vector<std::optional<Extent>> limits = index_limits(graph);
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     NamedArray& input = prepared.inputs[i];
     const auto first = rest ? model.values.end() : model.values.find(input.name);
@@ -194,8 +179,8 @@ PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
       input.value = first->second;
       input.source = "its first value";
     } else if (is_made_up(input.source)) {
-      const int64_t limit = limits[i] ? evaluate(*limits[i], prepared.bindings) : kSmallNumber;
-      input.value = make_up(input, shapes[i], limit);
+      const std::optional<Extent>& limit = model.inputs[i].limit;
+      input.value = make_up(input, shapes[i], limit ? evaluate(*limit, prepared.bindings) : kSmallNumber);
     }
   }
   return prepared;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "load_graph.h"
+#include "model_ports.h"
 #include "tenon/array.h"
 
 namespace tenon::cli {
@@ -29,7 +29,11 @@ struct PreparedInputs {
 /// it, other ones are small; booleans are mostly true, and so is the first of each row, which makes sense as a mask.
 /// Errors: a name that no input has, a source that is none, a file whose type or sizes do not fit, unbound axes, inputs
 /// beyond the machine's memory.
-PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings, const std::vector<std::string>& words);
+PreparedInputs prepare_inputs(const ModelPorts& model, const Bindings& bindings, const std::vector<std::string>& words);
+inline PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
+                                     const std::vector<std::string>& words) {
+  return prepare_inputs(ports_of(model), bindings, words);
+}
 
 /// NAME=SOURCE of an option, where either may have a `=` in it: NAME is the longest of `names`. Errors say which word.
 struct SourceWord {

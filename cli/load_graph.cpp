@@ -117,20 +117,6 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions&) {
 
 #endif
 
-/// With what is typical and what follows.
-Bindings completed(const GraphModel& model, const Bindings& given) {
-  const AxisNames late = data_axes(model.graph);
-  const ConstraintSet& all = model.graph.constraints();
-  const ConstraintSet constraints = late.empty() ? all : all.without(late);
-  Bindings bindings = constraints.complete(given);
-  for (const auto& [name, size] : model.typical) {
-    if (!bindings.find(name)) {
-      bindings.set(name, size);
-    }
-  }
-  return constraints.complete(bindings);
-}
-
 }  // namespace
 
 bool is_read_for(const GraphModel& model, const Bindings& sizes) {
@@ -161,6 +147,12 @@ const ModelEntry& built_in_model(const std::string& name) {
 
 GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
   if (is_model_file(model)) {
+    if (is_program_file(model)) {
+      fail(
+          "`{}` is a program that was built, without the graph that it was built from; `tenon run`, `bench`, `check`, "
+          "`explain` and `inspect` take it, and for all else there is its model",
+          model);
+    }
     const bool is_onnx = std::filesystem::path(model).extension() == ".onnx";
     return is_onnx ? read_onnx(model, options) : GraphModel{.graph = read_text(model), .typical = {}, .decided = {}};
   }
@@ -192,17 +184,6 @@ std::vector<std::string> axis_names(const Graph& graph) {
   return names;
 }
 
-void check_names(const Bindings& bindings, const Graph& graph, std::string_view option) {
-  const std::vector<std::string> names = axis_names(graph);
-  for (const auto& [name, size] : bindings) {
-    if (std::ranges::find(names, name) == names.end()) {
-      fail("`{} {}={}`: the model has no axis of this name{}\n  {}", option, algebra::quoted_name(name), size,
-           text::suggestion(name, names),
-           names.empty() ? "all of its sizes are known" : fmt::format("its axes: {}", fmt::join(names, ", ")));
-    }
-  }
-}
-
 std::string shell_word(const std::string& text) {
   const auto is_plain = [](char c) {
     return algebra::continues_name(c) || std::string_view("=,:+-/@%").find(c) != std::string_view::npos;
@@ -215,28 +196,6 @@ std::string shell_word(const std::string& text) {
     quoted += c == '\'' ? "'\\''" : std::string(1, c);
   }
   return quoted + "'";
-}
-
-void require_bound(const GraphModel& model, const Bindings& given, const std::vector<std::string>& more) {
-  std::vector<std::string> names = axis_names(model.graph);
-  names.insert(names.end(), more.begin(), more.end());
-  const Bindings bindings = completed(model, given);
-  std::vector<std::string> missing;
-  for (const std::string& name : names) {
-    if (!bindings.find(name)) {
-      missing.push_back(algebra::quoted_name(name) + "=1");
-    }
-  }
-  if (!missing.empty()) {
-    fail("the sizes of some axes are not known; give them, for example: --bind {}",
-         shell_word(fmt::format("{}", fmt::join(missing, ","))));
-  }
-}
-
-Bindings complete_bindings(const GraphModel& model, const Bindings& given) {
-  check_names(given, model.graph);
-  require_bound(model, given);
-  return completed(model, given);
 }
 
 }  // namespace tenon::cli

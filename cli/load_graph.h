@@ -48,18 +48,7 @@ GraphModel load_model(const std::string& model, const LoadGraphOptions& options 
 /// The names of axes that the graph's sizes need, in the order of inputs, then of nodes.
 std::vector<std::string> axis_names(const Graph& graph);
 
-/// Error: a name that the graph does not have, which `option` gave; it lists those that there are.
-void check_names(const Bindings& bindings, const Graph& graph, std::string_view option = "--bind");
-
 /// The text as one word of a shell: in quotes where one needs them.
 std::string shell_word(const std::string& text);
-
-/// Error: names, of the graph or `more`, that get no size from `given`, from what is typical or from the graph's
-/// constraints; it shows what could be written.
-void require_bound(const GraphModel& model, const Bindings& given, const std::vector<std::string>& more = {});
-
-/// `given`, and for the rest of the names what is typical and what the graph's constraints imply.
-/// Error: a name that the graph does not have; one that stays unbound.
-Bindings complete_bindings(const GraphModel& model, const Bindings& given);
 
 }  // namespace tenon::cli

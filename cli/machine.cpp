@@ -10,25 +10,26 @@
 
 namespace tenon::cli {
 
+Machine machine_of(const std::string& word) {
+  const std::vector<std::string> names = machine_names();
+  if (std::ranges::find(names, word) != names.end()) {
+    return machine_named(word);
+  }
+  // A name that the system cannot look up is none of a file; whatever else is there, reading it says what it is.
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(word, error))) {
+    fail("there is no machine `{}`: it is no file, and the names are {}", word, fmt::join(names, ", "));
+  }
+  return load_machine(word);
+}
+
 Machine machine_of(const Arguments& arguments) {
   auto given = arguments.find("--machine");
   if (given && arguments.has("--target")) {
     fail("`--machine` and `--target` are the same; give one of them");
   }
   given = given ? given : arguments.find("--target");
-  if (!given) {
-    return this_machine();
-  }
-  const std::vector<std::string> names = machine_names();
-  if (std::ranges::find(names, *given) != names.end()) {
-    return machine_named(*given);
-  }
-  // A name that the system cannot look up is none of a file; whatever else is there, reading it says what it is.
-  std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(*given, error))) {
-    fail("there is no machine `{}`: it is no file, and the names are {}", *given, fmt::join(names, ", "));
-  }
-  return load_machine(*given);
+  return given ? machine_of(*given) : this_machine();
 }
 
 }  // namespace tenon::cli

@@ -9,6 +9,7 @@
 #include "compiler/lowered.h"
 #include "host_profile.h"
 #include "load_trainable.h"
+#include "model_ports.h"
 
 namespace tenon::cli {
 namespace {
@@ -60,7 +61,7 @@ PartitionModel load_partition_model(const Arguments& arguments, bool compiled, c
     }
   }
   result.model.typical = with_others(std::move(known), result.model.typical);
-  result.bindings = complete_bindings(result.model, bound);
+  result.bindings = complete_bindings(ports_of(result.model), bound);
   if (compiled) {
     use_kernels(result);
   } else {

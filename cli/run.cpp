@@ -15,6 +15,7 @@
 #include "inputs.h"
 #include "interrupt.h"
 #include "npy.h"
+#include "program_file.h"
 #include "stateful_run.h"
 #include "stopwatch.h"
 #include "summary.h"
@@ -91,7 +92,7 @@ Json array_json(const std::string& name, const Shape& declared, const Array& val
 }
 
 void print_run_json(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
-                    const CompileReport& report, const Executable& executable, const Times& times) {
+                    const Executable& executable, const Times& times) {
   Json inputs = Json::array();
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const NamedArray& input = prepared.inputs[i];
@@ -124,7 +125,7 @@ void print_run_json(const std::string& model, const PreparedInputs& prepared, co
       .set("inputs", inputs)
       .set("outputs", results)
       .set("kernels", executable.kernel_count())
-      .set("code", report.code)
+      .set("code", executable.capabilities().code)
       .set("microseconds", us)
       .set("counters", counters)
       .set("repeats", times.repeated.times.size())
@@ -147,7 +148,7 @@ struct PortRow {
 };
 
 void print_run_text(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
-                    const CompileReport& report, const Executable& executable, const Times& times) {
+                    const Executable& executable, const Times& times) {
   const std::string sizes = prepared.bindings.to_string();
   fmt::print("{}{}{}\n", bold(model), sizes.empty() ? "" : " at ", sizes);
   std::vector<PortRow> rows;
@@ -169,7 +170,10 @@ void print_run_text(const std::string& model, const PreparedInputs& prepared, co
   for (const PortRow& row : rows) {
     fmt::print("  {:<4}{:<{}}  {:<{}}  {}\n", row.word, row.name, name_width, row.shape, shape_width, row.remark);
   }
-  fmt::print("  compile     {:>10}   {} steps, {}\n", time_text(times.compile), executable.steps().size(), report.code);
+  const bool is_compiled = times.compile > 0;
+  fmt::print("  {:<10}  {:>10}   {} steps, {}\n", is_compiled ? "compile" : "load",
+             time_text(is_compiled ? times.compile : times.load), executable.steps().size(),
+             executable.capabilities().code);
   fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.first.specialize));
   fmt::print("  first run   {:>10}   its memory is touched for the first time\n", time_text(times.first.run));
   const size_t count = times.repeated.times.size();
@@ -178,27 +182,49 @@ void print_run_text(const std::string& model, const PreparedInputs& prepared, co
                         : fmt::format("median of {}, least {}", count, time_text(times.repeated.least())));
 }
 
+/// What is run: a graph that is compiled first, or a program that was built before.
+struct Subject {
+  std::string name;
+  PreparedInputs prepared;
+  std::vector<int> aliases;
+  std::optional<Executable> executable;
+};
+
+Subject open_subject(const Arguments& arguments, const Progress& progress, Times& times) {
+  const std::string& word = arguments.rest()[0];
+  const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
+  if (is_program_file(word)) {
+    require_no_compile_options(arguments);
+    ProgramFile file = open_program(word);
+    times.load = file.load_us;
+    return {.name = file.info.name,
+            .prepared = prepare_inputs(ports_of(file.info), bound, arguments.all("--input")),
+            .aliases = file.aliases(),
+            .executable = std::move(file.executable)};
+  }
+  GraphModel model;
+  times.load = microseconds([&] {
+    model = with_donations(arguments,
+                           load_model(word, {.weights = true, .inputs = arguments.all("--input"), .sizes = bound}));
+  });
+  Subject subject{.name = model.graph.name(),
+                  .prepared = prepare_inputs(model, bound, arguments.all("--input")),
+                  .aliases = StatefulRun::aliases_of(model.graph),
+                  .executable = {}};
+  announce_cost(model.graph, subject.prepared.bindings, arguments);
+  progress.show("compiling");
+  CompileOptions compile_options;
+  take_compile_options(arguments, compile_options);
+  times.compile = microseconds([&] { subject.executable = compile(std::move(model.graph), compile_options); });
+  return subject;
+}
+
 int run_run(const Arguments& arguments) {
   Times times;
   const Progress progress;
   progress.show("loading");
-  const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
-  GraphModel model;
-  times.load = microseconds([&] {
-    model = with_donations(
-        arguments,
-        load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = bound}));
-  });
-  const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
-  announce_cost(model.graph, prepared.bindings, arguments);
-  progress.show("compiling");
-  CompileReport report;
-  std::optional<Executable> executable;
-  CompileOptions compile_options{.report = &report};
-  take_compile_options(arguments, compile_options);
-  const std::string name = model.graph.name();
-  const std::vector<int> aliases = StatefulRun::aliases_of(model.graph);
-  times.compile = microseconds([&] { executable = compile(std::move(model.graph), compile_options); });
+  const Subject subject = open_subject(arguments, progress, times);
+  const auto& [name, prepared, aliases, executable] = subject;
   progress.show("running");
   StatefulRun state(*executable, aliases, prepared.arrays());
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
@@ -226,7 +252,7 @@ int run_run(const Arguments& arguments) {
   if (const auto folder = arguments.find("--output")) {
     write_outputs(*folder, executable->outputs(), outputs);
   }
-  (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, report, *executable, times);
+  (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, *executable, times);
   return 0;
 }
 

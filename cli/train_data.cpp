@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
-#include "index_limits.h"
+#include "build/index_limits.h"
 #include "inputs.h"
 #include "ir/node.h"
 #include "npy.h"
@@ -127,8 +127,8 @@ train::Dataset make_up_dataset(const LoadedTrainable& loaded, const train::Objec
     bound.set(name, name == "batch" ? 1 : sizes.find(name).value_or(size));
   }
   const GraphModel model{.graph = graph, .typical = bound};
-  check_names(sizes, graph);
-  bound = complete_bindings(model, {});
+  check_names(sizes, axis_names(graph));
+  bound = complete_bindings(ports_of(model), {});
   int64_t bytes = 0;
   for (const Value& column : columns) {
     const Shape shape = resolve(column.shape(), bound);

@@ -2,6 +2,8 @@
 // of this process that runs such code.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,6 +19,9 @@ namespace tenon::backend {
 
 struct CodeOptions {
   bool disk_cache = true;  // keep machine code under the user's cache directory
+  /// Called, on any thread and one at a time, when so many pieces of code of so many are done. May throw, which ends
+  /// the compile. Of compile_for_file() alone.
+  std::function<void(size_t done, size_t of)> progress = {};
 };
 
 struct CompiledKernels {
@@ -38,6 +43,11 @@ class Backend {
   /// The code of kernels that were scheduled for `machine`. Error: instructions that no device of this process has.
   virtual CompiledKernels compile(std::span<const loops::Kernel* const> kernels, const Machine& machine,
                                   const CodeOptions& options) const = 0;
+
+  /// The same as a module that any process can load, with no need of this back end: for files. It may be for a machine
+  /// that no device of this process is.
+  virtual CompiledKernels compile_for_file(std::span<const loops::Kernel* const> kernels, const Machine& machine,
+                                           const CodeOptions& options) const = 0;
 
   /// That runs its modules, on the threads of `pool`, which must outlive it.
   virtual std::shared_ptr<devices::Device> device(Pool& pool) const = 0;

@@ -11,6 +11,10 @@ class Interpreted : public Backend {
   void describe(const Machine& machine, schedule::ScheduleOptions& options) const override;
   CompiledKernels compile(std::span<const loops::Kernel* const> kernels, const Machine& machine,
                           const CodeOptions& options) const override;
+  CompiledKernels compile_for_file(std::span<const loops::Kernel* const> kernels, const Machine& machine,
+                                   const CodeOptions& options) const override {
+    return compile(kernels, machine, options);
+  }
   std::shared_ptr<devices::Device> device(Pool& pool) const override;
 };
 

@@ -11,6 +11,7 @@
 
 #include "backend/describe_cpu.h"
 #include "base/fail.h"
+#include "codegen/compile_image.h"
 #include "codegen/compile_kernels.h"
 #include "codegen/products/product_library.h"
 #include "devices/cpu/cpu_device.h"
@@ -153,6 +154,25 @@ CompiledKernels Native::compile(std::span<const loops::Kernel* const> kernels, c
     }
     module.object_of.push_back(entry->second);
   }
+  return result;
+}
+
+CompiledKernels Native::compile_for_file(std::span<const loops::Kernel* const> kernels, const Machine& machine,
+                                         const CodeOptions& options) const {
+  const codegen::Target target = codegen::target_of(machine);
+  CompiledKernels result;
+  const codegen::CodeImage image = codegen::compile_image(
+      kernels, machine, {.disk_cache = options.disk_cache, .progress = options.progress}, &result.milliseconds);
+  const std::vector<std::byte> bytes = to_bytes(image);
+  const auto* const first = reinterpret_cast<const char*>(bytes.data());
+  devices::Module& module = result.module;
+  module.format = devices::kImageCode;
+  module.target = target_text(target);
+  module.description = codegen::describe(target);
+  module.product_kinds = product_kinds_of(kernels);
+  module.object_of.assign(kernels.size(), 0);
+  module.objects.push_back(
+      {.symbol = "image", .bytes = std::make_shared<const std::vector<char>>(first, first + bytes.size())});
   return result;
 }
 

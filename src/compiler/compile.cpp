@@ -13,9 +13,7 @@
 
 namespace tenon {
 namespace compiler {
-namespace {
 
-/// Every name of what the outputs need, also those that no kernel needs in the end.
 std::vector<std::string> names_of(const Graph& graph) {
   std::vector<Value> roots;
   for (const Output& output : graph.outputs()) {
@@ -30,6 +28,8 @@ std::vector<std::string> names_of(const Graph& graph) {
   }
   return {names.begin(), names.end()};
 }
+
+namespace {
 
 /// Of all at once: equal kernels are made once.
 devices::Module make_code(const Lowered& lowered, const CodeChoice& choice, CompileReport& report) {
@@ -65,6 +65,15 @@ runtime::Segments with_code(Lowered lowered, std::shared_ptr<const devices::Load
 
 CodeChoice code_choice(const CompileOptions& options) {
   return {.native = options.native, .options = {.disk_cache = options.disk_cache}};
+}
+
+ForFile compile_for_file(Lowered lowered, const CodeChoice& code) {
+  ForFile result{.segments = {}, .names = names_of(lowered.given), .module = {}};
+  result.module = backend::backend_for(lowered.machine, code.native)
+                      .compile_for_file(lowered.kernels(), lowered.machine, code.options)
+                      .module;
+  result.segments = with_code(std::move(lowered), nullptr);
+  return result;
 }
 
 Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& report, runtime::RuntimeOptions options) {

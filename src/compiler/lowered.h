@@ -50,12 +50,24 @@ struct Lowered {
 /// Passes, segments, schedules. `report` gets the passes and the times. Error for options that the graph does not bear.
 Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& report);
 
+/// Every name of what the outputs need, also those that no kernel needs in the end.
+std::vector<std::string> names_of(const Graph& graph);
+
 /// What makes the code of kernels.
 struct CodeChoice {
   bool native = true;  // else the loop interpreter
   backend::CodeOptions options = {};
 };
 CodeChoice code_choice(const CompileOptions& options);
+
+/// What runs but for loaded code, and the code as a module that any process can load.
+struct ForFile {
+  runtime::Segments segments;      // whose constants are not laid out yet, and whose loops are gone
+  std::vector<std::string> names;  // RuntimeOptions::names
+  devices::Module module;
+};
+/// Code for kernels whose machine need not be this one.
+ForFile compile_for_file(Lowered lowered, const CodeChoice& code);
 
 /// What is left of compile(): code for the kernels, and the executable. `report` gets them. `options` are what a test
 /// asks of the runtime; time, code and names are filled in.

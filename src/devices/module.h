@@ -21,7 +21,7 @@ struct CodeObject {
 
 /// Code for a list of kernels. How they are launched is in the facts of a Program (kernel/facts/).
 struct Module {
-  std::string format;       ///< what the bytes are, which decides who can load them: kLoopCode, kObjectCode
+  std::string format;       ///< what the bytes are, which decides who can load them: kLoopCode, ...
   std::string target;       ///< the machine that the code is for, in the words of its back end; empty: any
   std::string description;  ///< the same for people: "x86-64-v4, 512-bit vectors, fma"
   std::vector<CodeObject> objects;
@@ -35,6 +35,8 @@ struct Module {
 inline constexpr const char* kLoopCode = "loops";
 /// A relocatable object file of the host's kind.
 inline constexpr const char* kObjectCode = "object";
+/// Linked machine code of all kernels together (native/code_image.h): one object, which they all have.
+inline constexpr const char* kImageCode = "image";
 
 std::vector<std::byte> to_bytes(const Module& module);
 /// What to_bytes() wrote. Other bytes are an Error.

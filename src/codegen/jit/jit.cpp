@@ -136,7 +136,7 @@ struct Jit::State {
   Function make(const Request& request, const ContentHash& hash) {
     const std::string name = fmt::format("{}_{}", request.symbol, to_hex(hash));
     auto object = std::make_shared<const std::vector<char>>(object_of(request, hash, name));
-    void* const address = link(name, *object);
+    void* const address = options.links ? link(name, *object) : nullptr;
     return {.symbol = name, .address = address, .object = std::move(object)};
   }
 

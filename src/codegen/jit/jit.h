@@ -41,6 +41,8 @@ struct JitOptions {
   /// sanitizer they take turns.
   int threads = static_cast<int>(std::clamp<int64_t>(this_machine().cpu().cores, 1, 8));
   bool sanitize_address = kAddressSanitizer;
+  /// Off: objects are made and not linked, so that the target may be any machine; addresses are null.
+  bool links = true;
 };
 
 /// How hard LLVM tries.

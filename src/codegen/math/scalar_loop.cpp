@@ -11,7 +11,7 @@
 namespace tenon::codegen {
 namespace {
 
-constexpr const char* kSymbol = "scalar_loop";
+constexpr const char* kLoopSymbol = "scalar_loop";
 
 /// Everything that the code depends on.
 std::string key(const ScalarProgram& program, const ScalarLoopOptions& options) {
@@ -28,10 +28,10 @@ std::string key(const ScalarProgram& program, const ScalarLoopOptions& options) 
 
 std::unique_ptr<llvm::Module> emit(llvm::LLVMContext& llvm_context, const ScalarProgram& program,
                                    const ScalarLoopOptions& options) {
-  auto module = std::make_unique<llvm::Module>(kSymbol, llvm_context);
+  auto module = std::make_unique<llvm::Module>(kLoopSymbol, llvm_context);
   llvm::IRBuilder<> b(llvm_context);
   auto* signature = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()}, false);
-  auto* function = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, kSymbol, *module);
+  auto* function = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, kLoopSymbol, *module);
   auto* entry = llvm::BasicBlock::Create(llvm_context, "entry", function);
   auto* head = llvm::BasicBlock::Create(llvm_context, "head", function);
   auto* body = llvm::BasicBlock::Create(llvm_context, "body", function);
@@ -88,7 +88,7 @@ std::unique_ptr<llvm::Module> emit(llvm::LLVMContext& llvm_context, const Scalar
 }  // namespace
 
 Jit::Request scalar_loop(const ScalarProgram& program, ScalarLoopOptions options) {
-  return {.key = key(program, options), .symbol = kSymbol, .emit = [program, options](llvm::LLVMContext& context) {
+  return {.key = key(program, options), .symbol = kLoopSymbol, .emit = [program, options](llvm::LLVMContext& context) {
             return emit(context, program, options);
           }};
 }

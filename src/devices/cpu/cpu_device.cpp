@@ -4,6 +4,7 @@
 
 #include "base/aligned.h"
 #include "base/fail.h"
+#include "devices/cpu/image_code.h"
 #include "devices/cpu/thread_scratch.h"
 
 namespace tenon::devices {
@@ -40,6 +41,9 @@ void CpuDevice::copy(std::byte* to, const std::byte* from, int64_t bytes) { move
 std::shared_ptr<const LoadedCode> CpuDevice::load(const Module& module) {
   if (module.format == kLoopCode) {
     return interpreted_code(module);
+  }
+  if (module.format == kImageCode) {
+    return image_code(module);
   }
   if (module.format != kObjectCode || !load_objects_) {
     fail("code of the form `{}` does not run on this device", module.format);

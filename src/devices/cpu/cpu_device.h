@@ -39,7 +39,7 @@ using ObjectLoader = std::function<std::shared_ptr<const HostCode>(const Module&
 /// Launches run on the thread that calls, which may be one of the pool's.
 class CpuDevice : public Device {
  public:
-  /// The pool must outlive it. Without `load_objects` it loads loops alone.
+  /// The pool must outlive it. Without `load_objects` it loads loops and images alone.
   explicit CpuDevice(Pool& pool, ObjectLoader load_objects = {})
       : pool_(pool), load_objects_(std::move(load_objects)) {}
 
@@ -65,7 +65,7 @@ class CpuDevice : public Device {
   ObjectLoader load_objects_;
 };
 
-/// On the pool of the process, for loops alone. It is never destroyed.
+/// On the pool of the process, for loops and images. It is never destroyed.
 const std::shared_ptr<Device>& host_device();
 
 /// The functions of a module of kLoopCode, interpreted. Error: bytes that are no kernel.

@@ -1,4 +1,4 @@
-#include "index_limits.h"
+#include "build/index_limits.h"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,7 @@
 #include "ir/node.h"
 #include "passes/inline_calls.h"
 
-namespace tenon::cli {
+namespace tenon {
 namespace {
 
 /// The inputs that each integer value is made of.
@@ -61,4 +61,4 @@ std::vector<std::optional<Extent>> index_limits(const Graph& graph) {
   return limits;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon

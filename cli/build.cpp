@@ -1,0 +1,183 @@
+// `tenon build`: a model as a file that runs without a compiler.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+
+#include "base/fail.h"
+#include "compile_options.h"
+#include "donation.h"
+#include "files.h"
+#include "interrupt.h"
+#include "json.h"
+#include "machine.h"
+#include "model_ports.h"
+#include "program_file.h"
+#include "stopwatch.h"
+#include "tenon/build_program.h"
+#include "terminal.h"
+#include "units.h"
+#include "verb.h"
+
+namespace tenon::cli {
+namespace {
+
+constexpr Option kBuildOptions[] = {
+    {"-o", "FILE.tenon", "where the program goes; NAME.tenon of the model's name where it is not said"},
+    {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one", true},
+    {"--bind", "NAME=SIZE,...", "sizes that are known: the program runs at these alone"},
+    {"--input", "NAME=SOURCE", "the value of an input that decides a shape: it becomes part of the program", true},
+    {"--strip", "", "leave out why steps end where they do"},
+    {"--metadata", "KEY=VALUE", "what the file says of itself beside what it knows", true},
+    kDonate,
+    kNoPipelines,
+    kNoWinograd,
+    kPipelineRows,
+    kNoCacheOption,
+    kWeights,
+};
+
+constexpr Example kBuildExamples[] = {
+    {"build mlp -o mlp.tenon", "a built-in model; then `tenon run mlp.tenon`, on machines like this one"},
+    {"build model.onnx --machine x86-64-v3 --machine x86-64-v4", "one file for two machines; the best one is taken"},
+    {"build bert_base --weights i8 --strip", "small"},
+    {"build resnet18 --bind batch=1 -o one.tenon", "for images one by one"},
+    {"build examples/softmax.graph --machine armv8.2 -o arm.tenon", "made here, for another machine"},
+};
+
+/// Shows where a build is, and ends it after Ctrl-C: the file that it began goes with it.
+class BuildWatch {
+ public:
+  explicit BuildWatch(const Progress& line) : line_(line) {}
+
+  void operator()(const BuildProgress& now) const {
+    if (InterruptibleRun::token()->is_cancelled()) {
+      throw Cancelled();
+    }
+    const std::string for_machine = now.machine.empty() ? "" : fmt::format(" for {}", now.machine);
+    const std::string how_far = now.of == 0 ? ""
+                                : now.what == "writing"
+                                    ? fmt::format(": {} of {}", bytes_text(now.done), bytes_text(now.of))
+                                    : fmt::format(": {} of {}", now.done, now.of);
+    line_.show(fmt::format("{}{}{}", now.what, for_machine, how_far));
+  }
+
+ private:
+  const Progress& line_;
+  InterruptibleRun interruptible_{Patience::any};
+};
+
+std::vector<Machine> machines_of(const Arguments& arguments) {
+  std::vector<Machine> machines;
+  for (const std::string& word : arguments.all("--machine")) {
+    machines.push_back(machine_of(word));
+  }
+  return machines;
+}
+
+std::map<std::string, std::string> metadata_of(const Arguments& arguments) {
+  std::map<std::string, std::string> metadata = source_of(arguments);
+  for (const std::string& word : arguments.all("--metadata")) {
+    const size_t equals = word.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      fail("`--metadata {}` is no KEY=VALUE", word);
+    }
+    metadata[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  if (const auto weights = arguments.find(kWeights.name)) {
+    metadata["weights"] = *weights;
+  }
+  return metadata;
+}
+
+std::string output_of(const Arguments& arguments, const std::string& name) {
+  if (const auto path = arguments.find("-o")) {
+    return *path;
+  }
+  std::string safe = name;
+  std::ranges::replace(safe, '/', '_');
+  return safe + ".tenon";
+}
+
+void report(const std::string& path, double us, bool as_json) {
+  const ProgramFileInfo info = inspect_program(path, {.verify = false});
+  int64_t code = 0;
+  int64_t constants = 0;
+  Json machines = Json::array();
+  std::vector<std::string> names;
+  for (const ProgramFileSection& section : info.sections) {
+    code += section.kind == "code" ? section.bytes : 0;
+    constants += section.kind == "constants" ? section.bytes : 0;
+  }
+  for (const ProgramFileMachine& each : info.machines) {
+    machines.push(Json::object().set("name", each.machine.name).set("code", each.code));
+    names.push_back(fmt::format("{} ({})", each.machine.name, each.code));
+  }
+  if (as_json) {
+    Json::object()
+        .set("file", path)
+        .set("model", info.name)
+        .set("bytes", info.bytes)
+        .set("code_bytes", code)
+        .set("constant_bytes", constants)
+        .set("machines", machines)
+        .set("microseconds", us)
+        .print();
+    return;
+  }
+  fmt::print("wrote {}: {} in {}\n  constants {}, code {}\n  for {}\n", path, bytes_text(info.bytes), time_text(us),
+             bytes_text(constants), bytes_text(code), fmt::join(names, "\n      "));
+}
+
+int run_build(const Arguments& arguments) {
+  const Progress progress;
+  progress.show("loading");
+  if (const auto path = arguments.find("-o")) {
+    require_folder_of(*path);  // before all that takes long
+  }
+  BuildOptions options{.machines = machines_of(arguments), .reasons = !arguments.has("--strip")};
+  take_compile_options(arguments, options.compile);
+  const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
+  GraphModel model = with_donations(
+      arguments,
+      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = sizes}));
+  options.metadata = metadata_of(arguments);
+  options.usual = model.typical;
+  for (const auto& [name, size] : sizes) {
+    Bindings usual = without(options.usual, {name});
+    usual.set(name, size);
+    options.usual = usual;
+  }
+  options.usual = without(options.usual, model.decided);
+  check_names(without(sizes, model.decided), axis_names(model.graph));
+  const Graph graph = with_sizes(model.graph, without(sizes, model.decided));
+  model.graph = Graph();
+  const std::string path = output_of(arguments, graph.name());
+  const BuildWatch watch(progress);
+  options.progress = [&](const BuildProgress& now) { watch(now); };
+  const double us = microseconds([&] { build_program(graph, path, options); });
+  progress.show("");
+  report(path, us, arguments.has("--json"));
+  return 0;
+}
+
+}  // namespace
+
+const Verb kBuildVerb{
+    .name = "build",
+    .words = "MODEL",
+    .doc = "compile a model into a file that runs without a compiler, here or on other machines",
+    .about =
+        "The file has the program, its machine code and its weights as kernels read them, good for all sizes. `tenon "
+        "run`, `bench`, `check`, `explain` and `inspect` take it in the place of a model, and programs load it with "
+        "load_program() of tenon/program_file.h. Processes that run one file share its weights. With several "
+        "--machine the file has a program for each, and the best that fits is taken where it is loaded. The code of a "
+        "file is trusted as that of a program is: load no file that you would not run.",
+    .options = kBuildOptions,
+    .examples = kBuildExamples,
+    .run = run_build};
+
+}  // namespace tenon::cli

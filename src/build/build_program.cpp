@@ -1,0 +1,142 @@
+#include "tenon/build_program.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "base/fail.h"
+#include "build/index_limits.h"
+#include "compiler/lowered.h"
+#include "ir/data_axes.h"
+#include "ir/node.h"
+#include "saved/write.h"
+
+namespace tenon {
+namespace {
+
+/// What files say of machines that nobody named: "host" is another one wherever the file is read.
+Machine named(Machine machine) {
+  if (machine.name == this_machine().name && !machine.is_gpu()) {
+    machine.name = name(machine.cpu().instructions);
+  }
+  return machine;
+}
+
+ProgramFileInfo describe(const Graph& graph, const BuildOptions& options) {
+  ProgramFileInfo info;
+  info.name = graph.name();
+  const std::vector<std::optional<Extent>> limits = index_limits(graph);
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Value& input = graph.inputs()[i];
+    ProgramFileInput& port = info.inputs.emplace_back();
+    port.name = input.node().as<Input>()->name;
+    port.shape = input.shape();
+    if (const auto sizes = options.compile.sizes_from.find(port.name); sizes != options.compile.sizes_from.end()) {
+      port.gives = sizes->second;
+    }
+    if (limits[i]) {
+      port.limits.push_back(*limits[i]);
+    }
+  }
+  for (const Output& output : graph.outputs()) {
+    info.outputs.push_back({.name = output.name, .shape = output.value.shape(), .aliases = output.aliases});
+  }
+  info.usual = options.usual;
+  info.metadata = options.metadata;
+  return info;
+}
+
+class Builder {
+ public:
+  Builder(const Graph& graph, const BuildOptions& options) : graph_(graph), options_(options) {}
+
+  saved::SavedProgram run() {
+    saved::SavedProgram program{.info = describe(graph_, options_), .machines = {}, .reasons = options_.reasons};
+    const std::vector<Machine> machines = options_.machines.empty() ? std::vector{this_machine()} : options_.machines;
+    std::set<std::string> seen;
+    for (const Machine& machine : machines) {
+      if (!seen.insert(to_text(named(machine))).second) {
+        fail("machine `{}` is given twice", machine.name);
+      }
+      program.machines.push_back(for_machine(machine));
+    }
+    const saved::MachineProgram& first = program.machines.front();
+    std::ranges::copy_if(first.names, std::back_inserter(program.info.axes),
+                         [&](const std::string& name) { return !first.segments.late.contains(name); });
+    program.info.constraints = first.segments.segments.front().constraints.added();
+    return program;
+  }
+
+  void tell(BuildProgress progress) const {
+    const std::lock_guard lock(mutex_);
+    if (options_.progress) options_.progress(progress);
+  }
+
+ private:
+  saved::MachineProgram for_machine(const Machine& machine) {
+    if (machine.is_gpu()) {
+      fail("machine `{}` is a GPU, and program files hold code for CPUs", machine.name);
+    }
+    const std::string called = named(machine).name;
+    tell({.what = "scheduling", .machine = called});
+    CompileOptions options = options_.compile;
+    options.machine = machine;
+    options.report = nullptr;
+    options.on_pass = {};
+    CompileReport report;
+    compiler::Lowered lowered = compiler::lower(graph_, options, report);
+    compiler::CodeChoice choice = compiler::code_choice(options);
+    choice.options.progress = [&](size_t done, size_t of) {
+      tell(
+          {.what = "compiling", .machine = called, .done = static_cast<int64_t>(done), .of = static_cast<int64_t>(of)});
+    };
+    compiler::ForFile made = compiler::compile_for_file(std::move(lowered), choice);
+    tell({.what = "laying out constants", .machine = called});
+    for (runtime::Segment& segment : made.segments.segments) {
+      lay_out_constants(segment.program);
+    }
+    return {.machine = named(machine),
+            .segments = std::move(made.segments),
+            .names = std::move(made.names),
+            .code = std::move(made.module)};
+  }
+
+  const Graph& graph_;
+  const BuildOptions& options_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace
+
+Graph with_sizes(const Graph& graph, const Bindings& sizes) {
+  if (sizes.empty()) {
+    return graph;
+  }
+  std::vector<Constraint> relations = graph.relations();
+  const std::vector<std::string> names = compiler::names_of(graph);
+  for (const auto& [name, size] : sizes) {
+    if (std::ranges::find(names, name) == names.end()) {
+      fail("axis `{}` cannot be {}: the model has no axis of this name{}", name, size,
+           names.empty() ? ", as all of its sizes are known" : fmt::format("; its axes: {}", fmt::join(names, ", ")));
+    }
+    relations.push_back({.kind = Constraint::Kind::equal,
+                         .lhs = Extent::name(name),
+                         .rhs = Extent(size),
+                         .needed_by = "the sizes that it was built for"});
+  }
+  return {graph.name(), graph.inputs(), graph.outputs(), std::move(relations)};
+}
+
+void build_program(const Graph& graph, const std::string& path, const BuildOptions& options) {
+  Builder builder(graph, options);
+  const saved::SavedProgram program = builder.run();
+  saved::write_program(program, path, [&](int64_t done, int64_t of) {
+    builder.tell({.what = "writing", .machine = "", .done = done, .of = of});
+  });
+}
+
+}  // namespace tenon

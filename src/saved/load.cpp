@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <tuple>
+
+#include "base/fail.h"
+#include "base/pool.h"
+#include "devices/cpu/cpu_device.h"
+#include "native/target.h"
+#include "runtime/run/make_executable.h"
+#include "saved/checked_file.h"
+#include "saved/file_info.h"
+#include "saved/info_bytes.h"
+#include "saved/segments_bytes.h"
+#include "saved/verify_segments.h"
+#include "tenon/program_file.h"
+
+namespace tenon {
+namespace saved {
+namespace {
+
+/// Of those that fit, the one that uses most of this machine; of equal ones the first.
+int best_machine(const CheckedFile& file, const ProgramFileInfo& info) {
+  const codegen::Target* const host =
+      this_machine().cpu().instructions == InstructionSet::other ? nullptr : &codegen::host_target();
+  const auto worth = [&](const ProgramFileMachine& each) {
+    if (each.machine.cpu().instructions == InstructionSet::other || each.code == kInterpreted) {
+      return std::tuple(0, 0, 0, size_t{0}, each.machine.cpu() == this_machine().cpu());
+    }
+    const codegen::Target target = codegen::target_of(each.machine);
+    return std::tuple(1, std::max(target.vector_bits, target.sve_bits), host != nullptr && target == *host ? 1 : 0,
+                      target.features.size(), each.machine.cpu() == this_machine().cpu());
+  };
+  int best = -1;
+  for (int i = 0; i < std::ssize(info.machines); ++i) {
+    const ProgramFileMachine& each = info.machines[static_cast<size_t>(i)];
+    if (each.runs_here && (best < 0 || worth(each) > worth(info.machines[static_cast<size_t>(best)]))) {
+      best = i;
+    }
+  }
+  if (best >= 0) {
+    return best;
+  }
+  std::string there;
+  for (const ProgramFileMachine& each : info.machines) {
+    there += fmt::format("{}{} ({})", there.empty() ? "" : "; ", each.machine.name, each.code);
+  }
+  fail("`{}` has no program for this machine, which is {}{}{}\n  it has: {}", file.name(),
+       host == nullptr ? "no x86-64 or ARM64" : codegen::describe(*host),
+       host == nullptr || host->features.empty() ? "" : " with ", host == nullptr ? "" : host->features, there);
+}
+
+/// The file's constants as arrays. Those that are used are held against their checksums, all at once.
+class Constants {
+ public:
+  explicit Constants(const CheckedFile& file) : file_(file), places_(file.constants()), used_(places_.size(), false) {}
+
+  Array operator()(const ConstantReference& reference) {
+    if (reference.number >= places_.size()) {
+      fail("constant {}, of {}", reference.number, places_.size());
+    }
+    used_[reference.number] = true;
+    return file_.constant(places_[reference.number], reference.dtype, reference.dims);
+  }
+
+  void verify() const {
+    std::vector<const ConstantPlace*> small;
+    std::vector<const ConstantPlace*> large;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (used_[i]) (places_[i].bytes > kLarge ? large : small).push_back(&places_[i]);
+    }
+    std::atomic<const ConstantPlace*> wrong = nullptr;
+    const auto check = [&](const ConstantPlace& place, int threads) {
+      if (checksum(file_.constant(place), threads) != place.checksum) wrong = &place;
+    };
+    for (const ConstantPlace* each : large) {  // a loop inside of a loop would run on one thread
+      check(*each, 0);
+    }
+    Pool::shared().parallel_for(std::ssize(small), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
+      for (int64_t i = begin; i < end; ++i) {
+        check(*small[static_cast<size_t>(i)], 1);
+      }
+    });
+    if (const ConstantPlace* const place = wrong) {
+      file_.fail_damaged(fmt::format("a constant, {} bytes from {} of its section on, is not what was written",
+                                     place->bytes, place->offset));
+    }
+  }
+
+ private:
+  static constexpr int64_t kLarge = int64_t{8} << 20;
+
+  const CheckedFile& file_;
+  std::vector<ConstantPlace> places_;
+  std::vector<bool> used_;
+};
+
+Executable load(const CheckedFile& file, const ProgramFileOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const ProgramFileInfo info = info_of(file);
+  const int machine = best_machine(file, info);
+  const std::shared_ptr<devices::Device>& device = devices::host_device();
+  Constants constants(file);
+  ReadSegments read = segments_from_bytes(file.section(SectionKind::program, machine),
+                                          file.section_if_any(SectionKind::reasons, machine),
+                                          [&](const ConstantReference& reference) { return constants(reference); });
+  const devices::Module module = devices::module_from_bytes(file.section(SectionKind::code, machine));
+  verify_segments(read.segments, module.object_of.size());
+  if (options.verify) {
+    constants.verify();
+  }
+  read.segments.code = device->load(module);
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+  return runtime::make_executable(std::move(read.segments), {.memory_budget = options.memory_budget,
+                                                             .device = device,
+                                                             .compile_ms = taken.count(),
+                                                             .code = module.description,
+                                                             .names = std::move(read.names)});
+}
+
+/// What is wrong inside of the file is said of the file.
+Executable load_and_name(const CheckedFile& file, const ProgramFileOptions& options) {
+  try {
+    return load(file, options);
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).find(file.name()) != std::string_view::npos) throw;
+    fail("`{}` cannot be loaded: {}", file.name(), error.what());
+  } catch (const InternalError& error) {  // our own checks, of what no Tenon would have written
+    fail("`{}` cannot be loaded, as it contradicts itself: {}", file.name(), error.what());
+  }
+}
+
+}  // namespace
+}  // namespace saved
+
+Executable load_program(const std::string& path, const ProgramFileOptions& options) {
+  return saved::load_and_name(saved::CheckedFile::open(path), options);
+}
+
+Executable load_program(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
+                        const ProgramFileOptions& options, const std::string& name) {
+  return saved::load_and_name(saved::CheckedFile(bytes, std::move(owner), name), options);
+}
+
+}  // namespace tenon
