@@ -1,5 +1,6 @@
 #include "ir/node.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "ir/node_number.h"
 #include "ir/unify_names.h"
 
 namespace tenon {
@@ -22,13 +24,14 @@ class InternTable {
     const std::lock_guard lock(shard.mutex);
     const auto [begin, end] = shard.nodes.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
-      if (matches(*it->second) && try_retain(*it->second)) {
-        Value value(it->second, 0);
-        it->second->references.fetch_sub(1, std::memory_order_relaxed);  // the Value holds its own
+      const Node* const node = it->second.node;
+      if (matches(*node) && try_retain(*node)) {
+        Value value(node, 0);
+        node->references.fetch_sub(1, std::memory_order_relaxed);  // the Value holds its own
         return value;
       }
     }
-    shard.nodes.emplace(hash, fresh.get());
+    shard.nodes.emplace(hash, Numbered{fresh.get(), next_number_.fetch_add(1, std::memory_order_relaxed)});
     return Value(fresh.release(), 0);
   }
 
@@ -37,11 +40,20 @@ class InternTable {
     const std::lock_guard lock(shard.mutex);
     const auto [begin, end] = shard.nodes.equal_range(node->hash);
     for (auto it = begin; it != end; ++it) {
-      if (it->second == node) {
+      if (it->second.node == node) {
         shard.nodes.erase(it);
         return;
       }
     }
+  }
+
+  uint64_t number(const Node* node) {
+    Shard& shard = shard_of(node->hash);
+    const std::lock_guard lock(shard.mutex);
+    const auto [begin, end] = shard.nodes.equal_range(node->hash);
+    const auto found = std::find_if(begin, end, [&](const auto& one) { return one.second.node == node; });
+    TENON_CHECK(found != end, "a node that lives is not in the table of nodes");
+    return found->second.number;
   }
 
   size_t size() {
@@ -54,9 +66,13 @@ class InternTable {
   }
 
  private:
+  struct Numbered {
+    const Node* node = nullptr;
+    uint64_t number = 0;
+  };
   struct Shard {
     std::mutex mutex;
-    std::unordered_multimap<uint64_t, const Node*> nodes;
+    std::unordered_multimap<uint64_t, Numbered> nodes;
   };
 
   Shard& shard_of(uint64_t hash) { return shards_[(hash >> 56) % shards_.size()]; }
@@ -73,6 +89,7 @@ class InternTable {
   }
 
   std::array<Shard, 64> shards_;
+  std::atomic<uint64_t> next_number_ = 1;
 };
 
 /// Never destroyed, so that nodes in static variables may die after main.
@@ -168,6 +185,8 @@ Value intern(Op op, std::vector<Value> inputs, std::vector<Shape> shapes, std::v
   };
   return table().find_or_add(hash, matches, std::move(node));
 }
+
+uint64_t node_number(const Node& node) { return table().number(&node); }
 
 size_t live_node_count() { return table().size(); }
 

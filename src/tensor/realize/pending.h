@@ -47,6 +47,10 @@ class Pending {
   const std::vector<int>& leaves() const { return leaves_; }
   const Value& leaf(size_t i) const { return entries_[static_cast<size_t>(leaves_[i])].value; }
   Value at(const Edge& edge) const;
+  /// Where a value is; entry -1 for one that is not among those of this.
+  Edge find(const Value& resolved) const;
+  /// One more of what the entries compute is wanted.
+  void add_root(const Edge& edge) { roots_.push_back(edge); }
 
   /// The most operations, one upon the other.
   int depth() const;
@@ -59,8 +63,6 @@ class Pending {
   Pending() = default;
   void add(std::span<const Value> roots);
   void visit(const Value& root);
-  /// The entry of a value that has one; -1.
-  Edge find(const Value& resolved) const;
 
   std::vector<Entry> entries_;
   std::vector<Edge> roots_;

@@ -19,7 +19,9 @@
 #include "tensor/realize/log.h"
 #include "tensor/realize/pending.h"
 #include "tensor/realize/programs.h"
+#include "tensor/realize/stored_along.h"
 #include "tensor/record/cell.h"
+#include "tensor/record/kept.h"
 #include "tensor/record/leaf.h"
 #include "tensor/record/record.h"
 #include "tensor/record/symbols.h"
@@ -191,16 +193,21 @@ std::string recorded_at(const Pending& now, const Pending& plain, const std::str
 }
 
 std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
-  const Pending pending(plan.values);
+  for (Handle* handle : wanted) {
+    Access::forget(*handle);
+  }
+  Pending pending(plan.values);
+  const StoredAlong along(pending, plan.values, plan.cells, report.place);
+  for (const Edge& edge : along.edges()) {
+    pending.add_root(edge);
+    plan.values.push_back(pending.at(edge));
+  }
   const std::vector<int> aliases = find_aliases(plan, pending);
   const FoundProgram found = find_program(pending, aliases, report.place);
   report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
   report.kernels = found.program->kernels;
   report.compiled = found.compiled;
   report.compile_ms = found.compile_ms;
-  for (Handle* handle : wanted) {
-    Access::forget(*handle);
-  }
   const Donation donation(plan.cells, plan.values, pending, aliases, *found.program);
   std::vector<Array> inputs;
   for (size_t i = 0; i < pending.leaves().size(); ++i) {
@@ -208,11 +215,13 @@ std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realizati
   }
   RunLog log(*found.program, found.compiled);
   try {
-    return donation.run(found.program->executable, std::move(inputs),
-                        {.threads = lazy_settings().threads,
-                         .bindings = found.bindings,
-                         .cancel = lazy_settings().cancel,
-                         .trace = log.trace()});
+    std::vector<Array> results = donation.run(found.program->executable, std::move(inputs),
+                                              {.threads = lazy_settings().threads,
+                                               .bindings = found.bindings,
+                                               .cancel = lazy_settings().cancel,
+                                               .trace = log.trace()});
+    along.finish(results);
+    return results;
   } catch (const PositionError& error) {
     PositionError told(error.message());
     if (const std::string line = recorded_at(pending, *found.program->plain, error.place()); !line.empty()) {
@@ -256,6 +265,7 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
     }
     return results;
   }
+  drop_unused_elements();
   const int64_t start = nanoseconds_now();
   Realization report{
       .reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())};

@@ -9,6 +9,8 @@
 #include "base/fail.h"
 #include "ir/unify_names.h"
 #include "ops/make.h"
+#include "tensor/record/kept.h"
+#include "tensor/record/leaf.h"
 
 namespace tenon::tensors {
 namespace {
@@ -35,14 +37,48 @@ uint64_t next_id() {
 
 }  // namespace
 
-Cell::Cell() : id(next_id()) {}
+Cell::Cell() : id(next_id()), checked(kept_generation()) {}
 
 Cell::~Cell() {
   forget(*this);
   set_written(*this, false);
+  if (value) {
+    drop_if_unused(value);
+  }
 }
 
+namespace {
+
+/// A cell goes on from what was stored along since it was last asked: what that was computed from is not needed any
+/// more.
+void use_kept_elements(Cell& cell) {
+  const uint64_t now = kept_generation();
+  if (cell.checked == now) {
+    return;
+  }
+  cell.checked = now;
+  if (cell.tracked || cell.value.node().inputs.empty()) {
+    return;
+  }
+  Value upon = upon_kept(cell.value);
+  if (upon == cell.value) {
+    return;
+  }
+  const Value before = cell.value;
+  const bool is_known = upon.node().inputs.empty();
+  set_value(cell, std::move(upon));
+  if (is_known) {
+    cell.depth = 0;
+    cell.origin = {};
+    set_written(cell, false);
+  }
+  drop_if_unused(before);
+}
+
+}  // namespace
+
 const Value& Handle::value() {
+  use_kept_elements(*cell);
   if (path.empty()) {
     return cell->value;
   }
@@ -99,12 +135,14 @@ void forget(Cell& cell) {
 
 const Array* known_elements(const Value& value) {
   Registry& all = registry();
-  const std::lock_guard lock(all.mutex);
-  if (all.known.empty()) {
-    return nullptr;
+  {
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.known.find(value);
+    if (found != all.known.end()) {
+      return &found->second.array;
+    }
   }
-  const auto found = all.known.find(value);
-  return found == all.known.end() ? nullptr : &found->second.array;
+  return kept_elements(value);
 }
 
 void remember(Cell& cell, Array array) {

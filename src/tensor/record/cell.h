@@ -30,6 +30,7 @@ struct Cell : std::enable_shared_from_this<Cell> {
   int depth = 0;      // recorded operations, one upon the other, that are not computed yet
   Value origin = {};  // the leaf it was when it was last realised: whose memory a later value may take over
   Tensor gradient = {};
+  uint64_t checked;  // the generation of what is kept (kept.h) that `value` follows from
 };
 
 /// A tensor: a cell, and the views through which it is seen.
