@@ -167,7 +167,7 @@ CompiledKernels Native::compile_for_file(std::span<const loops::Kernel* const> k
   const auto* const first = reinterpret_cast<const char*>(bytes.data());
   devices::Module& module = result.module;
   module.format = devices::kImageCode;
-  module.target = target_text(target);
+  module.target = codegen::code_identity(target);
   module.description = codegen::describe(target);
   module.product_kinds = product_kinds_of(kernels);
   module.object_of.assign(kernels.size(), 0);
