@@ -173,10 +173,8 @@ class _Lowering:
             return None
         try:
             return self._call(node)
-        except (Unsupported, tenon.Error) as error:
+        except Unsupported as error:  # any other error is one of the call's, or of ours
             return self._failed(node, str(error))
-        except Exception as error:  # a row that does not know a form of its arguments
-            return self._failed(node, f"{type(error).__name__}: {error}")
 
     def _symbol(self, node: Node, value):
         try:
