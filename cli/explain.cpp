@@ -304,6 +304,10 @@ int explain_program(const Arguments& arguments) {
   const ProgramFile file = open_program(arguments.rest()[0]);
   print_steps(arguments, nullptr, file.executable,
               bind_as_asked(arguments, ports_of(file.info), file.executable, true));
+  if (!arguments.has("--json") &&
+      std::ranges::find(file.info.sections, "reasons", &ProgramFileSection::kind) == file.info.sections.end()) {
+    fmt::print("  why steps end here is not in the file: it was built with `--strip`\n");
+  }
   return 0;
 }
 

@@ -56,7 +56,8 @@ std::string bracketed(const std::string& lines, const StepReport& step, int at) 
     begin = end;
   }
   if (at + 1 == step.region_first + step.region_steps) {
-    text += fmt::format("\u2514 {} steps that may run tile by tile, to here: {}\n", step.region_steps, step.region_end);
+    text += fmt::format("\u2514 {} steps that may run tile by tile, to here{}{}\n", step.region_steps,
+                        step.region_end.empty() ? "" : ": ", step.region_end);
   }
   return text;
 }
