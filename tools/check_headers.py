@@ -15,7 +15,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-STANDARD = re.compile(r"^#include <(\w+)>$", re.M)
+STANDARD = re.compile(r"^#include <(\w+)>$", re.MULTILINE)
 
 
 def precompile(headers, command, folder):
