@@ -48,15 +48,15 @@ class Interface(unittest.TestCase):
             self.skipTest("the functions of sanitizers come from the program, which is Python here")
         for path in LIBRARIES:
             with self.subTest(library=path.name):
-                self.run_softmax(ctypes.CDLL(str(path)))
+                self.run_softmax(ctypes.CDLL(str(path)), self.folder / "softmax.tenon")
 
-    def run_softmax(self, library):
+    def run_softmax(self, library, path):
         library.tenon_error.restype = ctypes.c_char_p
         library.tenon_input_shape.restype = ctypes.c_char_p
         library.tenon_input_shape.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         library.tenon_free.argtypes = [ctypes.c_void_p]
         model = ctypes.c_void_p()
-        self.assertEqual(library.tenon_load(os.fsencode(self.folder / "softmax.tenon"), 0, ctypes.byref(model)), 0)
+        self.assertEqual(library.tenon_load(os.fsencode(path), 0, ctypes.byref(model)), 0)
         self.assertEqual(library.tenon_input_shape(model, 0), b"f32[row, col]")
         dims = (ctypes.c_int64 * 2)(2, 3)
         x = (ctypes.c_float * 6)(0, 0, 0, 1, 2, 3)
@@ -71,6 +71,35 @@ class Interface(unittest.TestCase):
         self.assertEqual(library.tenon_run(*run), 1)
         self.assertIn(b"rank", library.tenon_error())
         library.tenon_free(model)
+
+    def test_the_example(self):
+        graph = self.folder / "small.graph"
+        graph.write_text("graph small(x: f32[batch, 3]) {\n  return y=concat(x, x, axis=1)\n}\n")
+        program = self.folder / "small.tenon"
+        subprocess.run([COMMAND, "build", graph, "-o", program], check=True, capture_output=True)
+        example = COMMAND.parent / "examples/example_run_program"
+        self.assertEqual(subprocess.run([example, program], check=True, capture_output=True, text=True).stdout,
+                         "small: f32[batch, 3] to f32[batch, 6]\n"
+                         + "".join(f"batch {n} gives {6 * n} numbers, the first is 0.5\n" for n in (1, 2, 4)))
+        wrong = subprocess.run([example, self.folder / "none.tenon"], capture_output=True, text=True)
+        self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
+        self.assertRegex(wrong.stderr, "^run_program: .*none.tenon.*\n$")
+
+    def test_the_library_with_the_compiler_takes_onnx_models(self):
+        if not (COMMAND.parent / "libtenon.so").exists():
+            self.skipTest("built without ONNX")
+        if is_sanitized():
+            self.skipTest("the functions of sanitizers come from the program, which is Python here")
+        path = self.folder / "softmax.onnx"
+        subprocess.run([COMMAND, "export", ROOT / "examples/softmax.graph", path], check=True, capture_output=True)
+        library = ctypes.CDLL(str(COMMAND.parent / "libtenon.so"))
+        self.run_softmax(library, path)
+        library.tenon_error.restype = ctypes.c_char_p
+        path.write_bytes(path.read_bytes()[:-20])
+        model = ctypes.c_void_p(1)
+        self.assertEqual(library.tenon_load(os.fsencode(path), 0, ctypes.byref(model)), 2)
+        self.assertIsNone(model.value)
+        self.assertIn(b"softmax.onnx", library.tenon_error())
 
     def test_an_onnx_model_needs_the_compiler(self):
         if is_sanitized():
