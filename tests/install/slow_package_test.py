@@ -99,7 +99,7 @@ class Package(unittest.TestCase):
 
     def test_the_project_of_the_page_for_c_builds_and_runs(self):
         page = (ROOT / "docs/c.md").read_text()
-        text = re.search(r"^```cmake\n(.*?)^```$", page, re.M | re.S).group(1)
+        text = re.search(r"^```cmake\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1)
         for kind in ("run", "run_static"):
             project = self.c_example("c_" + kind)
             (project / "CMakeLists.txt").write_text(text.replace("tenon::run", f"tenon::{kind}"))
