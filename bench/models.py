@@ -29,7 +29,7 @@ except ImportError:
 
 sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
 
-from opponents.compare import difference  # noqa: E402
+from opponents.compare import difference
 
 COMMAND = os.environ["TENON_COMMAND"]
 TIMEOUT = 600

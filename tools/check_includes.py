@@ -161,7 +161,7 @@ class Includes:
                 if not providers and path.suffix == ".cpp":
                     continue
                 told.add(name)
-                header = sorted(providers)[0] if space else first_header(name) if providers else ""
+                header = min(providers) if space else first_header(name) if providers else ""
                 yield number, f"{space or 'std'}::{name}" if qualified else name, (
                     f"include <{header}>, here or by a header of ours" if header else
                     "tools/check_includes.py does not know its header: add it to TYPES")

@@ -96,7 +96,7 @@ class Model:
         given = dict(zip(names, args))
         twice = set(given) & set(kwargs)
         if twice:
-            raise _tenon.Error(f"input `{sorted(twice)[0]}` was given twice")
+            raise _tenon.Error(f"input `{min(twice)}` was given twice")
         results = self.run({**given, **kwargs}, threads=threads, sizes=sizes, trace=trace, donate=donate)
         seen = {name: _seen(array) for name, array in results.items()}
         return next(iter(seen.values())) if len(seen) == 1 else {name: seen[name] for name in self.outputs}

@@ -22,7 +22,7 @@ def output(*words):
 
 
 def cached(name):
-    found = re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
+    found = re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
     return found[1] if found else ""
 
 
@@ -31,7 +31,7 @@ class Exports(unittest.TestCase):
         self.map = (ROOT / "src/capi/exports.map").read_text()
 
     def test_each_library_exports_what_the_map_names_and_nothing_else(self):
-        names = sorted(f"{name}@@TENON_1" for name in re.findall(r"^    (\w+);$", self.map, re.M))
+        names = sorted(f"{name}@@TENON_1" for name in re.findall(r"^    (\w+);$", self.map, re.MULTILINE))
         self.assertGreater(len(names), 30)
         for library in LIBRARIES:
             with self.subTest(library=library.name):
@@ -41,9 +41,9 @@ class Exports(unittest.TestCase):
                 self.assertEqual([name for kind, name in symbols if kind == "A"], ["TENON_1"])
 
     def test_the_map_names_what_the_header_declares(self):
-        header = re.sub(r"/\*.*?\*/", "", (ROOT / "include/tenon/c.h").read_text(), flags=re.S)
+        header = re.sub(r"/\*.*?\*/", "", (ROOT / "include/tenon/c.h").read_text(), flags=re.DOTALL)
         declared = re.findall(r"\b(tenon_\w+)\(", header)
-        self.assertEqual(sorted(declared), sorted(re.findall(r"^    (\w+);$", self.map, re.M)))
+        self.assertEqual(sorted(declared), sorted(re.findall(r"^    (\w+);$", self.map, re.MULTILINE)))
 
     def test_what_runs_programs_needs_the_system_alone(self):
         if cached("TENON_SANITIZE"):

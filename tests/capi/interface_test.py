@@ -16,7 +16,7 @@ LIBRARIES = [path for name in ("libtenon_run.so", "libtenon.so") if (path := COM
 
 def is_sanitized():
     cache = (COMMAND.parent / "CMakeCache.txt").read_text()
-    return re.search(r"^TENON_SANITIZE:STRING=.+", cache, re.M) is not None
+    return re.search(r"^TENON_SANITIZE:STRING=.+", cache, re.MULTILINE) is not None
 
 
 class Tensor(ctypes.Structure):

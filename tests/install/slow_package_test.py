@@ -48,7 +48,7 @@ class Package(unittest.TestCase):
         page = (ROOT / "docs/cpp.md").read_text()
         project = self.folder / "guide"
         project.mkdir()
-        (project / "CMakeLists.txt").write_text(re.search(r"^```cmake\n(.*?)^```$", page, re.M | re.S).group(1))
+        (project / "CMakeLists.txt").write_text(re.search(r"^```cmake\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1))
         shutil.copy(ROOT / "examples/cpp_guide.cpp", project / "main.cpp")
         shutil.copy(ROOT / "examples/require.h", project / "require.h")
         self.build(project)
@@ -99,7 +99,7 @@ class Package(unittest.TestCase):
 
     def test_the_project_of_the_page_for_c_builds_and_runs(self):
         page = (ROOT / "docs/c.md").read_text()
-        text = re.search(r"^```cmake\n(.*?)^```$", page, re.M | re.S).group(1)
+        text = re.search(r"^```cmake\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1)
         for kind in ("run", "run_static"):
             project = self.c_example("c_" + kind)
             (project / "CMakeLists.txt").write_text(text.replace("tenon::run", f"tenon::{kind}"))

@@ -155,7 +155,7 @@ def export(
 def _weights(program) -> dict[str, torch.Tensor]:
     weights = dict(program.state_dict)
     weights.update(program.constants)
-    weights.update({name: tensor for name, tensor in program.named_buffers()})
+    weights.update(dict(program.named_buffers()))
     return weights
 
 

@@ -206,7 +206,7 @@ class _Lowering:
         _refuse_missing(args, {})
         target, source = args[0], args[1]
         value = ops.cast(source, target.dtype)
-        if not value.sizes == target.sizes:
+        if value.sizes != target.sizes:
             value = ops.broadcast_to(value, list(target.sizes))
         self.written.append((self.placeholders[node.args[0]], value))
         return value
