@@ -317,7 +317,7 @@ class Program:
         if self.executable is not None:
             self._call = tenon._tenon.TensorCall(self.executable, _exchange, lowered.arguments, lowered.sizes)
         values = [("value", i) for i in range(len(lowered.outputs))]
-        self._gives_values = lowered.outputs == values and not lowered.mutations
+        self.gives_values = lowered.outputs == values and not lowered.mutations
 
     @property
     def kernel_count(self) -> int:
@@ -326,7 +326,7 @@ class Program:
     def __call__(self, *arguments) -> list:
         low = self.lowered
         results = self._run(arguments) if self._call is not None else []
-        if self._gives_values:
+        if self.gives_values:
             return results
         outputs = []
         for kind, content in low.outputs:
