@@ -102,7 +102,7 @@ std::string output_of(const Arguments& arguments, const std::string& name) {
   return safe + ".tenon";
 }
 
-void report(const std::string& path, double us, bool as_json) {
+void report(const std::string& path, const GraphModel& model, double us, bool as_json) {
   const ProgramFileInfo info = inspect_program(path, {.verify = false});
   int64_t code = 0;
   int64_t constants = 0;
@@ -117,19 +117,17 @@ void report(const std::string& path, double us, bool as_json) {
     names.push_back(fmt::format("{} ({})", each.machine.name, each.code));
   }
   if (as_json) {
-    Json::object()
-        .set("file", path)
-        .set("model", info.name)
-        .set("bytes", info.bytes)
-        .set("code_bytes", code)
-        .set("constant_bytes", constants)
-        .set("machines", machines)
-        .set("microseconds", us)
-        .print();
+    Json json = Json::object();
+    json.set("file", path).set("model", info.name).set("bytes", info.bytes).set("code_bytes", code);
+    json.set("constant_bytes", constants).set("machines", machines).set("microseconds", us);
+    if (!model.assumed.empty()) {
+      json.set("assumed", assumed_json(model));
+    }
+    json.print();
     return;
   }
-  fmt::print("wrote {}: {} in {}\n  constants {}, code {}\n  for {}\n", path, bytes_text(info.bytes), time_text(us),
-             bytes_text(constants), bytes_text(code), fmt::join(names, "\n      "));
+  fmt::print("wrote {}: {} in {}\n  constants {}, code {}\n  for {}\n{}", path, bytes_text(info.bytes), time_text(us),
+             bytes_text(constants), bytes_text(code), fmt::join(names, "\n      "), assumed_text(model));
 }
 
 int run_build(const Arguments& arguments) {
@@ -160,7 +158,7 @@ int run_build(const Arguments& arguments) {
   options.progress = [&](const BuildProgress& now) { watch(now); };
   const double us = microseconds([&] { build_program(graph, path, options); });
   progress.show("");
-  report(path, us, arguments.has("--json"));
+  report(path, model, us, arguments.has("--json"));
   return 0;
 }
 

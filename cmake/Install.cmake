@@ -23,6 +23,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake CO
 install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
         DESTINATION ${package_dir})
 
+tenon_install_c_libraries()
+
 if(TARGET tenon_cli)
   install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # Written by the command itself, when it is installed: from the table that its help comes from.

@@ -18,8 +18,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-STANDARD = re.compile(r"^#include <(\w+)>$", re.M)
-OURS = re.compile(r'^#include "([^"]+)"', re.M)
+STANDARD = re.compile(r"^#include <(\w+)>$", re.MULTILINE)
+OURS = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # What decides how headers are compiled: where one of these changed, all are.
 RULES = ("CMakeLists.txt", "cmake/", "tools/check_headers.py")
 
