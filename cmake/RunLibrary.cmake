@@ -25,7 +25,7 @@ add_library(tenon_run_fmt OBJECT ${PROJECT_SOURCE_DIR}/src/capi/run_only/fmt_fun
 target_link_libraries(tenon_run_fmt PRIVATE fmt::fmt-header-only)
 
 set(tenon_run_objects $<TARGET_OBJECTS:tenon_run_only> $<TARGET_OBJECTS:tenon_run_fmt>)
-foreach(layer base shape kernel library native devices runtime saved capi)
+foreach(layer IN LISTS tenon_run_layers)
   list(APPEND tenon_run_objects $<TARGET_OBJECTS:tenon_${layer}>)
 endforeach()
 
