@@ -124,20 +124,34 @@ class PassingProgram {
   std::string path_;
 };
 
-/// Builds where `emit` says no form; else builds and embeds. `header` is what comes with the latter.
-ProgramFileInfo build_as(const Graph& graph, const std::string& path, const BuildOptions& options,
-                         std::optional<EmbedForm> emit, std::string& header) {
-  if (!emit) {
-    build_program(graph, path, options);
-    return inspect_program(path, {.verify = false});
-  }
-  const PassingProgram program(path);
-  build_program(graph, program.path(), options);
-  header = embed_program(program.path(), path, *emit);
-  return inspect_program(program.path(), {.verify = false});
+/// What was written, and what it took.
+struct Built {
+  std::string path;
+  std::string header;  // where there is one
+  ProgramFileInfo info;
+  double us = 0;
+};
+
+/// Builds the program where `emit` says no form; else builds and embeds it.
+Built build_as(const Graph& graph, const std::string& path, const BuildOptions& options,
+               std::optional<EmbedForm> emit) {
+  Built built{.path = path, .header = "", .info = {}};
+  built.us = microseconds([&] {
+    if (!emit) {
+      build_program(graph, path, options);
+      built.info = inspect_program(path, {.verify = false});
+      return;
+    }
+    const PassingProgram program(path);
+    build_program(graph, program.path(), options);
+    built.header = embed_program(program.path(), path, *emit);
+    built.info = inspect_program(program.path(), {.verify = false});
+  });
+  return built;
 }
 
-void report(const ProgramFileInfo& info, const std::string& path, const std::string& header, double us, bool as_json) {
+void report(const Built& built, const GraphModel& model, bool as_json) {
+  const ProgramFileInfo& info = built.info;
   int64_t code = 0;
   int64_t constants = 0;
   Json machines = Json::array();
@@ -151,20 +165,23 @@ void report(const ProgramFileInfo& info, const std::string& path, const std::str
     names.push_back(fmt::format("{} ({})", each.machine.name, each.code));
   }
   if (as_json) {
-    Json object = Json::object().set("file", path);
-    if (!header.empty()) object.set("header", header);
-    object.set("model", info.name)
-        .set("bytes", info.bytes)
-        .set("code_bytes", code)
-        .set("constant_bytes", constants)
-        .set("machines", machines)
-        .set("microseconds", us)
-        .print();
+    Json json = Json::object();
+    json.set("file", built.path);
+    if (!built.header.empty()) {
+      json.set("header", built.header);
+    }
+    json.set("model", info.name).set("bytes", info.bytes).set("code_bytes", code);
+    json.set("constant_bytes", constants).set("machines", machines).set("microseconds", built.us);
+    if (!model.assumed.empty()) {
+      json.set("assumed", assumed_json(model));
+    }
+    json.print();
     return;
   }
-  fmt::print("wrote {}{}: {} in {}\n  constants {}, code {}\n  for {}\n", path,
-             header.empty() ? "" : fmt::format(" and {}", header), bytes_text(info.bytes), time_text(us),
-             bytes_text(constants), bytes_text(code), fmt::join(names, "\n      "));
+  fmt::print("wrote {}{}: {} in {}\n  constants {}, code {}\n  for {}\n{}", built.path,
+             built.header.empty() ? "" : fmt::format(" and {}", built.header), bytes_text(info.bytes),
+             time_text(built.us), bytes_text(constants), bytes_text(code), fmt::join(names, "\n      "),
+             assumed_text(model));
 }
 
 int run_build(const Arguments& arguments) {
@@ -198,11 +215,9 @@ int run_build(const Arguments& arguments) {
   const std::string path = output_of(arguments, graph.name(), emit ? suffix(*emit) : ".tenon");
   const BuildWatch watch(progress);
   options.progress = [&](const BuildProgress& now) { watch(now); };
-  ProgramFileInfo info;
-  std::string header;
-  const double us = microseconds([&] { info = build_as(graph, path, options, emit, header); });
+  const Built built = build_as(graph, path, options, emit);
   progress.show("");
-  report(info, path, header, us, arguments.has("--json"));
+  report(built, model, arguments.has("--json"));
   return 0;
 }
 

@@ -132,6 +132,22 @@ TEST(VerifySegments, LiesOfAProgramAreFound) {
   }
 }
 
+/// The body takes a carried value of 8 * row elements, and gives one of min(col, 8) * row.
+TEST(VerifySegments, SizesThatMayBeEqualAreAskedFor) {
+  const Read read = read_back(
+      "graph body(i: i64[], a: f32[row, min(col, 8)], b: f32[row, 8]) {\n  return b=b, s=concat(a, b, axis=1)\n}\n"
+      "graph g(a: f32[row, min(col, 8)], b: f32[3, row, 8], c: f32[col]) {\n"
+      "  last, all = loop(a, b, body=body, trips=3, carried=1, scanned=1)\n  return last=last, all=all, c=exp(c)\n}");
+  Segments segments = read.segments;
+  saved::verify_segments(segments, read.kernels);
+  segments.segments[0].constraints.check({{"row", 2}, {"col", 9}});
+  Segments bare = read.segments;
+  bare.segments[0].constraints = {};
+  saved::verify_segments(bare, read.kernels);
+  EXPECT_TRUE(mentions(error_text([&] { bare.segments[0].constraints.check({{"row", 2}, {"col", 5}}); }),
+                       {"what a body takes or gives"}));
+}
+
 TEST(VerifySegments, LiesBetweenSegmentsAreFound) {
   const Read read = read_back(kSegments);
   ASSERT_GT(read.segments.segments.size(), 1U);
