@@ -19,7 +19,7 @@ GRAPH = """graph dense_net(x: f32[batch, in], w: f32[in, `x*/`]) {
 
 
 def cached(name):
-    found = re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
+    found = re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
     return found[1] if found else ""
 
 
