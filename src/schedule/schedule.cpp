@@ -63,7 +63,12 @@ class Assembler {
  public:
   Assembler(const Graph& graph, const StorageOrders& storage, const StateUpdates& state, bool blocks,
             ScheduleBody schedule_body)
-      : graph_(graph), input_free_(graph), storage_(storage), state_(state), blocks_(blocks), schedule_body_(std::move(schedule_body)) {
+      : graph_(graph),
+        input_free_(graph),
+        storage_(storage),
+        state_(state),
+        blocks_(blocks),
+        schedule_body_(std::move(schedule_body)) {
     program_.name = graph.name();
     for (const Output& output : graph.outputs()) {
       visible_.insert(output.value);
