@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out; last, since torch.py and others lie there
 
-from patterns import control, layers, quantised, sizes  # noqa: E402, F401  (they fill the table)
-from patterns.maker import PATTERNS, Maker  # noqa: E402
+from patterns import control, layers, quantised, sizes  # noqa: F401  (they fill the table)
+from patterns.maker import PATTERNS, Maker
 
 
 def write(folder):

@@ -26,8 +26,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))  # last: torch.py and others lie there
 
-from opponents import figures, machine, page, terminal  # noqa: E402
-from opponents.names import TITLES  # noqa: E402
+from opponents import figures, machine, page, terminal
+from opponents.names import TITLES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, PICTURE, README = ROOT / "docs/performance.md", ROOT / "docs/images/peers.svg", ROOT / "README.md"

@@ -20,8 +20,8 @@ CASES = ("dense_dense_norm", "inverted_residual")
 
 def last_level_misses(text):
     """Lines of data that the last cache of the simulation did not have, read and written: from cachegrind's own file."""
-    events = re.search(r"^events: (.*)$", text, re.M).group(1).split()
-    counts = dict(zip(events, map(int, re.search(r"^summary: (.*)$", text, re.M).group(1).split())))
+    events = re.search(r"^events: (.*)$", text, re.MULTILINE).group(1).split()
+    counts = dict(zip(events, map(int, re.search(r"^summary: (.*)$", text, re.MULTILINE).group(1).split())))
     return counts["DLmr"] + counts["DLmw"]
 
 

@@ -211,27 +211,6 @@ GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Execu
   return given;
 }
 
-/// What the model was read for, a line each.
-std::string assumed_text(const GraphModel& model) {
-  std::string text;
-  for (const OnnxAssumption& each : model.assumed) {
-    text += fmt::format("  assumes {}: {}{}\n", each.relation.to_string(), each.reason, describe_need(each.relation));
-  }
-  return text.empty() ? text : text + "  other sizes need another program: give them with --bind\n";
-}
-
-Json assumed_json(const GraphModel& model) {
-  Json json = Json::array();
-  for (const OnnxAssumption& each : model.assumed) {
-    json.push(Json::object()
-                  .set("relation", each.relation.to_string())
-                  .set("reason", each.reason)
-                  .set("needed_by", each.relation.needed_by)
-                  .set("node", each.relation.place));
-  }
-  return json;
-}
-
 /// Sizes and figures of the steps at what `--bind` says.
 struct BoundSteps {
   std::vector<BoundStep> steps = {};

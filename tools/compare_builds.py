@@ -30,7 +30,7 @@ def run(command, *arguments):
 
 
 def steps(command, model):
-    status, text, error = run(command, "explain", model, "--json")
+    status, text, _error = run(command, "explain", model, "--json")
     return json.loads(text)["steps"] if status == 0 else []
 
 

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+import contextlib
 
 FILTER = "--gtest_filter="
 MARK = re.compile(r"\[( RUN      |       OK |  FAILED  |  SKIPPED )\] ([^\s,]+)")
@@ -135,10 +136,8 @@ class Process:
         self.process.wait()
 
     def kill(self):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
     def ending(self):
         status = self.process.returncode

@@ -45,7 +45,7 @@ def cells(row, names, figure, text):
     for name in names:
         shown = text(row["sides"].get(name, {}))
         line.append(f"{shown} ({against[name]:.2f})" if name in against else shown)
-    return line + [f"{best[1]:.2f}" if best else ""]
+    return [*line, f"{best[1]:.2f}" if best else ""]
 
 
 def steady_text(side):
@@ -70,7 +70,7 @@ def means_line(rows, names, figure):
     found = figures.means(figures.in_mean(rows), figure)
     line = ["**geometric mean**", ""]
     line += [f"**{found[name][0]:.2f}** of {found[name][1]}" if name in found else "" for name in names]
-    return line + [f"**{found['fastest'][0]:.2f}**" if "fastest" in found else ""]
+    return [*line, f"**{found['fastest'][0]:.2f}**" if "fastest" in found else ""]
 
 
 def tables(rows):
@@ -127,7 +127,7 @@ def with_section(page, results):
     name = machine.key(results["machine"])
     begin, end = f"<!-- machine {name} -->\n", "<!-- /machine -->\n"
     kept = re.findall(r"<!-- machine (.*?) -->\n(.*?)<!-- /machine -->\n", page, re.DOTALL)
-    sections = {key: body for key, body in kept}
+    sections = dict(kept)
     sections[name] = section(results)
     text = HEAD + "\n" + "\n".join(f"<!-- machine {key} -->\n{body}{end}" for key, body in sections.items())
     assert begin in text

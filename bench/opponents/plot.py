@@ -20,7 +20,7 @@ def bars(title, rows, note=""):
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 10} {height}" '
            f'font-family="sans-serif" font-size="11" fill="{INK}">',
-           f'<rect width="100%" height="100%" fill="#fff"/>',
+           '<rect width="100%" height="100%" fill="#fff"/>',
            f'<text x="8" y="18" font-size="14">{escape(title)}</text>']
     for power in range(-math.floor(most), math.floor(most) + 1):
         x = x_of(power)

@@ -127,7 +127,7 @@ class Bench:
 
         turn(0, begin)
         for at in range(0, len(folders), TURN):
-            def go(name, mine):
+            def go(name, mine, at=at):
                 stream = mine["stream"]
                 left = folders[at : at + TURN]
                 while left and stream["seconds"] < self.stream_seconds:

@@ -43,7 +43,7 @@ class Jitted:
         self._dynamic = dynamic or {}
         unknown = set(self._dynamic) - set(self._signature.parameters)
         if unknown:
-            raise _tenon.Error(f"jit: {function.__name__} has no parameter `{sorted(unknown)[0]}`")
+            raise _tenon.Error(f"jit: {function.__name__} has no parameter `{min(unknown)}`")
         self._compiled = {}
 
     def _shape(self, name, array):

@@ -178,7 +178,7 @@ def _item(x, key):
     """x[key], and whether it is a view of x, with positions that a tensor gives left for the end."""
     keys = list(key) if isinstance(key, tuple) else [key]
     taken = sum(1 for k in keys if k is not None and k is not Ellipsis)
-    keys = [k for k in keys]
+    keys = list(keys)
     if Ellipsis in [k for k in keys if not isinstance(k, (Tensor, Value))]:
         at = next(i for i, k in enumerate(keys) if k is Ellipsis)
         keys[at : at + 1] = [slice(None)] * (x.ndim - taken)

@@ -131,7 +131,7 @@ def test_training_loop_compiles_once_per_structure():
     rng = np.random.default_rng(1)
     losses = []
     tenon.clear_realizations()
-    for i in range(60):
+    for _i in range(60):
         a = rng.standard_normal((int(rng.integers(2, 50)), 3)).astype(np.float32)
         x = tenon.tensor(a, ["batch", 3])
         target = tenon.tensor(a.sum(1, keepdims=True), ["batch", 1])

@@ -123,7 +123,7 @@ Executable load_and_name(const CheckedFile& file, const ProgramFileOptions& opti
   try {
     return load(file, options);
   } catch (const Error& error) {
-    if (std::string_view(error.what()).find(file.name()) != std::string_view::npos) throw;
+    if (std::string_view(error.what()).starts_with(fmt::format("`{}`", file.name()))) throw;
     fail("`{}` cannot be loaded: {}", file.name(), error.what());
   } catch (const InternalError& error) {  // our own checks, of what no Tenon would have written
     fail("`{}` cannot be loaded, as it contradicts itself: {}", file.name(), error.what());

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"(<!-- (tenon|file) (.+?) -->\n```\n)(.*?)(```\n)", re.S)
+BLOCK = re.compile(r"(<!-- (tenon|file) (.+?) -->\n```\n)(.*?)(```\n)", re.DOTALL)
 LEFT_OUT = re.compile(r"^ *\.\.\.$")
 
 

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"`([\w.-]+/[\w./*<>-]*)`")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
 PLACEHOLDER = re.compile(r"<\w+>")

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/refused.h"
 #include "support/arrays.h"
+#include "tenon/compile.h"
 #include "tenon/realizations.h"
 #include "tenon/tensor.h"
 #include "tensor/realize/extents.h"
 #include "tensor/realize/plain_names.h"
+#include "tensor/realize/programs.h"
 #include "tensor/record/cell.h"
 
 namespace tenon::tensors::generalize_test {
@@ -86,6 +89,28 @@ TEST(Generalize, SizesThatAreEqualByChanceAreACaseOfTheGeneralProgram) {
     EXPECT_EQ((x * 3).sum({1}).to_array().at(0), 3.0 * static_cast<double>(m * (m - 1)) / 2);
   }
   EXPECT_EQ(realization_counts().compiles, 3);
+}
+
+/// What no program can be made of for all sizes is tried once: each further size compiles with its numbers alone.
+TEST(Generalize, WhatIsRefusedIsNotTriedAgain) {
+  clear_programs();
+  clear_realizations();
+  const std::string first = compile_passes().front();
+  int of_symbols = 0;
+  set_compile_options({.on_pass = [&](const PassRun& run) {
+    if (run.name == first && run.after.inputs()[0].shape().is_dynamic()) {
+      ++of_symbols;
+      refuse("no program for all sizes");
+    }
+  }});
+  constexpr int kSizes = 6;
+  for (int64_t n = 1; n <= kSizes; ++n) {
+    const Tensor x = tensor(counted({n, 6}), {n, 6});
+    EXPECT_EQ((x + 1).to_array().at(6 * n - 1), 6.0 * static_cast<double>(n));
+  }
+  set_compile_options({});
+  EXPECT_EQ(realization_counts().compiles, kSizes);
+  EXPECT_EQ(of_symbols, 1);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class CheckSizes(unittest.TestCase):
     def test_long_files(self):
         names = ["src/a/long.cpp", "include/tenon/long.h", "cli/long.cpp", "bench/long.py", "tests/a/long.h",
                  "fuzz/long.cpp", "examples/long.cpp", "python/tests/long.py", "tools/long.py"]
-        self.assertEqual(check({**{name: 401 for name in names}, "docs/long.md": 401, "src/a/long.md": 401}),
+        self.assertEqual(check({**dict.fromkeys(names, 401), "docs/long.md": 401, "src/a/long.md": 401}),
                          (1, [f"{name}: 401 lines, more than 400: it is two concepts" for name in sorted(names)]))
 
 

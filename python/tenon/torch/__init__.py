@@ -15,7 +15,7 @@ from .export import ExportedModel, export
 from .lower import MissingOperators
 from .report import Report, report, reset_report
 from .table import Unsupported
-from . import device  # noqa: F401: registers it
+from . import device  # noqa: F401 (it registers itself)
 
 __all__ = [
     "ExportedModel", "MissingOperators", "Report", "Unsupported", "export", "report", "reset_report", "tenon_backend",

@@ -93,7 +93,7 @@ def _recurrent(overload):
         is_batch_first = kwargs.get("batch_first", args[at] if len(args) > at else False)
         if is_batch_first is not True:
             return None
-        batch, steps, features = sizes
+        batch, _steps, features = sizes
         return features, batch * features, 1
 
     return strides

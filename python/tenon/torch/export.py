@@ -62,6 +62,20 @@ class ExportedModel:
     def executable(self) -> tenon.Executable:
         return self._compiled.executable
 
+    def save(self, path, **options) -> None:
+        """Build the program into a file, which `tenon.load` runs without PyTorch or a compiler; options as `tenon.save`.
+
+        Weights are in it as they are now. It takes and gives what the module does, flat and in order. An error for a
+        module that changes its arguments or buffers, or hands arguments or numbers through.
+        """
+        lowered = self._compiled.lowered
+        if self._writes or not self._compiled.gives_values or lowered.sizes or lowered.random:
+            raise tenon.Unsupported(
+                "a program in a file takes arrays and gives arrays: a module that changes its arguments or buffers, draws "
+                "random numbers, or takes or gives numbers cannot be saved (one that was trained: export it in eval())"
+            )
+        tenon.save(self.graph, path, **options)
+
     def explain(self):
         return self.executable.explain()
 
@@ -141,7 +155,7 @@ def export(
 def _weights(program) -> dict[str, torch.Tensor]:
     weights = dict(program.state_dict)
     weights.update(program.constants)
-    weights.update({name: tensor for name, tensor in program.named_buffers()})
+    weights.update(dict(program.named_buffers()))
     return weights
 
 

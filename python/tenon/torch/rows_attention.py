@@ -51,7 +51,7 @@ def _same_lead(q, k, v):
     if all(x.ndim == rank and same_sizes(dims(x)[:-3], dims(q)[:-3]) for x in (q, k, v)) and rank > 2:
         return q, k, v
     whole = [ops.expand_dims(x, list(range(rank - x.ndim))) if x.ndim < rank else x for x in (q, k, v)]
-    lead = [next((x.sizes[i] for x in whole if not dims(x)[i] == 1), 1) for i in range(rank - 2)]
+    lead = [next((x.sizes[i] for x in whole if dims(x)[i] != 1), 1) for i in range(rank - 2)]
     return [expand_to(x, [*lead, *x.sizes[-2:]]) for x in whole]
 
 

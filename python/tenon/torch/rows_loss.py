@@ -79,10 +79,7 @@ def _picked(x, target, weight, ignore_index):
     kept = ops.ne(target, ignore_index)
     safe = ops.select(kept, target, zeros_like(target))
     found = ops.squeeze(ops.take_along_axis(x, ops.expand_dims(safe, [axis]), axis), [axis])
-    if weight is None:
-        factor = full_like(found, 1)
-    else:
-        factor = cast(ops.take(weight, safe, 0), dtype_of(x))
+    factor = full_like(found, 1) if weight is None else cast(ops.take(weight, safe, 0), dtype_of(x))
     factor = ops.select(kept, factor, zeros_like(factor))
     loss = ops.select(kept, ops.neg(ops.mul(found, factor)), zeros_like(found))
     return loss, factor

@@ -243,7 +243,7 @@ def sum_to(x, sizes):
     lead = x.ndim - len(sizes)
     if lead:
         x = ops.reduce_sum(x, list(range(lead)))
-    axes = [i for i, n in enumerate(sizes) if isinstance(n, int) and n == 1 and not dims(x)[i] == 1]
+    axes = [i for i, n in enumerate(sizes) if isinstance(n, int) and n == 1 and dims(x)[i] != 1]
     return ops.reduce_sum(x, axes, True) if axes else x
 
 

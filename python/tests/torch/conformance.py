@@ -174,7 +174,7 @@ def run_case(number, name, dtype, most):
 
 def worker(jobs, results, most):
     warnings.filterwarnings("ignore")
-    sys.stderr = open(os.devnull, "w")
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     import torch
 
     torch.set_num_threads(1)

@@ -56,6 +56,7 @@ class Program:
             return self.make()
         name, function = self.random.choice(self.steps[kind])
         function(self, name)
+        return None
 
     # --- Doing
 

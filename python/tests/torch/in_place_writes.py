@@ -42,7 +42,7 @@ def _write_from(function):
 
 
 def _out(p: Program, name: str):
-    a = p.pick(lambda x: is_small(x))
+    a = p.pick(is_small)
     target = p.pick(lambda x: not overlaps(x) and a is not None and x.dtype == a[0].dtype and not same_memory(x, a[0]))
     if a is None or target is None or (p.random.random() < 0.5 and target[0].shape != a[0].shape):
         return
@@ -75,7 +75,7 @@ def _put(x, axis, at):
 
 
 WRITES = [
-    ("mul_(2)", _write(lambda x: x.mul_(2), lambda x: is_small(x))),
+    ("mul_(2)", _write(lambda x: x.mul_(2), is_small)),
     ("add_(1)", _write(lambda x: x.add_(1))),
     ("zero_", _write(lambda x: x.zero_())),
     ("fill_", _write(lambda x: x.fill_(4))),

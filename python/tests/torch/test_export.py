@@ -9,6 +9,7 @@ from torch.export import Dim
 import door_models as models
 import tenon
 import tenon.torch
+import tenon.torch.lower as lowering
 
 BATCH = Dim("batch", min=1, max=64)
 SEQ = Dim("seq", min=2, max=60)
@@ -158,6 +159,15 @@ def test_nested_arguments_and_results_buffers_and_sizes():
         torch.testing.assert_close(y["sum"], x + parts[0].sum(0) + parts[1].sum(0))
         assert y["rows"] == n and y["same"][1] is None
     assert model.calls == 2
+
+
+def test_an_error_in_a_row_is_no_missing_operator(monkeypatch):
+    def broken(row, args, kwargs):
+        raise TypeError("the row is wrong")
+
+    monkeypatch.setattr(lowering, "call_row", broken)
+    with pytest.raises(TypeError, match="the row is wrong"):
+        tenon.torch.export(nn.Tanh(), torch.randn(3))
 
 
 def test_missing_operators_are_listed_with_counts():

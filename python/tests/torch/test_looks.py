@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 import tenon
-import tenon.torch  # noqa: F401  (registers the device)
+import tenon.torch
 
 DEVICE = "tenon"
 
@@ -77,5 +77,5 @@ def test_a_loss_that_is_printed_before_the_step():
 
     compiles, _ = looked(loop)
     assert compiles <= 5
-    compiles, operations = looked(loop)
+    compiles, _operations = looked(loop)
     assert compiles == 0

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import tenon
-import tenon.torch  # noqa: F401  (registers the device)
+import tenon.torch
 
 DEVICE = "tenon"
 

@@ -27,7 +27,7 @@ def train_twins(make, batches, loss_of, steps=3, lr=0.05, optimizer=torch.optim.
             stepper.step()
             losses.append(loss)
         close(losses[1], losses[0], **tolerance)
-    for (name, a), b in zip(on_cpu.state_dict().items(), on_tenon.state_dict().values()):
+    for (_name, a), b in zip(on_cpu.state_dict().items(), on_tenon.state_dict().values()):
         close(b, a, rtol=tolerance.get("rtol", 1e-3), atol=tolerance.get("atol", 1e-3))
     return on_tenon
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "base/fail.h"
+#include "base/refused.h"
 #include "kernel/program/program.h"
 
 namespace tenon::devices {
@@ -36,7 +36,7 @@ void* thread_scratch(int64_t bytes) {
     try {
       scratch.memory.reset(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kAlignment)));
     } catch (const std::bad_alloc&) {
-      fail("no memory for {} bytes of scratch", bytes);
+      refuse("no memory for {} bytes of scratch", bytes);
     }
     scratch.bytes = bytes;
   }

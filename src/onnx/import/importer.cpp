@@ -304,7 +304,9 @@ void Importer::run_node(const proto::NodeProto& node) {
       needed.emplace(node.op_type());
     }
     results = entry->import(NodeCall(*this, node, operands, version)).items;
-    carry_formats(domain, node.op_type(), operands, results);
+    if (domain.empty()) {
+      carry_formats(entry->elements, node.op_type(), operands, results);
+    }
   }
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty()) {

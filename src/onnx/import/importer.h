@@ -1,6 +1,7 @@
 // From a model's messages to a graph.
 #pragma once
 
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
@@ -61,13 +62,17 @@ class Importer {
   /// What was guessed, in order: whether otherwise than what is likely.
   const std::vector<bool>& guesses() const { return guesses_; }
 
-  /// `attempt()`; nothing where it is refused, which is forgotten, as is all that it asked of sizes.
+  /// `attempt()`; nothing where it is refused, which is forgotten, as is all that it asked of sizes. `refusal` gets the
+  /// exception, for who rethrows it where nothing else serves.
   template <class Attempt>
-  auto attempted(Attempt&& attempt) -> std::optional<decltype(attempt())> {
+  auto attempted(Attempt&& attempt, std::exception_ptr* refusal = nullptr) -> std::optional<decltype(attempt())> {
     const Mark before = mark();
     try {
       return attempt();
     } catch (const Refused&) {
+      if (refusal != nullptr) {
+        *refusal = std::current_exception();
+      }
       rewind(before);
       return {};
     }

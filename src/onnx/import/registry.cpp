@@ -37,6 +37,9 @@ Table make_table() {
                             microsoft_operators,   microsoft_attention_operators,
                             attention_operators,   microsoft_quant_operators}) {
     for (OperatorEntry& entry : family()) {
+      if (entry.elements == ElementUse::first_moved) {
+        entry.import = on_integers(std::move(entry.import));
+      }
       add(std::move(entry));
     }
   }

@@ -12,13 +12,26 @@ namespace tenon::importer {
 
 using Importing = std::function<Results(const NodeCall&)>;
 
+/// What an operator does with elements, which may stand for others: dequantised integers, or floats of 8 bits as bytes.
+enum class ElementUse {
+  numbers,      // it computes with them
+  any,          // it looks itself at what they stand for, or at shapes alone, or passes items on
+  moved,        // it moves those of several operands, which must stand for the same
+  first_moved,  // it moves those of its first operand
+};
+
 /// An operator from opset `since` on, until a later entry of the same name. Domain "" is ONNX's own.
 struct OperatorEntry {
   std::string_view domain;
   std::string_view name;
   int since = 1;
   Importing import;
+  ElementUse elements = ElementUse::numbers;
 };
+
+/// An operator that only moves elements of its first operand, on integers where that was dequantised by one scale: what
+/// it gives is then dequantised, too.
+Importing on_integers(Importing moves);
 
 /// The operator as this opset of its domain means it; null when there is none.
 const OperatorEntry* find_operator(std::string_view domain, std::string_view name, int version);

@@ -210,7 +210,7 @@ Results batched_scan(const NodeCall& call) {
 
 std::vector<OperatorEntry> control_operators() {
   return {
-      {"", "If", 1, if_else},
+      {"", "If", 1, if_else, ElementUse::any},
       {"", "Scan", 8, batched_scan},
       {"", "Scan", 9, scan_of},
   };

@@ -259,10 +259,10 @@ std::vector<OperatorEntry> elementwise_operators() {
       {"", "Mean", 1, mean},
       {"", "Clip", 1, clip_attributes},
       {"", "Clip", 11, clip},
-      {"", "Cast", 1, cast_by_name},
-      {"", "Cast", 6, cast_to},
-      {"", "CastLike", 15, cast_like},
-      {"", "BitCast", 26, bit_cast},
+      {"", "Cast", 1, cast_by_name, ElementUse::any},
+      {"", "Cast", 6, cast_to, ElementUse::any},
+      {"", "CastLike", 15, cast_like, ElementUse::any},
+      {"", "BitCast", 26, bit_cast, ElementUse::any},
       {"", "LeakyRelu", 1, with_parameters("leaky_relu", {{"alpha", 0.01}})},
       {"", "Elu", 1, with_parameters("elu", {{"alpha", 1}})},
       {"", "Celu", 12, with_parameters("celu", {{"alpha", 1}})},
@@ -273,7 +273,7 @@ std::vector<OperatorEntry> elementwise_operators() {
       {"", "Gelu", 20, gelu},
       {"", "PRelu", 1, prelu},
       {"", "PRelu", 9, prelu},
-      {"", "Where", 9, where},
+      {"", "Where", 9, where, ElementUse::moved},
       {"", "BitShift", 11, bit_shift},
       {"", "Mod", 10, modulo},
       {"", "Swish", 24, swish},
@@ -282,7 +282,7 @@ std::vector<OperatorEntry> elementwise_operators() {
       {"", "ScaledTanh", 1, scaled_tanh},
       {"", "ParametricSoftplus", 1, parametric_softplus},
       {"", "Affine", 1, affine},
-      {"", "Identity", 1, identity},
+      {"", "Identity", 1, identity, ElementUse::any},
   };
 }
 

@@ -93,18 +93,18 @@ Results reverse_sequence(const NodeCall& call) {
 
 std::vector<OperatorEntry> indexing_operators() {
   return {
-      {"", "Gather", 1, on_integers(gather_axis)},
-      {"", "GatherElements", 11, on_integers(gather_elements)},
-      {"", "GatherND", 11, on_integers(gather_positions)},
+      {"", "Gather", 1, gather_axis, ElementUse::first_moved},
+      {"", "GatherElements", 11, gather_elements, ElementUse::first_moved},
+      {"", "GatherND", 11, gather_positions, ElementUse::first_moved},
       {"", "Scatter", 9, scatter_elements},
-      {"", "ScatterElements", 11, scatter_elements},
-      {"", "ScatterND", 11, scatter_positions},
+      {"", "ScatterElements", 11, scatter_elements, ElementUse::moved},
+      {"", "ScatterND", 11, scatter_positions, ElementUse::moved},
       {"", "OneHot", 9, one_hot_values},
       {"", "TopK", 1, top_k_attribute},
       {"", "TopK", 10, top_k_operand},
       {"", "CumSum", 11, cumulative},
       {"", "CumProd", 26, cumulative_of_products},
-      {"", "ReverseSequence", 10, reverse_sequence},
+      {"", "ReverseSequence", 10, reverse_sequence, ElementUse::first_moved},
   };
 }
 

@@ -1,5 +1,6 @@
 // Loops: counted where sizes say how many trips they make, else ended by a condition, else one trip after another.
 #include <algorithm>
+#include <exception>
 
 #include "base/refused.h"
 #include "onnx/import/importer.h"
@@ -364,12 +365,16 @@ Results loop_of(const NodeCall& call) {
       throw;
     }
   }
-  const std::optional<Results> as_one = call.importer().attempted([&] { return loop_as_one(call); });
+  std::exception_ptr refusal;
+  const std::optional<Results> as_one = call.importer().attempted([&] { return loop_as_one(call); }, &refusal);
   if (as_one) {
     return *as_one;
   }
   const std::optional<Results> unrolled = call.importer().attempted([&] { return written_out(call); });
-  return unrolled ? *unrolled : loop_as_one(call);  // for its Error
+  if (!unrolled) {
+    std::rethrow_exception(refusal);
+  }
+  return *unrolled;
 }
 
 }  // namespace

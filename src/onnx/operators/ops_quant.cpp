@@ -130,8 +130,8 @@ Results quantized_conv(const NodeCall& call) {
 
 std::vector<OperatorEntry> quant_operators() {
   return {
-      {"", "QuantizeLinear", 10, quantize},
-      {"", "DequantizeLinear", 10, dequantize},
+      {"", "QuantizeLinear", 10, quantize, ElementUse::any},
+      {"", "DequantizeLinear", 10, dequantize, ElementUse::any},
       {"", "DynamicQuantizeLinear", 11, dynamic_quantize},
       {"", "MatMulInteger", 10, matmul_integer},
       {"", "ConvInteger", 10, conv_integer},

@@ -72,7 +72,7 @@ Results suppressed(const NodeCall& call) {
 std::vector<OperatorEntry> selection_operators() {
   return {
       {"", "NonZero", 9, nonzero_positions},
-      {"", "Compress", 9, compress_axis},
+      {"", "Compress", 9, compress_axis, ElementUse::first_moved},
       {"", "Unique", 11, unique_elements},
       {"", "NonMaxSuppression", 10, suppressed},
   };

@@ -132,16 +132,16 @@ Results has_element(const NodeCall& call) { return scalar(Dtype::boolean, call.h
 
 std::vector<OperatorEntry> sequence_operators() {
   return {
-      {"", "SequenceConstruct", 11, construct},
+      {"", "SequenceConstruct", 11, construct, ElementUse::any},
       {"", "SequenceEmpty", 11, empty},
-      {"", "SequenceAt", 11, at},
-      {"", "SequenceInsert", 11, insert},
-      {"", "SequenceErase", 11, erase},
-      {"", "SequenceLength", 11, length},
+      {"", "SequenceAt", 11, at, ElementUse::any},
+      {"", "SequenceInsert", 11, insert, ElementUse::any},
+      {"", "SequenceErase", 11, erase, ElementUse::any},
+      {"", "SequenceLength", 11, length, ElementUse::any},
       {"", "SequenceMap", 17, sequence_map},
       {"", "ConcatFromSequence", 11, concat_from},
       {"", "SplitToSequence", 11, split_to},
-      {"", "Optional", 15, optional},
+      {"", "Optional", 15, optional, ElementUse::any},
       {"", "OptionalGetElement", 15, get_element},
       {"", "OptionalHasElement", 15, has_element},
   };

@@ -35,8 +35,4 @@ bool is_quantised_by(const NodeCall& call, const Item& item, const Value& scale,
 /// dequantised. Nothing for an item that is not integers under one positive scale.
 std::optional<Item> of_integers(const NodeCall& call, const Item& item, const std::function<Value(const Value&)>& f);
 
-/// An operator that only moves elements of its first operand, on integers where that was dequantised by one scale: what
-/// it gives is then dequantised, too.
-Importing on_integers(Importing moves);
-
 }  // namespace tenon::importer

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon::runtime {
 namespace {
@@ -27,7 +27,7 @@ class Placement {
     int64_t sum = 0;
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].bytes > kLargest - sum) {
-        fail("the intermediates do not fit in 64 bits of memory");
+        refuse("the intermediates do not fit in 64 bits of memory");
       }
       if (blocks[i].bytes > 0) {
         sum += aligned(blocks[i].bytes);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fail.h"
+#include "base/refused.h"
 
 namespace tenon::runtime {
 namespace {
@@ -168,7 +169,7 @@ MemoryPool::Block* MemoryPool::acquire(int64_t bytes) {
   try {
     return state_->allocate(wanted);
   } catch (const std::bad_alloc&) {
-    fail("no memory for {} bytes", bytes);
+    refuse("no memory for {} bytes", bytes);
   }
 }
 
@@ -181,7 +182,7 @@ std::shared_ptr<std::byte[]> MemoryPool::take(int64_t bytes) {
   try {
     return {block->memory, [state = state_, block](std::byte* /*memory*/) { state->release(block); }};
   } catch (const std::bad_alloc&) {  // the block was released
-    fail("no memory for {} bytes", bytes);
+    refuse("no memory for {} bytes", bytes);
   }
 }
 

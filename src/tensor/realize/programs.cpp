@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "base/clock.h"
@@ -42,6 +44,8 @@ struct Relatives {
 constexpr size_t kFewestRecordings = 2;
 constexpr size_t kMostRecordings = 4;
 
+constexpr size_t kMostRefused = 64;
+
 /// Structures that were met, those met last at the front. Several may share a program: they differ in sizes.
 struct ProgramTable {
   std::mutex mutex;
@@ -49,6 +53,20 @@ struct ProgramTable {
   CompileOptions options;
   std::list<Met> met;
   std::unordered_multimap<uint64_t, std::list<Met>::iterator> by_hash;
+  std::deque<Graph> refused;  // graphs with symbols of which no program can be made, the last ones
+
+  bool is_refused(const Graph& graph) {
+    const std::lock_guard lock(mutex);
+    return std::ranges::find(refused, graph) != refused.end();
+  }
+
+  void remember_refused(Graph graph) {
+    const std::lock_guard lock(mutex);
+    refused.push_front(std::move(graph));
+    if (refused.size() > kMostRefused) {
+      refused.pop_back();
+    }
+  }
 
   void shrink() {
     while (met.size() > limit) {
@@ -192,6 +210,7 @@ void set_compile_options(const CompileOptions& options) {
   ProgramTable& all = program_table();
   const std::lock_guard lock(all.mutex);
   all.options = options;
+  all.refused.clear();  // other options may serve
 }
 
 namespace {
@@ -207,24 +226,31 @@ passes::Substitution sizes_of(const std::vector<std::string>& names) {
   return by;
 }
 
-/// The program of the graph under these names: one that is there, or a new one.
-FoundProgram make_program(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases,
-                          const passes::Substitution& by) {
-  Pending plain = with_names(pending, by);
-  const Graph graph = graph_of(plain, aliases);
-  FoundProgram result{.program = {}, .bindings = free_sizes(graph, plain_sizes(by))};
+/// What a Pending is under other names, and the sizes of those that no leaf has.
+struct Renamed {
+  Renamed(const Pending& pending, const std::vector<int>& aliases, const passes::Substitution& by)
+      : plain(with_names(pending, by)), graph(graph_of(plain, aliases)), bindings(free_sizes(graph, plain_sizes(by))) {}
+
+  Pending plain;
+  Graph graph;
+  Bindings bindings;
+};
+
+/// The program of the graph: one that is there, or a new one.
+FoundProgram make_program(ProgramTable& all, Renamed what, const std::vector<int>& aliases) {
+  FoundProgram result{.program = {}, .bindings = std::move(what.bindings)};
   CompileOptions options;
   {
     const std::lock_guard lock(all.mutex);
     options = all.options;
-    const auto same = std::ranges::find_if(all.met, [&](const Met& met) { return met.program->graph == graph; });
+    const auto same = std::ranges::find_if(all.met, [&](const Met& met) { return met.program->graph == what.graph; });
     if (same != all.met.end()) {
       result.program = same->program;
       return result;
     }
   }
   const int64_t start = nanoseconds_now();
-  result.program = compiled_program(graph, std::move(plain), aliases, options);
+  result.program = compiled_program(what.graph, std::move(what.plain), aliases, options);
   result.compiled = true;
   result.compile_ms = static_cast<double>(nanoseconds_now() - start) / 1e6;
   return result;
@@ -245,13 +271,21 @@ std::optional<FoundProgram> find_general(const Pending& pending,
 /// some sizes alone).
 std::optional<FoundProgram> made_of_symbols(ProgramTable& all, const Pending& pending,
                                             const std::vector<int>& aliases) {
+  std::optional<Graph> graph;
   try {
-    return make_program(all, pending, aliases, plain_names(names_of(pending)));
+    Renamed what(pending, aliases, plain_names(names_of(pending)));
+    if (all.is_refused(what.graph)) {
+      return {};
+    }
+    graph = what.graph;
+    return make_program(all, std::move(what), aliases);
   } catch (const Refused&) {
-    return {};
   } catch (const Unsupported&) {
-    return {};
   }
+  if (graph) {
+    all.remember_refused(*std::move(graph));
+  }
+  return {};
 }
 
 /// A program for all sizes like these; nothing where there is none.
@@ -269,10 +303,10 @@ FoundProgram make_as_recorded(ProgramTable& all, const Pending& pending, const s
   const std::vector<std::string> names = names_of(pending);
   const passes::Substitution numbers = sizes_of(names);
   if (numbers.empty()) {
-    return make_program(all, pending, aliases, plain_names(names));
+    return make_program(all, Renamed(pending, aliases, plain_names(names)), aliases);
   }
   std::optional<FoundProgram> found = made_of_symbols(all, pending, aliases);
-  return found ? *std::move(found) : make_program(all, pending, aliases, numbers);
+  return found ? *std::move(found) : make_program(all, Renamed(pending, aliases, numbers), aliases);
 }
 
 }  // namespace
@@ -323,6 +357,7 @@ void clear_programs() {
   const std::lock_guard lock(all.mutex);
   all.by_hash.clear();
   all.met.clear();
+  all.refused.clear();
 }
 
 }  // namespace tenon

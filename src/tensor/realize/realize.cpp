@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,9 +13,10 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/refused.h"
 #include "ir/walk.h"
-#include "tenon/cancel.h"
 #include "tenon/position_error.h"
+#include "tenon/unsupported.h"
 #include "tensor/realize/donate.h"
 #include "tensor/realize/log.h"
 #include "tensor/realize/pending.h"
@@ -231,20 +233,31 @@ std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realizati
   }
 }
 
-/// Run the plan, or what is asked for alone where a write that comes along cannot be computed. A failure changes no
-/// cell: each still stands for what was recorded.
+/// Run the plan, or what is asked for alone where a write that comes along cannot be computed: its sizes or memory are
+/// refused, no kernel serves it, or it reads a position that is not there. A failure changes no cell: each still stands
+/// for what was recorded.
 std::vector<Array> run_or_alone(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+  std::optional<Plan> alone;
+  const auto leaves_no_write = [&] {
+    alone = make_plan(wanted, false);
+    return alone->cells.size() == plan.cells.size();
+  };
   try {
     return run(plan, wanted, report);
-  } catch (const Cancelled&) {
-    throw;
-  } catch (const Error&) {
-    Plan alone = make_plan(wanted, false);
-    if (alone.cells.size() == plan.cells.size()) {
+  } catch (const Refused&) {
+    if (leaves_no_write()) {
       throw;
     }
-    plan = std::move(alone);
+  } catch (const Unsupported&) {
+    if (leaves_no_write()) {
+      throw;
+    }
+  } catch (const PositionError&) {
+    if (leaves_no_write()) {
+      throw;
+    }
   }
+  plan = *std::move(alone);
   return run(plan, wanted, report);
 }
 

@@ -19,9 +19,9 @@ import onnxruntime
 
 sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out; last, since this file lies there
 
-from opponents.command import CommandError  # noqa: E402
-from opponents.command import tenon as run_command  # noqa: E402
-from opponents.compare import difference as difference_of  # noqa: E402
+from opponents.command import CommandError
+from opponents.command import tenon as run_command
+from opponents.compare import difference as difference_of
 
 COMMAND = os.environ["TENON_COMMAND"]
 FOLDER = Path(os.environ["TENON_BENCH_FOLDER"])

@@ -26,7 +26,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Callable, ClassVar
 
 import torch
 from torch import nn
@@ -233,7 +233,7 @@ class Missing(Exception):
 class Side:
     """The process of a side, seen from here. It is started again where it ended."""
 
-    links = {}  # of all of them
+    links: ClassVar[dict] = {}  # of all of them
 
     def __init__(self, name, threads, folder):
         self.name, self.threads, self.folder = name, threads, folder
@@ -311,7 +311,7 @@ def measure(sides, work, kind, rounds, seconds):
 
     turn(0, start)
     for begin in range(1, STREAM, TURN):
-        turn(begin // TURN, lambda side, mine: mine["stream"].append(side.ask("stream", sizes[begin : begin + TURN])))
+        turn(begin // TURN, lambda side, mine, at=begin: mine["stream"].append(side.ask("stream", sizes[at : at + TURN])))
     turn(0, calibrate)
     for each in range(rounds):
         turn(each, lambda side, mine: mine["steady"].append(side.ask("steady", mine["times"])))
