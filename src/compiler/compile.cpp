@@ -82,6 +82,7 @@ Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& repor
   const double lower_ms = lowered.milliseconds;
   options.names = names_of(lowered.given);
   options.code = module.description;
+  options.code_bytes = devices::byte_count(module);
   if (!options.device) {
     options.device = backend::backend_for(lowered.machine, code.native).device(Pool::shared());
   }
