@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/bindings.h"
+#include "tenon/extent.h"
 #include "tenon/graph.h"
 #include "verb.h"
 
@@ -17,6 +18,14 @@ struct Cost {
   double seconds() const { return elements / 1e9 + flops / 1e11; }
 };
 Cost cost_of(const Graph& graph, const Bindings& bindings);
+
+/// The same for all sizes, and no less where a node counts as the largest of several.
+struct CostBound {
+  Extent elements = 0;
+  Extent flops = 0;
+};
+/// Error: it does not fit 64 bits at any sizes.
+CostBound cost_bound(const Graph& graph);
 
 constexpr double kLongRun = 10;      // seconds from which on a run is announced
 constexpr double kLongestRun = 600;  // and from which on it is not begun unless `--long` says so
