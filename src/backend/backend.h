@@ -22,6 +22,9 @@ struct CodeOptions {
   /// Called, on any thread and one at a time, when so many pieces of code of so many are done. May throw, which ends
   /// the compile. Of compile_for_file() alone.
   std::function<void(size_t done, size_t of)> progress = {};
+  /// Code for files brings along the kernels of products that it calls. Off: those that this build has linked in stay
+  /// out of it, so that only this build can load it.
+  bool own_products = true;
 };
 
 struct CompiledKernels {
