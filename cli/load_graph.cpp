@@ -198,4 +198,24 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+std::string assumed_text(const GraphModel& model) {
+  std::string text;
+  for (const OnnxAssumption& each : model.assumed) {
+    text += fmt::format("  assumes {}: {}{}\n", each.relation.to_string(), each.reason, describe_need(each.relation));
+  }
+  return text.empty() ? text : text + "  other sizes need another program: give them with --bind\n";
+}
+
+Json assumed_json(const GraphModel& model) {
+  Json json = Json::array();
+  for (const OnnxAssumption& each : model.assumed) {
+    json.push(Json::object()
+                  .set("relation", each.relation.to_string())
+                  .set("reason", each.reason)
+                  .set("needed_by", each.relation.needed_by)
+                  .set("node", each.relation.place));
+  }
+  return json;
+}
+
 }  // namespace tenon::cli

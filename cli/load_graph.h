@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "json.h"
 #include "tenon/bindings.h"
 #include "tenon/graph.h"
 #include "tenon/models.h"
@@ -47,6 +48,10 @@ GraphModel load_model(const std::string& model, const LoadGraphOptions& options 
 
 /// The names of axes that the graph's sizes need, in the order of inputs, then of nodes.
 std::vector<std::string> axis_names(const Graph& graph);
+
+/// What the model was read for, a line each.
+std::string assumed_text(const GraphModel& model);
+Json assumed_json(const GraphModel& model);
 
 /// The text as one word of a shell: in quotes where one needs them.
 std::string shell_word(const std::string& text);

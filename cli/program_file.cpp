@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/mapped_file.h"
 #include "compile_options.h"
 #include "donation.h"
@@ -20,9 +19,8 @@ namespace tenon::cli {
 namespace {
 
 std::string checksum_of(const std::string& path) {
-  const int64_t size = File(path).size();
-  const std::shared_ptr<std::byte[]> bytes = map_file(path, 0, size);
-  return to_hex(saved::checksum({bytes.get(), static_cast<size_t>(size)}, 0));
+  const MappedFile file = map_file(path);
+  return to_hex(saved::checksum({file.memory.get(), static_cast<size_t>(file.bytes)}, 0));
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
                   .prepared = prepare_inputs(model, bound, arguments.all("--input")),
                   .aliases = StatefulRun::aliases_of(model.graph),
                   .executable = {}};
-  announce_cost(model.graph, subject.prepared.bindings, arguments);
+  announce_cost(CostModel(model.graph), subject.prepared.bindings, arguments);
   progress.show("compiling");
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);

@@ -2,6 +2,11 @@
 # manual page and its completions.
 include(CMakePackageConfigHelpers)
 
+tenon_install_c_libraries()
+if(TENON_RUN_ONLY)
+  return()
+endif()
+
 get_property(layers GLOBAL PROPERTY TENON_INSTALLED)
 set(parts tenon ${layers})
 foreach(part tenon_llvm tenon_onnx_proto)

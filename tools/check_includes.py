@@ -90,6 +90,7 @@ TYPES = {
     SIZES: "ptrdiff_t size_t",
 }
 PROVIDERS = {name: set(headers.split()) for headers, names in TYPES.items() for name in names.split()}
+OF_C = {"stddef.h": "cstddef", "stdint.h": "cstdint"}
 OF_NAMESPACES = {"chrono": {"chrono"}, "filesystem": {"filesystem"}, "fmt": {"fmt/format.h", "fmt/ranges.h"}}
 NAMED = re.compile(r"(?<![\w:])(?:(?:std::)?(chrono|filesystem|fmt)|std(?:::ranges)?)::(\w+)"
                    r"|(?<![\w:.])(u?int(?:8|16|32|64|ptr)_t|size_t|ptrdiff_t)\b")
@@ -100,7 +101,9 @@ NOT_CODE = re.compile(r'//.*|"(?:[^"\\]|\\.)*"')
 
 
 def includes(path):
-    return set(INCLUDE.findall(path.read_text())) if path.exists() else set()
+    """C's headers, which those for C include, count as C++'s."""
+    names = INCLUDE.findall(path.read_text()) if path.exists() else []
+    return {OF_C.get(name, name) for name in names}
 
 
 def own_header(path, root):

@@ -35,29 +35,6 @@ std::pair<int32_t, int32_t> device_of(const MemoryPlace& place) {
   return {place.kind == DeviceKind::cpu ? nb::device::cpu::value : nb::device::cuda::value, place.index};
 }
 
-std::optional<Dtype> dtype_of(nb::dlpack::dtype type) {
-  using Code = nb::dlpack::dtype_code;
-  if (type.lanes != 1) {
-    return {};
-  }
-  const int log2_bytes = type.bits == 8 ? 0 : type.bits == 16 ? 1 : type.bits == 32 ? 2 : type.bits == 64 ? 3 : -1;
-  if (log2_bytes < 0) {
-    return {};
-  }
-  switch (static_cast<Code>(type.code)) {
-    case Code::Int: return static_cast<Dtype>(static_cast<int>(i8) + log2_bytes);
-    case Code::UInt: return static_cast<Dtype>(static_cast<int>(u8) + log2_bytes);
-    case Code::Float:
-      return type.bits == 16   ? std::optional(f16)
-             : type.bits == 32 ? f32
-             : type.bits == 64 ? std::optional(f64)
-                               : std::nullopt;
-    case Code::Bfloat: return type.bits == 16 ? std::optional(bf16) : std::nullopt;
-    case Code::Bool: return type.bits == 8 ? std::optional(boolean) : std::nullopt;
-    default: return {};
-  }
-}
-
 /// The exported memory as an array; it is given back when the last one that shares it goes, on whatever thread.
 Array adopt(AnyArray exported, Dtype dtype) {
   std::vector<int64_t> dims;
@@ -138,6 +115,29 @@ nb::object dlpack_of(nb::handle self) {
 
 }  // namespace
 
+std::optional<Dtype> dtype_from_dlpack(const nb::dlpack::dtype& type) {
+  using Code = nb::dlpack::dtype_code;
+  if (type.lanes != 1) {
+    return {};
+  }
+  const int log2_bytes = type.bits == 8 ? 0 : type.bits == 16 ? 1 : type.bits == 32 ? 2 : type.bits == 64 ? 3 : -1;
+  if (log2_bytes < 0) {
+    return {};
+  }
+  switch (static_cast<Code>(type.code)) {
+    case Code::Int: return static_cast<Dtype>(static_cast<int>(i8) + log2_bytes);
+    case Code::UInt: return static_cast<Dtype>(static_cast<int>(u8) + log2_bytes);
+    case Code::Float:
+      return type.bits == 16   ? std::optional(f16)
+             : type.bits == 32 ? f32
+             : type.bits == 64 ? std::optional(f64)
+                               : std::nullopt;
+    case Code::Bfloat: return type.bits == 16 ? std::optional(bf16) : std::nullopt;
+    case Code::Bool: return type.bits == 8 ? std::optional(boolean) : std::nullopt;
+    default: return {};
+  }
+}
+
 nb::dlpack::dtype dlpack_dtype(Dtype dtype) {
   using Code = nb::dlpack::dtype_code;
   const Code code = dtype == boolean           ? Code::Bool
@@ -155,6 +155,9 @@ Array array_from(nb::handle object) {
   if (nb::isinstance<Tensor>(object)) {
     return nb::cast<Tensor>(object).to_array();
   }
+  if (nb::hasattr(object, "is_neg") && nb::cast<bool>(object.attr("is_neg")())) {  // DLPack would give the opposite
+    return array_from(object.attr("detach")().attr("resolve_neg")());
+  }
   AnyArray exported;
   if (!try_export(object, exported)) {
     nb::object plain;
@@ -170,7 +173,7 @@ Array array_from(nb::handle object) {
                                .c_str());
     }
   }
-  const auto dtype = dtype_of(exported.dtype());
+  const auto dtype = dtype_from_dlpack(exported.dtype());
   if (!dtype) {
     throw nb::type_error(fmt::format("an array of this element type cannot be read: code {}, {} bits",
                                      static_cast<int>(exported.dtype().code), static_cast<int>(exported.dtype().bits))

@@ -10,6 +10,7 @@
 
 #include "bind.h"
 #include "interrupt.h"
+#include "programs.h"
 #include "tenon/compile.h"
 #include "tenon/donate.h"
 #include "tenon/load.h"
@@ -229,7 +230,7 @@ void bind_executable(nb::module_& m) {
         options.weights = weights;
         options.sizes_from = sizes_from;
         const nb::gil_scoped_release release;
-        return compile(graph, options);
+        return CompiledGraph(compile(graph, options), graph, options);
       },
       nb::arg("graph"), nb::kw_only(), nb::arg("fuse") = true, nb::arg("native") = true, nb::arg("disk_cache") = true,
       nb::arg("weights") = nb::none(), nb::arg("sizes_from") = std::map<std::string, std::vector<std::string>>(),

@@ -66,7 +66,10 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_graphs(m);
   tenon::python::bind_tensors(m);
   tenon::python::bind_device_memory(m);
+  tenon::python::bind_device_kernels(m);
   tenon::python::bind_executables(m);
+  tenon::python::bind_programs(m);
+  tenon::python::bind_tensor_calls(m);
   tenon::python::bind_models(m);
   tenon::python::bind_realizations(m);
   tenon::python::bind_modules(m);

@@ -6,8 +6,35 @@ from tenon import _tenon
 from tenon._display import Explanation
 
 
+class _Program:
+    """What was built into a file, as a Model sees what it runs."""
+
+    compile_count = 0
+    assumptions = ()
+
+    def __init__(self, path):
+        self.executable = _tenon.load_program(path)
+        self.inputs = self.executable.inputs
+        self.output_names = [name for name, _ in self.executable.outputs]
+
+    def run_named(self, inputs, threads, sizes, trace, donate):
+        names = [name for name, _ in self.inputs]
+        listed = ", ".join(f"`{name}`" for name in names) or "none"
+        for name in names:
+            if name not in inputs:
+                raise _tenon.Error(f"input `{name}` is not given; the program takes {listed}")
+        for name in inputs:
+            if name not in names:
+                raise _tenon.Error(f"the program has no input `{name}`; it takes {listed}")
+        arrays = [inputs[name] for name in names]
+        results = self.executable.run(arrays, threads=threads, sizes=sizes, trace=trace, donate=donate)
+        return dict(zip(self.output_names, results))
+
+
 class Model:
     """A model from a file, compiled once; it runs at every size of its named axes.
+
+    A file of `save` or `tenon build` is run as it is: nothing is compiled.
 
     Call it with arrays by position or by name: NumPy arrays, PyTorch tensors on the CPU, anything with `__dlpack__`.
     They are not copied where they are row-major. Results are NumPy arrays: one, or a dict by name where the model has
@@ -18,9 +45,16 @@ class Model:
     """
 
     def __init__(self, path, *, fuse=True, disk_cache=True, weights=None, donate=None):
-        pairs, found = _pairs(donate)
-        self._model = _tenon.load_onnx(os.fspath(path), fuse, disk_cache, weights, pairs, found)
         self.path = path
+        self._donate = donate
+        self._options = {"fuse": fuse, "weights": weights}
+        path = os.fspath(path)
+        if not _tenon.is_program_file(path):
+            self._model = _tenon.load_onnx(path, fuse, disk_cache, weights, *_pairs(donate))
+        elif not fuse or weights is not None or donate is not None:
+            raise _tenon.Error(f"`{path}` is a program, which was compiled when it was built: give options to its build")
+        else:
+            self._model = _Program(path)
 
     @property
     def inputs(self):
@@ -34,7 +68,7 @@ class Model:
 
     @property
     def compile_count(self):
-        """How often it was compiled so far."""
+        """How often it was compiled so far; never, where it is a program."""
         return self._model.compile_count
 
     @property
@@ -71,6 +105,14 @@ class Model:
         """Prepare these sizes, so that the first run at them takes what later ones take."""
         self.executable.specialize(sizes)
 
+    def save(self, path, *, machines=(), sizes=None, reasons=True, metadata=None):
+        """Build the model's file into a program, as `save(graph, path)` does."""
+        if isinstance(self._model, _Program):
+            raise _tenon.Error(f"`{os.fspath(self.path)}` is a program already: copy the file")
+        graph = _tenon.import_onnx(os.fspath(self.path))
+        graph = graph if self._donate is None else donate(graph, self._donate)
+        save(graph, path, machines=machines, sizes=sizes, reasons=reasons, metadata=metadata, **self._options)
+
     def explain(self):
         """The steps that a run takes: operators, bytes, and why each ends where it does."""
         return explain(self)
@@ -104,12 +146,28 @@ def donate(graph, pairs="auto"):
 
 
 def load(path, **options):
-    """Read an ONNX model and compile it for all sizes of its named axes."""
+    """Read an ONNX model and compile it for all sizes of its named axes; or load a program, which was compiled before."""
     return Model(path, **options)
 
 
+def save(graph, path, *, machines=(), sizes=None, reasons=True, metadata=None, weights=None, fuse=True):
+    """Compile a graph into a file that runs without a compiler: by `tenon.load`, the command, or libtenon_run.
+
+    `machines` are names of those that it is to run on, such as "x86-64-v3" and "armv8.2"; none: machines like this one.
+    `sizes` are axes whose size is known, `{"batch": 1}`: the program runs at these alone. Without `reasons` it does not
+    say why steps end where they do. `metadata` is a dict of texts that the file keeps. The file appears whole or not at
+    all.
+    """
+    _tenon.build_program(graph, path, weights, fuse, machines, sizes, reasons, metadata)
+
+
+def program_info(path):
+    """What the file of a program says of itself: its name, version, metadata and machines."""
+    return _tenon.program_info(os.fspath(path))
+
+
 def compile(graph, **options):
-    """Compile a graph once; the result runs at every size of its named axes.
+    """Compile a graph once; the result runs at every size of its named axes, and `save(path)` builds it into a file.
 
     >>> import numpy as np, tenon
     >>> x = tenon.input("x", "f32[n, 3]")

@@ -10,9 +10,9 @@
 #include "base/file.h"
 
 namespace tenon {
+namespace {
 
-std::shared_ptr<std::byte[]> map_file(const std::string& path, int64_t offset, int64_t bytes) {
-  const File file(path);
+std::shared_ptr<std::byte[]> map(const File& file, const std::string& path, int64_t offset, int64_t bytes) {
   if (offset < 0 || bytes < 0 || offset > file.size() || bytes > file.size() - offset) {
     fail("`{}` has {} bytes, not {} from {} on", path, file.size(), bytes, offset);
   }
@@ -28,6 +28,18 @@ std::shared_ptr<std::byte[]> map_file(const std::string& path, int64_t offset, i
   }
   const std::shared_ptr<void> whole(mapped, [length](void* memory) { ::munmap(memory, length); });
   return {whole, static_cast<std::byte*>(mapped) + (offset - begin)};
+}
+
+}  // namespace
+
+std::shared_ptr<std::byte[]> map_file(const std::string& path, int64_t offset, int64_t bytes) {
+  return map(File(path), path, offset, bytes);
+}
+
+MappedFile map_file(const std::string& path) {
+  const File file(path);
+  const int64_t bytes = file.size();
+  return {.memory = map(file, path, 0, bytes), .bytes = bytes};
 }
 
 }  // namespace tenon

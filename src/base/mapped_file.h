@@ -12,4 +12,12 @@ namespace tenon {
 /// is written there stays in this process. Error: the file cannot be opened, or ends before; it names the file.
 std::shared_ptr<std::byte[]> map_file(const std::string& path, int64_t offset, int64_t bytes);
 
+struct MappedFile {
+  std::shared_ptr<std::byte[]> memory;
+  int64_t bytes = 0;
+};
+
+/// All of a file: that which has the path now, also where another takes its place meanwhile.
+MappedFile map_file(const std::string& path);
+
 }  // namespace tenon

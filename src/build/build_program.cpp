@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -50,6 +49,33 @@ ProgramFileInfo describe(const Graph& graph, const BuildOptions& options) {
   return info;
 }
 
+/// All names that a run may bind: those of the program, and those that inputs alone have.
+std::vector<std::string> axes_of(const saved::MachineProgram& program, const std::vector<ProgramFileInput>& inputs) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && !program.segments.late.contains(name) && std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  };
+  std::ranges::for_each(program.names, add);
+  for (const ProgramFileInput& input : inputs) {
+    for (const Axis& axis : input.shape.axes()) {
+      std::ranges::for_each(axis.extent().names(), add);
+    }
+  }
+  return names;
+}
+
+Bindings of_names(const Bindings& bindings, const std::vector<std::string>& names) {
+  Bindings result;
+  for (const auto& [name, size] : bindings) {
+    if (std::ranges::find(names, name) != names.end()) {
+      result.set(name, size);
+    }
+  }
+  return result;
+}
+
 class Builder {
  public:
   Builder(const Graph& graph, const BuildOptions& options) : graph_(graph), options_(options) {}
@@ -65,8 +91,8 @@ class Builder {
       program.machines.push_back(for_machine(machine));
     }
     const saved::MachineProgram& first = program.machines.front();
-    std::ranges::copy_if(first.names, std::back_inserter(program.info.axes),
-                         [&](const std::string& name) { return !first.segments.late.contains(name); });
+    program.info.axes = axes_of(first, program.info.inputs);
+    program.info.usual = of_names(program.info.usual, program.info.axes);
     program.info.constraints = first.segments.segments.front().constraints.added();
     return program;
   }

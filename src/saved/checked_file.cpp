@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/mapped_file.h"
 
 namespace tenon::saved {
@@ -39,10 +38,9 @@ CheckedFile::CheckedFile(std::span<const std::byte> bytes, std::shared_ptr<void>
 }
 
 CheckedFile CheckedFile::open(const std::string& path) {
-  const int64_t size = File(path).size();
-  std::shared_ptr<std::byte[]> memory = map_file(path, 0, size);
-  const std::span<const std::byte> bytes(memory.get(), static_cast<size_t>(size));
-  return {bytes, std::shared_ptr<void>(memory, memory.get()), path};
+  const MappedFile file = map_file(path);
+  const std::span<const std::byte> bytes(file.memory.get(), static_cast<size_t>(file.bytes));
+  return {bytes, std::shared_ptr<void>(file.memory, file.memory.get()), path};
 }
 
 void CheckedFile::fail_damaged(const std::string& what) const { fail("`{}` is damaged: {}", name_, what); }

@@ -115,6 +115,7 @@ Executable load(const CheckedFile& file, const ProgramFileOptions& options) {
                                                              .device = device,
                                                              .compile_ms = taken.count(),
                                                              .code = module.description,
+                                                             .code_bytes = devices::byte_count(module),
                                                              .names = std::move(read.names)});
 }
 
@@ -123,7 +124,7 @@ Executable load_and_name(const CheckedFile& file, const ProgramFileOptions& opti
   try {
     return load(file, options);
   } catch (const Error& error) {
-    if (std::string_view(error.what()).find(file.name()) != std::string_view::npos) throw;
+    if (std::string_view(error.what()).starts_with(fmt::format("`{}`", file.name()))) throw;
     fail("`{}` cannot be loaded: {}", file.name(), error.what());
   } catch (const InternalError& error) {  // our own checks, of what no Tenon would have written
     fail("`{}` cannot be loaded, as it contradicts itself: {}", file.name(), error.what());

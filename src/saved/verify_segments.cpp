@@ -90,14 +90,16 @@ void check_whole(const Segments& all) {
 
 }  // namespace
 
-void verify_segments(const Segments& segments, size_t kernels) {
+void verify_segments(Segments& segments, size_t kernels) {
   if (segments.segments.empty()) {
     fail("there is no program");
   }
   check_signature(segments.signature);
   size_t used = 0;
   for (size_t i = 0; i < segments.segments.size(); ++i) {
-    verify_program(segments.segments[i].program);
+    for (const Constraint& each : verify_program(segments.segments[i].program)) {
+      segments.segments[i].constraints.add(each);
+    }
     used += kernel_count(segments.segments[i].program);
     check_inputs(segments, i);
     check_binds(segments.segments[i]);

@@ -54,12 +54,13 @@ class Package(unittest.TestCase):
         self.build(project)
         self.assertIn("8 rows", run(project / "build/my_program"))
 
-    def build(self, project):
+    def build(self, project, language="CXX"):
         sanitizers = cached("TENON_SANITIZE")
         flags = f"-fsanitize={sanitizers}" if sanitizers else ""
         try:
             run("cmake", "-S", project, "-B", project / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}",
-                f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}", f"-DCMAKE_CXX_FLAGS={flags}")
+                f"-DCMAKE_{language}_COMPILER={cached(f'CMAKE_{language}_COMPILER')}",
+                f"-DCMAKE_{language}_FLAGS={flags}")
             run("cmake", "--build", project / "build")
         except subprocess.CalledProcessError as error:
             self.fail(error.stdout + error.stderr)
@@ -82,8 +83,55 @@ class Package(unittest.TestCase):
                             ("fish/vendor_completions.d/tenon.fish", "fish")]:
             self.assertEqual((self.prefix / "share" / path).read_text(), run(COMMAND, "completion", shell))
 
+    def c_example(self, name):
+        project = self.folder / name
+        project.mkdir()
+        shutil.copy(ROOT / "examples/c/run_program.c", project)
+        graph = project / "half.graph"
+        graph.write_text("graph half(x: f32[batch, 5]) {\n  return y=mul(x, 0.5)\n}\n")
+        run(self.prefix / "bin/tenon", "build", graph, "-o", project / "half.tenon")
+        return project
+
+    def runs(self, program, project):
+        printed = run(program, project / "half.tenon")
+        self.assertEqual(printed.splitlines(), ["half: f32[batch, 5] to f32[batch, 5]"]
+                         + [f"batch {n} gives {5 * n} numbers, the first is 0.25" for n in (1, 2, 4)])
+
+    def test_the_project_of_the_page_for_c_builds_and_runs(self):
+        page = (ROOT / "docs/c.md").read_text()
+        text = re.search(r"^```cmake\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1)
+        for kind in ("run", "run_static"):
+            project = self.c_example("c_" + kind)
+            (project / "CMakeLists.txt").write_text(text.replace("tenon::run", f"tenon::{kind}"))
+            self.build(project, "C")
+            program = project / "build/run_program"
+            self.runs(program, project)
+            needed = run("readelf", "-d", program)
+            self.assertEqual("libtenon_run.so.1" in needed, kind == "run")
+
+    def test_pkg_config_knows_the_libraries(self):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("there is no pkg-config")
+        folder = next(self.prefix.glob("lib*/**/pkgconfig"))
+        for name in ["tenon_run"] + (["tenon"] if cached("TENON_ONNX") == "ON" else []):
+            flags = run("pkg-config", "--cflags", "--libs", name, env={**os.environ, "PKG_CONFIG_PATH": str(folder)})
+            project = self.c_example("pkg_config_" + name)
+            program = project / "run_program"
+            sanitizers = cached("TENON_SANITIZE")
+            run(cached("CMAKE_C_COMPILER") or "cc", "-o", program, project / "run_program.c", *flags.split(),
+                *([f"-fsanitize={sanitizers}"] if sanitizers else []), f"-Wl,-rpath,{folder.parent}")
+            self.runs(program, project)
+
+    def test_what_runs_programs_may_be_installed_alone(self):
+        prefix = self.folder / "run_alone"
+        run("cmake", "--install", BUILD, "--prefix", prefix, "--component", "run")
+        files = sorted(path.name for path in prefix.rglob("*") if path.is_file() and not path.is_symlink())
+        self.assertEqual([re.sub(r"\d+\.\d+\.\d+", "VERSION", name) for name in files],
+                         ["TenonRunConfig.cmake", "TenonRunConfigVersion.cmake", "c.h", "libtenon_run.a",
+                          "libtenon_run.so.VERSION", "tenon_run.pc"])
+
     def test_nothing_points_back_to_the_sources(self):
-        for path in self.prefix.rglob("*.cmake"):
+        for path in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.pc")]:
             text = path.read_text()
             self.assertNotIn(str(ROOT), text, path)
             self.assertNotIn(str(BUILD), text, path)

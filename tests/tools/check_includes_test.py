@@ -22,6 +22,10 @@ class CheckIncludes(unittest.TestCase):
         other = source.replace("part.h", "other.h")
         self.assertEqual(check({"src/a/part.cpp": other, "src/a/other.h": "#include <algorithm>\n"})[0], 1)
 
+    def test_the_headers_of_c_name_the_same(self):
+        self.assertEqual(check({"include/a/c.h": "#include <stdint.h>\nint64_t f(void);\n"}), (0, ""))
+        self.assertEqual(check({"include/a/c.h": "#include <stddef.h>\nint64_t f(void);\n"})[0], 1)
+
     def test_comments_texts_and_other_names(self):
         self.assertEqual(check({"src/part.cpp": '// std::max(1, 2)\nauto a = "std::max(1, 2)";\nauto b = other::max(1, 2);\n'
                                               "#include <cstddef>\nstd::copyable auto c = std::max_align_t();\n"}), (0, ""))

@@ -59,6 +59,14 @@ class CheckLayers(unittest.TestCase):
         self.rejects({"src/ir/node.h": '#pragma once\n\n#include "text/print.h"\n'},
                      "src/ir/node.h:3: ir must not include text/print.h (ir sees base, shape, kernel)")
 
+    def test_headers_for_c(self):
+        layers = LAYERS + "tenon_layer(capi DEPS runtime)\n"
+        umbrella = {"include/tenon/tenon.h": '#include "tenon/elementwise.h"\n'}  # without c.h
+        self.assertEqual(check({"include/tenon/c.h": "#include <stdint.h>\n", **umbrella}, layers), (0, []))
+        wrong = {"include/tenon/c.h": "#include <fmt/format.h>\n", **umbrella}
+        self.assertEqual(check(wrong, layers), (1, ["include/tenon/c.h:1: a public header must not include "
+                                                    "<fmt/format.h>: tenon/ and standard headers only"]))
+
     def test_rooms_see_those_before_them(self):
         self.accepts({
             "src/runtime/plan/layout.cpp": '#include "runtime/memory/arena.h"\n#include "runtime/plan/plan.h"\n',

@@ -43,6 +43,13 @@ class ExportedModel:
                 self._writes.append((i, None, self._argument(spec.target)))
         kinds = [spec.kind for spec in signature.output_specs]
         self._results = [i for i, kind in enumerate(kinds) if kind == OutputKind.USER_OUTPUT]
+        self._takes, self._gives = program.call_spec.in_spec, program.call_spec.out_spec  # made anew when asked for
+        self._weights = _before_arguments(self._slots)
+        positional = self._takes.children()[0]
+        keywords = self._takes.children()[1].num_leaves
+        is_flat = not keywords and all(child.is_leaf() for child in positional.children())
+        self._plain_count = positional.num_children if is_flat and self._weights is not None else None
+        self._gives_one = self._gives.is_leaf() and self._results == [0] and kinds == [OutputKind.USER_OUTPUT]
 
     def _argument(self, name: str) -> int:
         return [spec.arg.name for spec in self.program.graph_signature.input_specs].index(name)
@@ -55,28 +62,59 @@ class ExportedModel:
     def executable(self) -> tenon.Executable:
         return self._compiled.executable
 
+    def save(self, path, **options) -> None:
+        """Build the program into a file, which `tenon.load` runs without PyTorch or a compiler; options as `tenon.save`.
+
+        Weights are in it as they are now. It takes and gives what the module does, flat and in order. An error for a
+        module that changes its arguments or buffers, or hands arguments or numbers through.
+        """
+        lowered = self._compiled.lowered
+        if self._writes or not self._compiled.gives_values or lowered.sizes or lowered.random:
+            raise tenon.Unsupported(
+                "a program in a file takes arrays and gives arrays: a module that changes its arguments or buffers, draws "
+                "random numbers, or takes or gives numbers cannot be saved (one that was trained: export it in eval())"
+            )
+        tenon.save(self.graph, path, **options)
+
     def explain(self):
         return self.executable.explain()
 
     def __call__(self, *args, **kwargs):
+        if len(args) == self._plain_count and not kwargs and all(type(a) is torch.Tensor for a in args):
+            results = self._run(self._weights + args)
+            return results[0] if self._gives_one else self._structured([results[i] for i in self._results])
         flat, spec = pytree.tree_flatten((args, kwargs))
-        expected = self.program.call_spec.in_spec
-        if spec != expected:
-            raise tenon.Error(f"arguments are {spec}, the exported program takes {expected}")
+        if spec != self._takes:
+            raise tenon.Error(f"arguments are {spec}, the exported program takes {self._takes}")
         numpy = any(isinstance(a, np.ndarray) for a in flat) and not any(isinstance(a, torch.Tensor) for a in flat)
         given = iter(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in flat)
         arguments = [next(given) if slot is None else slot for slot in self._slots]
-        with torch.no_grad():
-            results = self._compiled(*arguments)
-            for i, buffer, argument in self._writes:
-                (arguments[argument] if buffer is None else buffer).copy_(results[i])
+        results = self._run(arguments)
         outputs = [results[i] for i in self._results]
         if numpy:
             outputs = [o.numpy() if isinstance(o, torch.Tensor) else o for o in outputs]
-        return pytree.tree_unflatten(outputs, self.program.call_spec.out_spec)
+        return self._structured(outputs)
+
+    def _run(self, arguments) -> list:
+        """Of all arguments, weights that change among them, the results of the program, after its writes."""
+        results = self._compiled(*arguments)
+        if self._writes:
+            with torch.no_grad():
+                for i, buffer, argument in self._writes:
+                    (arguments[argument] if buffer is None else buffer).copy_(results[i])
+        return results
+
+    def _structured(self, outputs: list):
+        return pytree.tree_unflatten(outputs, self._gives)
 
     def __repr__(self) -> str:
         return str(self.graph)
+
+
+def _before_arguments(slots: list) -> tuple | None:
+    """The weights, where all come before the arguments of a call."""
+    count = sum(slot is not None for slot in slots)
+    return tuple(slots[:count]) if None not in slots[:count] else None
 
 
 def export(

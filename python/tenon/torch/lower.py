@@ -300,6 +300,9 @@ def _as_expected(result, expected):
 # --- Running
 
 
+_exchange = tenon._tenon.TensorExchange(torch.Tensor, torch.nn.Parameter)
+
+
 class Program:
     """A compiled `Lowered`: called with the arguments of the FX graph, gives its results as a list.
 
@@ -310,6 +313,11 @@ class Program:
         self.lowered = lowered
         self.executable = tenon.compile(lowered.graph) if lowered.graph is not None else None
         self._weights = sorted(_range(t) for t in lowered.constants)
+        self._call = None
+        if self.executable is not None:
+            self._call = tenon._tenon.TensorCall(self.executable, _exchange, lowered.arguments, lowered.sizes)
+        values = [("value", i) for i in range(len(lowered.outputs))]
+        self.gives_values = lowered.outputs == values and not lowered.mutations
 
     @property
     def kernel_count(self) -> int:
@@ -317,7 +325,9 @@ class Program:
 
     def __call__(self, *arguments) -> list:
         low = self.lowered
-        results = self._run(arguments) if self.executable is not None else []
+        results = self._run(arguments) if self._call is not None else []
+        if self.gives_values:
+            return results
         outputs = []
         for kind, content in low.outputs:
             if kind == "value":
@@ -331,13 +341,20 @@ class Program:
         return outputs
 
     def _run(self, arguments) -> list:
+        # From PyTorch's generator, so that torch.manual_seed decides these numbers too.
+        key = int(torch.randint(2**62, ())) if self.lowered.random else None
+        threads = torch.get_num_threads()
+        results = self._call(arguments, threads, key)
+        return self._run_arrays(arguments, threads, key) if results is None else results
+
+    def _run_arrays(self, arguments, threads: int, key: int | None) -> list:
+        """The same for arguments that are not read in place: arrays, subclasses of tensors, all that DLPack refuses."""
         low = self.lowered
         feed = [_plain(arguments[i]) for i in low.arguments]
         feed += [np.empty((look(arguments, place), 0), np.uint8) for place in low.sizes]
-        if low.random:
-            # From PyTorch's generator, so that torch.manual_seed decides these numbers too.
-            feed.append(np.array(int(torch.randint(2**62, ())), np.uint64))
-        results = self.executable.run(feed, threads=torch.get_num_threads())
+        if key is not None:
+            feed.append(np.array(key, np.uint64))
+        results = self.executable.run(feed, threads=threads)
         return self._own([torch.from_dlpack(a) for a in results], feed)
 
     def _own(self, results: list, feed: list) -> list:
@@ -368,9 +385,7 @@ def _is_inside(place: int, ranges: list[tuple[int, int]]) -> bool:
 
 
 def _plain(tensor):
-    if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
-        return tensor.detach()
-    return tensor
+    return tensor.detach() if isinstance(tensor, torch.Tensor) and tensor.requires_grad else tensor
 
 
 __all__ = ["Failure", "Lowered", "MissingOperators", "Program", "lower"]

@@ -14,7 +14,7 @@ class Verifier {
  public:
   explicit Verifier(const Program& program) : p_(program) {}
 
-  void run() {
+  std::vector<Constraint> run() {
     if (!p_.layouts.empty()) {
       fail("{} constants are not laid out", p_.layouts.size());
     }
@@ -28,6 +28,7 @@ class Verifier {
     std::ranges::for_each(p_.facts, [&](const loops::KernelFacts& each) { check(each); });
     std::ranges::for_each(p_.steps, [&](const Step& each) { check(each); });
     check_regions();
+    return std::move(needs_);
   }
 
  private:
@@ -43,9 +44,18 @@ class Verifier {
     return p_.buffers[static_cast<size_t>(place)];
   }
 
-  static void require_equal(const Extent& found, const Extent& wanted, std::string_view what) {
-    if (!(found == wanted)) {
-      fail("{} has {} elements, where {} should be", what, found.to_string(), wanted.to_string());
+  void require_equal(const Extent& found, const Extent& wanted, std::string_view what) {
+    switch (compare(found, wanted)) {
+      case Comparison::equal: return;
+      case Comparison::unknown:
+        needs_.push_back({.kind = Constraint::Kind::equal,
+                          .lhs = found,
+                          .rhs = wanted,
+                          .needed_by = std::string(what),
+                          .place = {}});
+        return;
+      case Comparison::different:
+        fail("{} has {} elements, where {} should be", what, found.to_string(), wanted.to_string());
     }
   }
 
@@ -67,7 +77,7 @@ class Verifier {
     }
   }
 
-  void check_inputs() const {
+  void check_inputs() {
     for (size_t i = 0; i < p_.inputs.size(); ++i) {
       const ProgramInput& input = p_.inputs[i];
       const ProgramBuffer& lies = buffer(input.buffer, "an input");
@@ -107,7 +117,7 @@ class Verifier {
     }
   }
 
-  void check(const Step& step) const {
+  void check(const Step& step) {
     for (const int each : step.reads) {
       buffer(each, "a step");
     }
@@ -129,7 +139,7 @@ class Verifier {
     std::visit([&](const auto& what) { check(what, step); }, step.what);
   }
 
-  void check(const LaunchStep& launch, const Step& step) const {
+  void check(const LaunchStep& launch, const Step& step) {
     if (launch.parts.empty()) {
       fail("step `{}` launches nothing", step.label);
     }
@@ -168,7 +178,7 @@ class Verifier {
     }
   }
 
-  void check(const RoutineStep& call, const Step& step) const {
+  void check(const RoutineStep& call, const Step& step) {
     if (call.shapes.size() != step.reads.size() + step.writes.size()) {
       fail("step `{}` has {} shapes for {} operands", step.label, call.shapes.size(),
            step.reads.size() + step.writes.size());
@@ -232,13 +242,16 @@ class Verifier {
            writes[0].element_count() == reads[0].element_count() && writes[1].element_count() == Extent(1);
   }
 
-  void check(const ControlStep& what, const Step& step) const {
+  void check(const ControlStep& what, const Step& step) {
     const size_t bodies = std::holds_alternative<BranchControl>(what.control) ? 2 : 1;
     if (what.bodies.size() != bodies) {
       fail("step `{}` has {} bodies", step.label, what.bodies.size());
     }
     std::visit([&](const auto& control) { check_operands(control, what, step); }, what.control);
-    std::ranges::for_each(what.bodies, verify_program);
+    for (const Program& body : what.bodies) {
+      const std::vector<Constraint> needs = verify_program(body);
+      needs_.insert(needs_.end(), needs.begin(), needs.end());
+    }
   }
 
   static void check_counts(const Program& body, size_t inputs, size_t outputs, const Step& step) {
@@ -249,7 +262,7 @@ class Verifier {
   }
 
   /// What body and step hand each other has one dtype and size.
-  void check_passed(const Shape& inside, int outside, const Step& step) const {
+  void check_passed(const Shape& inside, int outside, const Step& step) {
     const ProgramBuffer& there = buffer(outside, "a step");
     if (there.dtype != inside.dtype()) {
       fail("step `{}` hands {} over as {}", step.label, name(there.dtype), name(inside.dtype()));
@@ -257,7 +270,7 @@ class Verifier {
     require_equal(inside.element_count(), there.elements, "what a body takes or gives");
   }
 
-  void check_operands(const BranchControl&, const ControlStep& what, const Step& step) const {
+  void check_operands(const BranchControl&, const ControlStep& what, const Step& step) {
     if (step.reads.empty() || buffer(step.reads[0], "a step").dtype != Dtype::boolean) {
       fail("step `{}` has no condition", step.label);
     }
@@ -270,7 +283,7 @@ class Verifier {
     }
   }
 
-  void check_operands(const CallControl&, const ControlStep& what, const Step& step) const {
+  void check_operands(const CallControl&, const ControlStep& what, const Step& step) {
     const Program& body = what.bodies.front();
     check_counts(body, step.reads.size(), step.writes.size(), step);
     for (size_t i = 0; i < body.inputs.size(); ++i) {
@@ -279,7 +292,7 @@ class Verifier {
     check_outputs(body, 0, step.writes.size(), step);
   }
 
-  void check_operands(const LoopControl& loop, const ControlStep& what, const Step& step) const {
+  void check_operands(const LoopControl& loop, const ControlStep& what, const Step& step) {
     const Program& body = what.bodies.front();
     const size_t first = loop.conditional ? 1 : 0;
     check_counts(body, step.reads.size() + 1, step.writes.size() + first, step);
@@ -316,7 +329,7 @@ class Verifier {
   }
 
   /// One element for each trip.
-  void check_stacked(const Shape& inside, int outside, const Extent& trips, const Step& step) const {
+  void check_stacked(const Shape& inside, int outside, const Extent& trips, const Step& step) {
     const ProgramBuffer& there = buffer(outside, "a step");
     if (there.dtype != inside.dtype()) {
       fail("step `{}` hands {} over as {}", step.label, name(there.dtype), name(inside.dtype()));
@@ -324,7 +337,7 @@ class Verifier {
     require_equal(inside.element_count() * trips, there.elements, "what a loop takes or gives by elements");
   }
 
-  void check_outputs(const Program& body, size_t first, size_t count, const Step& step) const {
+  void check_outputs(const Program& body, size_t first, size_t count, const Step& step) {
     for (size_t i = 0; i < count; ++i) {
       check_passed(body.outputs[i + first].shape, step.writes[i], step);
     }
@@ -356,10 +369,11 @@ class Verifier {
   }
 
   const Program& p_;
+  std::vector<Constraint> needs_;
 };
 
 }  // namespace
 
-void verify_program(const Program& program) { Verifier(program).run(); }
+std::vector<Constraint> verify_program(const Program& program) { return Verifier(program).run(); }
 
 }  // namespace tenon
