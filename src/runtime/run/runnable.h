@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/device.h"
 #include "tenon/executable.h"
 #include "tenon/memory_timeline.h"
 
@@ -43,6 +44,8 @@ class Runnable {
   virtual std::vector<PipelineReport> pipelines(const Bindings& bindings) = 0;
   virtual void set_memory_budget(int64_t bytes) = 0;
 
+  /// What runs it.
+  virtual devices::Device& device() const = 0;
   virtual const std::string& name() const = 0;
   virtual const std::vector<Port>& inputs() const = 0;
   virtual const std::vector<Port>& outputs() const = 0;

@@ -30,6 +30,7 @@ class Segmented : public Runnable {
   std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 
+  devices::Device& device() const override { return parts_.front().engine->device(); }
   const std::string& name() const override { return signature_.name; }
   const std::vector<Port>& inputs() const override { return inputs_; }
   const std::vector<Port>& outputs() const override { return outputs_; }
