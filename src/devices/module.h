@@ -38,6 +38,9 @@ inline constexpr const char* kObjectCode = "object";
 /// Linked machine code of all kernels together (native/code_image.h): one object, which they all have.
 inline constexpr const char* kImageCode = "image";
 
+/// PTX: text for NVIDIA's driver, with a function `phase0`, `phase1`, ... for each phase of a kernel.
+inline constexpr const char* kPtxCode = "ptx";
+
 std::vector<std::byte> to_bytes(const Module& module);
 /// What to_bytes() wrote. Other bytes are an Error.
 Module module_from_bytes(std::span<const std::byte> bytes);
