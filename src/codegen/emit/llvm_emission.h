@@ -69,15 +69,15 @@ struct ThreadParts {
   Partial memory;      // arrays of the parts, on the stack
 };
 
-/// Code for blocks of threads that a GPU runs side by side: each thread runs all of it, but for iterations of loops that
-/// are bound to other threads.
+/// Code for blocks of threads that a GPU runs side by side: each thread runs all of it, but for iterations of loops
+/// that are bound to other threads.
 struct GpuBlock {
   std::vector<llvm::Value*> buffers;  // arguments, by buffer; null: scratch
   std::vector<llvm::Value*> sizes;    // arguments, by slot
   llvm::Value* status = nullptr;
-  llvm::Value* thread = nullptr;      // of the block, an i64
-  int64_t threads = 1;                // of the phase
-  int64_t group = 1;                  // that run the statement which is emitted
+  llvm::Value* thread = nullptr;          // of the block, an i64
+  int64_t threads = 1;                    // of the phase
+  int64_t group = 1;                      // that run the statement which is emitted
   llvm::GlobalVariable* parts = nullptr;  // a word for each warp, twice, in shared memory
 };
 
