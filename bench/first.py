@@ -27,7 +27,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))  # last: torch.py and others lie there
 
-from opponents import figures, machine, terminal  # noqa: E402
+from opponents import figures, machine, terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 WAYS = {"cold": "Tenon, cold", "warm": "Tenon, warm", "file": "Tenon, file"}
