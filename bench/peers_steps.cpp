@@ -3,7 +3,8 @@
 //   run FOLDER,FOLDER... TIMES            each folder's inputs (NAME.npy) in turn, so many times; the seconds of each
 //   write FOLDER                          outputs of the last run, as 0.npy, 1.npy, ...
 // Words are separated by tabs. An answer is one line of JSON; {"error": "..."} where it went wrong. Reading inputs is
-// not timed. Machine code is neither read from disk nor kept there, so that a first call is one.
+// not timed. Machine code is neither read from disk nor kept there, so that a first call is one; with the argument
+// `cached` it is both. A FILE may be one that `tenon build` made.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/load_trainable.h"
@@ -55,8 +57,8 @@ class Work {
 /// the cache is full, then begins again where it began.
 class Inference : public Work {
  public:
-  Inference(const std::string& model, int threads, bool decode)
-      : model_(load(model, {.compile = {.disk_cache = false}})), options_{.threads = threads}, decode_(decode) {}
+  Inference(const std::string& model, int threads, bool decode, bool cached)
+      : model_(load(model, {.compile = {.disk_cache = cached}})), options_{.threads = threads}, decode_(decode) {}
 
   void take(Arrays inputs) override {
     inputs_ = std::move(inputs);
@@ -95,6 +97,32 @@ class Inference : public Work {
   int64_t past_ = 0;
   int64_t first_ = 0;
   Arrays inputs_, outputs_;
+};
+
+/// A program that was built before.
+class Built : public Work {
+ public:
+  Built(const std::string& file, int threads) : program_(load_program(file)), options_{.threads = threads} {}
+
+  void take(Arrays inputs) override {
+    inputs_.clear();
+    for (const Port& port : program_.inputs()) {
+      inputs_.push_back(inputs.at(port.name));
+    }
+  }
+
+  double call() override {
+    const double begin = now();
+    outputs_ = program_.run(inputs_, options_);
+    return now() - begin;
+  }
+
+  std::vector<Array> outputs() const override { return outputs_; }
+
+ private:
+  Executable program_;
+  RunOptions options_;
+  std::vector<Array> inputs_, outputs_;
 };
 
 /// Steps of training by cross-entropy and gradient descent with momentum. The output is the last step's loss.
@@ -162,7 +190,7 @@ std::string quoted(const std::string& text) {
 
 class Server {
  public:
-  explicit Server(int threads) : threads_(threads) {}
+  Server(int threads, bool cached) : threads_(threads), cached_(cached) {}
 
   std::string answer(const std::vector<std::string>& words) {
     if (words.size() == 4 && words[0] == "open") return open(words[1], words[2], words[3]);
@@ -179,8 +207,10 @@ class Server {
     if (kind == "train") {
       const auto is_it = [&](const ModelEntry& entry) { return entry.name == network; };
       work_ = std::make_unique<Training>(std::ranges::any_of(model_table(), is_it) ? network : file, threads_);
+    } else if (file.ends_with(".tenon")) {
+      work_ = std::make_unique<Built>(file, threads_);
     } else {
-      work_ = std::make_unique<Inference>(file, threads_, kind == "decode");
+      work_ = std::make_unique<Inference>(file, threads_, kind == "decode", cached_);
     }
     return fmt::format("{}", now() - begin);
   }
@@ -210,17 +240,19 @@ class Server {
   }
 
   int threads_;
+  bool cached_;
   std::unique_ptr<Work> work_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: bench_peers_steps THREADS, then lines; see bench/peers_steps.cpp\n";
+  const bool cached = argc == 3 && std::string_view(argv[2]) == "cached";
+  if (argc != 2 && !cached) {
+    std::cerr << "usage: bench_peers_steps THREADS [cached], then lines; see bench/peers_steps.cpp\n";
     return 2;
   }
-  Server server(number(argv[1]));
+  Server server(number(argv[1]), cached);
   std::cout << "\"ready\"" << std::endl;
   std::string line;
   while (std::getline(std::cin, line)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "base/fail.h"
 #include "compile_options.h"
@@ -73,7 +74,8 @@ struct Settings {
 /// A model that was compiled, for the sizes that it was read for; or a program that was built before.
 struct Measured {
   std::string name = {};
-  std::optional<GraphModel> model = {};  // of a program: none
+  std::optional<GraphModel> model = {};  // without its graph, whose weights the program has; of a program: none
+  CostModel cost = {};
   ModelPorts ports = {};
   std::vector<int> aliases = {};
   std::optional<Executable> executable = {};
@@ -100,11 +102,12 @@ struct Measured {
   void compile(CompileOptions options) {
     CompileReport report;
     options.report = &report;
-    compile_time = microseconds([&] { executable = tenon::compile(model->graph, options); });
     name = model->graph.name();
     ports = ports_of(*model);
     aliases = StatefulRun::aliases_of(model->graph);
     macs = count_macs(model->graph);
+    cost = CostModel(model->graph);
+    compile_time = microseconds([&] { executable = tenon::compile(std::move(model->graph), options); });
     code = report.code;
     ++compiles;
   }
@@ -115,7 +118,7 @@ Point measure(const Measured& measured, const Bindings& swept, const Bindings& s
   const Executable& executable = *measured.executable;
   const PreparedInputs prepared = prepare_inputs(measured.ports, sizes, arguments.all("--input"));
   if (measured.model) {
-    announce_cost(measured.model->graph, prepared.bindings, arguments);
+    announce_cost(measured.cost, prepared.bindings, arguments);
   }
   StatefulRun state(executable, measured.aliases, prepared.arrays());
   const RunOptions options{
@@ -258,6 +261,7 @@ int run_bench(const Arguments& arguments) {
       sizes.set(name, size);
     }
     if (measured.model && !is_read_for(*measured.model, sizes)) {
+      measured.executable.reset();  // its weights would be there twice
       measured.model = load(sizes);
       measured.compile(compile_options);
       progress.show("");

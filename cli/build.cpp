@@ -1,13 +1,16 @@
 // `tenon build`: a model as a file that runs without a compiler.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 
 #include "base/fail.h"
+#include "build/embed_program.h"
 #include "compile_options.h"
 #include "donation.h"
 #include "files.h"
@@ -27,6 +30,7 @@ namespace {
 
 constexpr Option kBuildOptions[] = {
     {"-o", "FILE.tenon", "where the program goes; NAME.tenon of the model's name where it is not said"},
+    {"--emit", "object|static|c", "no file to be loaded, but one to be linked into a program, and a header for C"},
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one", true},
     {"--bind", "NAME=SIZE,...", "sizes that are known: the program runs at these alone"},
     {"--input", "NAME=SOURCE", "the value of an input that decides a shape: it becomes part of the program", true},
@@ -45,6 +49,7 @@ constexpr Example kBuildExamples[] = {
     {"build model.onnx --machine x86-64-v3 --machine x86-64-v4", "one file for two machines; the best one is taken"},
     {"build bert_base --weights i8 --strip", "small"},
     {"build resnet18 --bind batch=1 -o one.tenon", "for images one by one"},
+    {"build mlp --emit object -o mlp.o", "mlp.o and mlp.h, for a program that is linked with libtenon_run"},
     {"build examples/softmax.graph --machine armv8.2 -o arm.tenon", "made here, for another machine"},
 };
 
@@ -93,17 +98,60 @@ std::map<std::string, std::string> metadata_of(const Arguments& arguments) {
   return metadata;
 }
 
-std::string output_of(const Arguments& arguments, const std::string& name) {
+std::string output_of(const Arguments& arguments, const std::string& name, std::string_view suffix) {
   if (const auto path = arguments.find("-o")) {
     return *path;
   }
   std::string safe = name;
   std::ranges::replace(safe, '/', '_');
-  return safe + ".tenon";
+  return safe + std::string(suffix);
 }
 
-void report(const std::string& path, const GraphModel& model, double us, bool as_json) {
-  const ProgramFileInfo info = inspect_program(path, {.verify = false});
+/// A program's file that becomes something else, beside that; it goes with the object.
+class PassingProgram {
+ public:
+  explicit PassingProgram(const std::string& output) : path_(fmt::format("{}.{}.tenon", output, ::getpid())) {}
+  ~PassingProgram() {
+    std::error_code error;
+    std::filesystem::remove(path_, error);
+  }
+  PassingProgram(const PassingProgram&) = delete;
+  PassingProgram& operator=(const PassingProgram&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// What was written, and what it took.
+struct Built {
+  std::string path;
+  std::string header;  // where there is one
+  ProgramFileInfo info;
+  double us = 0;
+};
+
+/// Builds the program where `emit` says no form; else builds and embeds it.
+Built build_as(const Graph& graph, const std::string& path, const BuildOptions& options,
+               std::optional<EmbedForm> emit) {
+  Built built{.path = path, .header = "", .info = {}};
+  built.us = microseconds([&] {
+    if (!emit) {
+      build_program(graph, path, options);
+      built.info = inspect_program(path, {.verify = false});
+      return;
+    }
+    const PassingProgram program(path);
+    build_program(graph, program.path(), options);
+    built.header = embed_program(program.path(), path, *emit);
+    built.info = inspect_program(program.path(), {.verify = false});
+  });
+  return built;
+}
+
+void report(const Built& built, const GraphModel& model, bool as_json) {
+  const ProgramFileInfo& info = built.info;
   int64_t code = 0;
   int64_t constants = 0;
   Json machines = Json::array();
@@ -118,16 +166,22 @@ void report(const std::string& path, const GraphModel& model, double us, bool as
   }
   if (as_json) {
     Json json = Json::object();
-    json.set("file", path).set("model", info.name).set("bytes", info.bytes).set("code_bytes", code);
-    json.set("constant_bytes", constants).set("machines", machines).set("microseconds", us);
+    json.set("file", built.path);
+    if (!built.header.empty()) {
+      json.set("header", built.header);
+    }
+    json.set("model", info.name).set("bytes", info.bytes).set("code_bytes", code);
+    json.set("constant_bytes", constants).set("machines", machines).set("microseconds", built.us);
     if (!model.assumed.empty()) {
       json.set("assumed", assumed_json(model));
     }
     json.print();
     return;
   }
-  fmt::print("wrote {}: {} in {}\n  constants {}, code {}\n  for {}\n{}", path, bytes_text(info.bytes), time_text(us),
-             bytes_text(constants), bytes_text(code), fmt::join(names, "\n      "), assumed_text(model));
+  fmt::print("wrote {}{}: {} in {}\n  constants {}, code {}\n  for {}\n{}", built.path,
+             built.header.empty() ? "" : fmt::format(" and {}", built.header), bytes_text(info.bytes),
+             time_text(built.us), bytes_text(constants), bytes_text(code), fmt::join(names, "\n      "),
+             assumed_text(model));
 }
 
 int run_build(const Arguments& arguments) {
@@ -136,7 +190,12 @@ int run_build(const Arguments& arguments) {
   if (const auto path = arguments.find("-o")) {
     require_folder_of(*path);  // before all that takes long
   }
+  const auto word = arguments.find("--emit");
+  const std::optional<EmbedForm> emit = word ? std::optional(embed_form(*word)) : std::nullopt;
   BuildOptions options{.machines = machines_of(arguments), .reasons = !arguments.has("--strip")};
+  if (emit) {
+    require_embeddable(*emit, options.machines);
+  }
   take_compile_options(arguments, options.compile);
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
   GraphModel model = with_donations(
@@ -153,12 +212,12 @@ int run_build(const Arguments& arguments) {
   check_names(without(sizes, model.decided), axis_names(model.graph));
   const Graph graph = with_sizes(model.graph, without(sizes, model.decided));
   model.graph = Graph();
-  const std::string path = output_of(arguments, graph.name());
+  const std::string path = output_of(arguments, graph.name(), emit ? suffix(*emit) : ".tenon");
   const BuildWatch watch(progress);
   options.progress = [&](const BuildProgress& now) { watch(now); };
-  const double us = microseconds([&] { build_program(graph, path, options); });
+  const Built built = build_as(graph, path, options, emit);
   progress.show("");
-  report(path, model, us, arguments.has("--json"));
+  report(built, model, arguments.has("--json"));
   return 0;
 }
 
@@ -171,7 +230,8 @@ const Verb kBuildVerb{
     .about =
         "The file has the program, its machine code and its weights as kernels read them, good for all sizes. `tenon "
         "run`, `bench`, `check`, `explain` and `inspect` take it in the place of a model, and programs load it with "
-        "load_program() of tenon/program_file.h. Processes that run one file share its weights. With several "
+        "load_program() of tenon/program_file.h or tenon_load() of tenon/c.h. Processes that run one file share its "
+        "weights. With several "
         "--machine the file has a program for each, and the best that fits is taken where it is loaded. The code of a "
         "file is trusted as that of a program is: load no file that you would not run.",
     .options = kBuildOptions,

@@ -263,12 +263,12 @@ int run_check(const Arguments& arguments) {
   const std::vector<Array> inputs = prepared.arrays();
   const auto tolerance = arguments.find_real("--tolerance");
   const auto threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0));
-  announce_cost(model.graph, prepared.bindings, arguments);
+  announce_cost(CostModel(model.graph), prepared.bindings, arguments);
   progress.show("compiling");
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
-  const Executable executable = subject.executable ? *subject.executable : compile(model.graph, compile_options);
-  const std::vector<Array> compiled = [&] {
+  const std::vector<Array> compiled = [&] {  // the program's weights go before the interpreter makes its own
+    const Executable executable = subject.executable ? *subject.executable : compile(model.graph, compile_options);
     const InterruptibleRun interruptible;
     return executable.run(inputs, {.threads = threads,
                                    .bindings = prepared.bindings,

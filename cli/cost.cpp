@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/fail.h"
 #include "ir/node.h"
@@ -16,76 +18,26 @@
 namespace tenon::cli {
 namespace {
 
-class Counter {
- public:
-  explicit Counter(const Bindings& bindings) : bindings_(bindings) {}
-
-  Cost of(const Graph& graph) const {
-    Cost sum;
-    for (const Node* node : graph.nodes()) {
-      const Cost each = of(*node);
-      sum.elements += each.elements;
-      sum.flops += each.flops;
-    }
-    return sum;
+std::vector<Extent> dims_of(const Shape& shape) {
+  std::vector<Extent> dims;
+  for (const Axis& axis : shape.axes()) {
+    dims.push_back(axis.extent());
   }
+  return dims;
+}
 
- private:
-  Cost of(const Node& node) const {
-    if (const auto* loop = node.as<Loop>()) {
-      const Cost trip = of(loop->body);
-      const double trips = loop->conditional ? 1 : size(loop->trips);  // nobody knows how many: one is certain
-      return {.elements = trips * trip.elements, .flops = trips * trip.flops};
-    }
-    if (const auto* branches = node.as<If>()) {
-      const Cost yes = of(branches->then_body);
-      const Cost no = of(branches->else_body);
-      return yes.seconds() < no.seconds() ? no : yes;
-    }
-    if (node.as<Contract>() != nullptr || node.as<Conv>() != nullptr) {
-      return {.elements = count(node.shapes[0]), .flops = 2 * size(macs(node))};
-    }
-    const bool is_leaf = node.as<Input>() != nullptr || node.as<Constant>() != nullptr || node.as<Iota>() != nullptr;
-    if (is_leaf || as_view(node.op)) {  // what reads it counts
-      return {};
-    }
-    double most = 0;
-    if (const auto* window = node.as<Window>()) {
-      most = count(node.shapes[0]);
-      for (const int64_t places : window->size) {
-        most *= static_cast<double>(places);
-      }
-    } else if (node.as<Reduce>() != nullptr) {
-      most = count(node.inputs[0].shape());
-    } else {
-      std::ranges::for_each(node.shapes, [&](const Shape& shape) { most = std::max(most, count(shape)); });
-    }
-    return {.elements = most};
+/// 0 of what only data decide.
+double size_at(const Extent& extent, const Bindings& bindings) {
+  const auto is_bound = [&](const std::string& name) { return bindings.find(name).has_value(); };
+  if (!std::ranges::all_of(extent.names(), is_bound)) {
+    return 0;
   }
-
-  double count(const Shape& shape) const {
-    double product = 1;
-    for (const Axis& axis : shape.axes()) {
-      product *= size(axis.extent());
-    }
-    return product;
+  try {
+    return static_cast<double>(evaluate(extent, bindings));
+  } catch (const NotRepresentable&) {
+    return std::numeric_limits<double>::infinity();
   }
-
-  /// 0 of what only data decide.
-  double size(const Extent& extent) const {
-    const auto is_bound = [&](const std::string& name) { return bindings_.find(name).has_value(); };
-    if (!std::ranges::all_of(extent.names(), is_bound)) {
-      return 0;
-    }
-    try {
-      return static_cast<double>(evaluate(extent, bindings_));
-    } catch (const NotRepresentable&) {
-      return std::numeric_limits<double>::infinity();
-    }
-  }
-
-  const Bindings& bindings_;
-};
+}
 
 /// Adds up what nodes cost, each as often as it runs.
 void add_cost(const Graph& graph, const Extent& times, CostBound& sum) {
@@ -122,10 +74,65 @@ CostBound cost_bound(const Graph& graph) {
   return sum;
 }
 
-Cost cost_of(const Graph& graph, const Bindings& bindings) { return Counter(bindings).of(passes::inline_calls(graph)); }
+std::vector<CostModel::Counted> CostModel::counted(const Graph& graph) {
+  std::vector<Counted> all;
+  for (const Node* node : graph.nodes()) {
+    Counted each;
+    if (const auto* loop = node->as<Loop>()) {
+      each.trips = loop->conditional ? Extent(1) : loop->trips;  // nobody knows how many: one is certain
+      each.bodies = {counted(loop->body)};
+    } else if (const auto* branches = node->as<If>()) {
+      each.bodies = {counted(branches->then_body), counted(branches->else_body)};
+    } else if (node->as<Contract>() != nullptr || node->as<Conv>() != nullptr) {
+      each.elements = {dims_of(node->shapes[0])};
+      each.macs = macs(*node);
+    } else if (node->as<Input>() != nullptr || node->as<Constant>() != nullptr || node->as<Iota>() != nullptr ||
+               as_view(node->op)) {
+      continue;  // what reads it counts
+    } else if (const auto* window = node->as<Window>()) {
+      each.elements = {dims_of(node->shapes[0])};
+      for (const int64_t places : window->size) {
+        each.times *= static_cast<double>(places);
+      }
+    } else if (node->as<Reduce>() != nullptr) {
+      each.elements = {dims_of(node->inputs[0].shape())};
+    } else {
+      std::ranges::transform(node->shapes, std::back_inserter(each.elements), dims_of);
+    }
+    all.push_back(std::move(each));
+  }
+  return all;
+}
 
-void announce_cost(const Graph& graph, const Bindings& bindings, const Arguments& arguments) {
-  const Cost cost = cost_of(graph, bindings);
+Cost CostModel::cost_at(const std::vector<Counted>& all, const Bindings& bindings) {
+  Cost sum;
+  for (const Counted& each : all) {
+    double most = 0;
+    for (const std::vector<Extent>& dims : each.elements) {
+      double product = each.times;
+      for (const Extent& extent : dims) {
+        product *= size_at(extent, bindings);
+      }
+      most = std::max(most, product);
+    }
+    Cost body;
+    for (const std::vector<Counted>& one : each.bodies) {
+      const Cost cost = cost_at(one, bindings);
+      body = body.seconds() < cost.seconds() ? cost : body;
+    }
+    const double trips = size_at(each.trips, bindings);
+    sum.elements += most + trips * body.elements;
+    sum.flops += 2 * size_at(each.macs, bindings) + trips * body.flops;
+  }
+  return sum;
+}
+
+CostModel::CostModel(const Graph& graph) : all_(counted(passes::inline_calls(graph))) {}
+
+Cost CostModel::at(const Bindings& bindings) const { return cost_at(all_, bindings); }
+
+void announce_cost(const CostModel& model, const Bindings& bindings, const Arguments& arguments) {
+  const Cost cost = model.at(bindings);
   if (!(cost.seconds() >= kLongRun)) {
     return;
   }

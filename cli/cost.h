@@ -1,6 +1,8 @@
 // What a run costs, before it begins.
 #pragma once
 
+#include <vector>
+
 #include "tenon/bindings.h"
 #include "tenon/extent.h"
 #include "tenon/graph.h"
@@ -17,7 +19,28 @@ struct Cost {
   /// By speeds that machines of some years have: 1e9 elements and 1e11 flops a second.
   double seconds() const { return elements / 1e9 + flops / 1e11; }
 };
-Cost cost_of(const Graph& graph, const Bindings& bindings);
+
+/// The cost of a graph as a function of sizes. It holds nothing of the graph, which may go.
+class CostModel {
+ public:
+  CostModel() = default;
+  explicit CostModel(const Graph& graph);
+
+  Cost at(const Bindings& bindings) const;
+
+ private:
+  struct Counted {
+    std::vector<std::vector<Extent>> elements = {};  // products, of which the largest counts
+    double times = 1;                                // that each of them does
+    Extent macs = 0;
+    Extent trips = 1;
+    std::vector<std::vector<Counted>> bodies = {};  // of which the longest counts
+  };
+  static std::vector<Counted> counted(const Graph& graph);
+  static Cost cost_at(const std::vector<Counted>& all, const Bindings& bindings);
+
+  std::vector<Counted> all_;
+};
 
 /// The same for all sizes, and no less where a node counts as the largest of several.
 struct CostBound {
@@ -34,6 +57,6 @@ inline constexpr Option kLongOption{
     "--long", "", "begin a run even if it looks like more than ten minutes (by 1e9 elements and 1e11 flops a second)"};
 
 /// Say what a long run costs, to standard error. Error when it is beyond kLongestRun and `arguments` lack `--long`.
-void announce_cost(const Graph& graph, const Bindings& bindings, const Arguments& arguments);
+void announce_cost(const CostModel& model, const Bindings& bindings, const Arguments& arguments);
 
 }  // namespace tenon::cli

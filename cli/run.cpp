@@ -232,7 +232,7 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
                   .aliases = StatefulRun::aliases_of(model.graph),
                   .executable = {},
                   .to_keep = kept};
-  announce_cost(model.graph, subject.prepared.bindings, arguments);
+  announce_cost(CostModel(model.graph), subject.prepared.bindings, arguments);
   progress.show("compiling");
   times.compile = microseconds([&] { subject.executable = kept->compile(std::move(model)); });
   return subject;

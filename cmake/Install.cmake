@@ -2,6 +2,11 @@
 # manual page and its completions.
 include(CMakePackageConfigHelpers)
 
+tenon_install_c_libraries()
+if(TENON_RUN_ONLY)
+  return()
+endif()
+
 get_property(layers GLOBAL PROPERTY TENON_INSTALLED)
 set(parts tenon ${layers})
 foreach(part tenon_llvm tenon_onnx_proto)
@@ -22,8 +27,6 @@ configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/Ten
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
         DESTINATION ${package_dir})
-
-tenon_install_c_libraries()
 
 if(TARGET tenon_cli)
   install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -14,6 +14,9 @@ add_library(tenon_internal INTERFACE)
 target_include_directories(tenon_internal INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(tenon_internal INTERFACE tenon tenon_warnings fmt::fmt)
 
+# What libtenon_run is made of (cmake/RunLibrary.cmake).
+set(tenon_run_layers base shape kernel library native devices runtime saved capi)
+
 define_property(GLOBAL PROPERTY TENON_LAYERS BRIEF_DOCS "Names of the layers declared so far")
 define_property(GLOBAL PROPERTY TENON_ABOVE_OPS BRIEF_DOCS "Names of the layers that see graphs")
 define_property(GLOBAL PROPERTY TENON_INSTALLED BRIEF_DOCS "Targets of the layers, for cmake/Install.cmake")
@@ -37,6 +40,10 @@ function(tenon_layer name)
     endif()
   endforeach()
   set_property(GLOBAL APPEND PROPERTY TENON_LAYERS ${name})
+
+  if(TENON_RUN_ONLY AND NOT name IN_LIST tenon_run_layers)
+    return()
+  endif()
 
   if(NOT arg_DIR)
     set(arg_DIR ${name})

@@ -23,9 +23,10 @@ target_link_libraries(tenon_run_only PRIVATE fmt::fmt tenon_warnings)
 tenon_precompile(tenon_run_only standard)
 add_library(tenon_run_fmt OBJECT ${PROJECT_SOURCE_DIR}/src/capi/run_only/fmt_functions.cpp)
 target_link_libraries(tenon_run_fmt PRIVATE fmt::fmt-header-only)
+target_compile_options(tenon_run_fmt PRIVATE -Os -ffunction-sections -fdata-sections)  # it makes messages
 
 set(tenon_run_objects $<TARGET_OBJECTS:tenon_run_only> $<TARGET_OBJECTS:tenon_run_fmt>)
-foreach(layer base shape kernel library native devices runtime saved capi)
+foreach(layer IN LISTS tenon_run_layers)
   list(APPEND tenon_run_objects $<TARGET_OBJECTS:tenon_${layer}>)
 endforeach()
 

@@ -19,7 +19,16 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 # Results must be the same bits on every machine: a multiply and an add fuse only where Tenon's own rule says so.
 add_compile_options(-ffp-contract=off)
 
-find_package(fmt REQUIRED)
+if(TENON_RUN_ONLY)  # which compiles {fmt} in: headers are enough, and those of the host serve a cross compiler
+  find_path(TENON_FMT_INCLUDE fmt/format.h REQUIRED)
+  add_library(fmt::fmt INTERFACE IMPORTED)
+  add_library(fmt::fmt-header-only INTERFACE IMPORTED)
+  target_include_directories(fmt::fmt INTERFACE ${TENON_FMT_INCLUDE})
+  target_include_directories(fmt::fmt-header-only INTERFACE ${TENON_FMT_INCLUDE})
+  target_compile_definitions(fmt::fmt-header-only INTERFACE FMT_HEADER_ONLY=1)
+else()
+  find_package(fmt REQUIRED)
+endif()
 find_package(Threads REQUIRED)
 
 find_program(CCACHE_PROGRAM ccache)

@@ -23,14 +23,16 @@ class LeftOut(Missing):
 
 
 class Process:
-    """One side on some processors. `version` is what it said first."""
+    """One side on some processors. `version` is what it said first. `words` and `variables` are for it beside the usual
+    ones."""
 
-    def __init__(self, name, threads, cpus, server, log):
-        words = [str(server), str(threads)] if name == "tenon" else [
+    def __init__(self, name, threads, cpus, server, log, words=(), variables=None):
+        words = [str(server), str(threads), *words] if name == "tenon" else [
             sys.executable, "-I", str(Path(__file__).with_name("serve.py")), name, str(threads)]  # fmt: skip
         self.name, self.log, self.rest = name, Path(log), b""
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.log.open("wb"), bufsize=0, env=environment(threads), start_new_session=True,
+                                        stderr=self.log.open("wb"), bufsize=0, start_new_session=True,
+                                        env=environment(threads) | (variables or {}),
                                         preexec_fn=lambda: os.sched_setaffinity(0, cpus))  # noqa: PLW1509  # fmt: skip
         try:
             self.version = self.hear()

@@ -58,6 +58,13 @@ typedef struct tenon_tensor {
   tenon_dtype dtype;
 } tenon_tensor;
 
+/* A program inside of this one, as `tenon build --emit` makes it. */
+typedef struct tenon_embedded {
+  const void* bytes; /* at a multiple of 64 */
+  uint64_t size;
+  tenon_model* model; /* tenon_embedded_model()'s; NULL at first */
+} tenon_embedded;
+
 #if defined(__GNUC__)
 #pragma GCC visibility push(default)
 #endif
@@ -82,6 +89,11 @@ tenon_status tenon_load(const char* path, uint32_t flags, tenon_model** model);
  * in place where they begin at a multiple of 64, else copied. */
 tenon_status tenon_load_memory(const void* bytes, size_t size, uint32_t flags, tenon_model** model);
 void tenon_free(tenon_model* model);
+
+/* The model of an embedded program, which belongs to it: do not free it. The first call loads it, without checksums of
+ * its constants; any number of threads may call. Unloading is for the last user, and a later call loads it anew. */
+tenon_status tenon_embedded_model(tenon_embedded* program, const tenon_model** model);
+void tenon_embedded_unload(tenon_embedded* program);
 
 /* What a model says of itself. Asked of NULL, or of an input or output that there is not, names and shapes are NULL,
  * numbers -1 and counts 0. A shape is text such as "f32[batch, seq+1, 768]". */

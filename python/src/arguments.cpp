@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -359,6 +360,20 @@ nb::object call_builder(const CatalogEntry& entry, const std::vector<nb::object>
     }
   }
   return results(entry, tensors::build(entry.name, converted));
+}
+
+NamedOperation::NamedOperation(std::string_view name) : row_(find_scalar_fn(name)), builder_(find_builder(name)) {
+  if (row_ == nullptr && builder_ == nullptr) {
+    throw nb::key_error(std::string(name).c_str());
+  }
+}
+
+size_t NamedOperation::arity() const {
+  if (row_ != nullptr) {
+    return static_cast<size_t>(row_->arity);
+  }
+  return static_cast<size_t>(std::ranges::count_if(
+      builder_->parameters, [](const BuilderParameter& parameter) { return is_tensor_argument(parameter.type); }));
 }
 
 }  // namespace tenon::python

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "bind.h"
@@ -29,5 +30,21 @@ nb::object call_row(const ScalarFn& row, const std::vector<nb::object>& argument
 /// The builder with an argument, or no object, for each parameter. One result, or a list where it gives one.
 /// Sizes that are numbers where a lazy tensor has a symbol of that size are that symbol.
 nb::object call_builder(const CatalogEntry& entry, const std::vector<nb::object>& arguments);
+
+/// An operation of `ops` by its name.
+class NamedOperation {
+ public:
+  explicit NamedOperation(std::string_view name);
+
+  /// How many tensors it takes.
+  size_t arity() const;
+  nb::object call(const std::vector<nb::object>& arguments) const {
+    return row_ != nullptr ? call_row(*row_, arguments) : call_builder(*builder_, arguments);
+  }
+
+ private:
+  const ScalarFn* row_ = nullptr;          // either,
+  const CatalogEntry* builder_ = nullptr;  // or
+};
 
 }  // namespace tenon::python

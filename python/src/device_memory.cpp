@@ -83,7 +83,9 @@ nb::object capsule_of(Dtype dtype, std::vector<int64_t> sizes_and_strides, size_
   return nb::steal(capsule);
 }
 
-nb::object capsule_of_tensor(const Tensor& tensor, const std::optional<std::vector<int64_t>>& strides) {
+}  // namespace
+
+nb::object device_capsule(const Tensor& tensor, const std::optional<std::vector<int64_t>>& strides) {
   std::vector<int64_t> dims;
   const Shape shape = tensor.shape();
   for (const Axis& axis : shape.axes()) {
@@ -100,11 +102,9 @@ nb::object capsule_of_tensor(const Tensor& tensor, const std::optional<std::vect
   return capsule_of(tensor.dtype(), std::move(dims), rank);
 }
 
-}  // namespace
-
 void bind_device_memory(nb::module_& m) {
   m.def(
-      "device_capsule", &capsule_of_tensor, nb::arg("tensor"), nb::arg("strides") = nb::none(),
+      "device_capsule", &device_capsule, nb::arg("tensor"), nb::arg("strides") = nb::none(),
       nb::sig("def device_capsule(tensor: Tensor, strides: tuple[int, ...] | None = None) -> object"),
       "A DLPack capsule of the tensor's sizes on the device tenon, row-major or with these strides. Its memory cannot "
       "be read. None where data decide a size.");

@@ -7,6 +7,7 @@ import tempfile
 import numpy as np
 
 import tenon
+import tenon_runtime
 
 assert "site-packages" in tenon.__file__, tenon.__file__
 x = tenon.input("x", "f32[batch, 4]")
@@ -18,6 +19,10 @@ with tempfile.TemporaryDirectory() as folder:
     for rows in (1, 7):
         a = np.random.default_rng(rows).standard_normal((rows, 4)).astype(np.float32)
         assert np.allclose(model(a), np.maximum(a, 0))
+    model.save(pathlib.Path(folder) / "model.tenon")
+    program = tenon_runtime.load(pathlib.Path(folder) / "model.tenon")
+    assert "site-packages" in tenon_runtime.__file__, tenon_runtime.__file__
+    assert np.array_equal(program(a), model(a))
 t = tenon.tensor([1.0, 2.0], requires_grad=True)
 (t * t).sum().backward()
 assert t.grad.tolist() == [2.0, 4.0]

@@ -10,11 +10,12 @@
 namespace tenon::backend {
 namespace {
 
-void require_cpu(const Machine& machine) {
-  if (machine.is_gpu()) {
-    fail("machine `{}` is a GPU ({}), and this build has no back end for GPUs: it compiles for CPUs", machine.name,
-         machine.gpu().architecture);
-  }
+/// Of GPUs, kernels can be interpreted, and no code is made.
+[[noreturn]] void refuse_code(const Machine& machine) {
+  fail(
+      "machine `{}` is a GPU ({}), and this build makes no code for GPUs; interpreted (CompileOptions::native off), "
+      "its kernels run here",
+      machine.name, machine.gpu().architecture);
 }
 
 }  // namespace
@@ -24,7 +25,7 @@ void require_cpu(const Machine& machine) {
 bool has_native_code() { return true; }
 
 const Backend& backend_for(const Machine& machine, bool native) {
-  require_cpu(machine);
+  if (native && machine.is_gpu()) refuse_code(machine);
   static const Native compiled;
   static const Interpreted interpreted;
   return native ? static_cast<const Backend&>(compiled) : interpreted;
@@ -34,8 +35,8 @@ const Backend& backend_for(const Machine& machine, bool native) {
 
 bool has_native_code() { return false; }
 
-const Backend& backend_for(const Machine& machine, bool /*native*/) {
-  require_cpu(machine);
+const Backend& backend_for(const Machine& machine, bool native) {
+  if (native && machine.is_gpu()) refuse_code(machine);
   static const Interpreted interpreted;
   return interpreted;
 }

@@ -57,7 +57,7 @@ class Backend {
 };
 
 /// The back end for a machine: one that makes machine code or, where not `native` or in a build without LLVM, one whose
-/// modules are loops for their interpreter. Error: a GPU.
+/// modules are loops for their interpreter. Error: `native` and a GPU.
 const Backend& backend_for(const Machine& machine, bool native);
 
 /// Whether this build makes machine code.

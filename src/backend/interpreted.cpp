@@ -1,6 +1,7 @@
 #include "backend/interpreted.h"
 
 #include "backend/describe_cpu.h"
+#include "backend/describe_gpu.h"
 #include "devices/cpu/cpu_device.h"
 #include "kernel/loop/loop_bytes.h"
 
@@ -8,7 +9,7 @@ namespace tenon::backend {
 
 /// Constants stay as they are: the loops of products read them so.
 void Interpreted::describe(const Machine& machine, schedule::ScheduleOptions& options) const {
-  describe_cpu(machine, options);
+  machine.is_gpu() ? describe_gpu(machine, options) : describe_cpu(machine, options);
 }
 
 CompiledKernels Interpreted::compile(std::span<const loops::Kernel* const> kernels, const Machine& /*machine*/,

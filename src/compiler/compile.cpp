@@ -1,5 +1,8 @@
 #include "tenon/compile.h"
 
+#include <algorithm>
+#include <future>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
@@ -32,11 +35,11 @@ std::vector<std::string> names_of(const Graph& graph) {
 namespace {
 
 /// Of all at once: equal kernels are made once.
-devices::Module make_code(const Lowered& lowered, const CodeChoice& choice, CompileReport& report) {
+devices::Module make_code(std::span<const loops::Kernel* const> kernels, const Machine& machine,
+                          const CodeChoice& choice, CompileReport& report) {
   const Stopwatch watch;
-  const std::vector<const loops::Kernel*> kernels = lowered.kernels();
   backend::CompiledKernels code =
-      backend::backend_for(lowered.machine, choice.native).compile(kernels, lowered.machine, choice.options);
+      backend::backend_for(machine, choice.native).compile(kernels, machine, choice.options);
   report.codegen_ms = watch.milliseconds();
   report.kernels = static_cast<int>(kernels.size());
   report.code = code.module.description;
@@ -46,8 +49,9 @@ devices::Module make_code(const Lowered& lowered, const CodeChoice& choice, Comp
   return std::move(code.module);
 }
 
-runtime::Segments with_code(Lowered lowered, std::shared_ptr<const devices::LoadedCode> code) {
-  runtime::Segments result{.code = std::move(code),
+/// What runs, but for its code. The graphs go.
+runtime::Segments without_code(Lowered lowered) {
+  runtime::Segments result{.code = nullptr,
                            .signature = std::move(lowered.signature),
                            .segments = {},
                            .outputs = std::move(lowered.outputs),
@@ -61,6 +65,20 @@ runtime::Segments with_code(Lowered lowered, std::shared_ptr<const devices::Load
   return result;
 }
 
+std::vector<const loops::Kernel*> kernels_of(const runtime::Segments& segments) {
+  std::vector<const loops::Kernel*> kernels;
+  for (const runtime::Segment& segment : segments.segments) {
+    std::ranges::copy(all_kernels(segment.program), std::back_inserter(kernels));
+  }
+  return kernels;
+}
+
+void lay_out_constants(runtime::Segments& segments) {
+  for (runtime::Segment& segment : segments.segments) {
+    tenon::lay_out_constants(segment.program);
+  }
+}
+
 }  // namespace
 
 CodeChoice code_choice(const CompileOptions& options) {
@@ -72,23 +90,27 @@ ForFile compile_for_file(Lowered lowered, const CodeChoice& code) {
   result.module = backend::backend_for(lowered.machine, code.native)
                       .compile_for_file(lowered.kernels(), lowered.machine, code.options)
                       .module;
-  result.segments = with_code(std::move(lowered), nullptr);
+  result.segments = without_code(std::move(lowered));
   return result;
 }
 
 Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& report, runtime::RuntimeOptions options) {
   const Stopwatch watch;
-  const devices::Module module = make_code(lowered, code, report);
   const double lower_ms = lowered.milliseconds;
+  const Machine machine = lowered.machine;
   options.names = names_of(lowered.given);
+  runtime::Segments segments = without_code(std::move(lowered));
+  const std::vector<const loops::Kernel*> kernels = kernels_of(segments);
+  // Beside the compiler, which looks at no constants. Where there is no thread to be had, get() does it.
+  std::future<void> laid_out = std::async([&segments] { lay_out_constants(segments); });
+  const devices::Module module = make_code(kernels, machine, code, report);
   options.code = module.description;
+  options.code_bytes = devices::byte_count(module);
   if (!options.device) {
-    options.device = backend::backend_for(lowered.machine, code.native).device(Pool::shared());
+    options.device = backend::backend_for(machine, code.native).device(Pool::shared());
   }
-  runtime::Segments segments = with_code(std::move(lowered), options.device->load(module));
-  for (runtime::Segment& segment : segments.segments) {
-    lay_out_constants(segment.program);  // the graphs are gone
-  }
+  segments.code = options.device->load(module);
+  laid_out.get();
   options.compile_ms = lower_ms + watch.milliseconds();
   return runtime::make_executable(std::move(segments), options);
 }

@@ -6,7 +6,7 @@
 
 namespace tenon::compiler {
 
-/// Error: no machine has such facts as CompileOptions::machine, or it is a GPU, which nothing is compiled for yet.
+/// Error: no machine has such facts as CompileOptions::machine, or it is a GPU and code is wanted (backend_for()).
 schedule::ScheduleOptions schedule_options(const CompileOptions& options);
 
 }  // namespace tenon::compiler

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,9 @@ inline constexpr const char* kLoopCode = "loops";
 inline constexpr const char* kObjectCode = "object";
 /// Linked machine code of all kernels together (native/code_image.h): one object, which they all have.
 inline constexpr const char* kImageCode = "image";
+
+/// Of all its code.
+int64_t byte_count(const Module& module);
 
 std::vector<std::byte> to_bytes(const Module& module);
 /// What to_bytes() wrote. Other bytes are an Error.

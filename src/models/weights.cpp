@@ -3,12 +3,15 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "ops/make.h"
 #include "passes/rewriting/rewrite.h"
 #include "tenon/models.h"
 #include "tenon/ops.h"
 
 namespace tenon {
+
+constexpr int64_t kElementsAtOnce = 1 << 16;  // of weights that threads share
 
 int64_t Model::parameter_count() const {
   int64_t count = 0;
@@ -19,21 +22,25 @@ int64_t Model::parameter_count() const {
 }
 
 Array initial_value(const Parameter& parameter) {
-  Array value(parameter.shape.dtype(), parameter.shape.dims());
+  const Dtype dtype = parameter.shape.dtype();
   if (parameter.init == Init::zeros) {
-    return value;
+    return Array(dtype, parameter.shape.dims());
   }
   if (parameter.init == Init::ones) {
-    return Array::full(value.dtype(), value.dims(), 1);
+    return Array::full(dtype, parameter.shape.dims(), 1);
   }
+  Array value = Array::uninitialized(dtype, parameter.shape.dims());
   // Uniform of the wanted deviation, from a hash of name and position: no order of generation to keep.
   const uint64_t key = hash_bytes(parameter.name);
   const double width = parameter.scale * std::sqrt(3.0);
   auto elements = value.mutable_values<float>();
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const double unit = static_cast<double>(combine_hash(key, i) >> 11) * 0x1p-53;
-    elements[i] = static_cast<float>((2 * unit - 1) * width);
-  }
+  const auto fill = [&](int64_t begin, int64_t end, int /*worker*/) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const double unit = static_cast<double>(combine_hash(key, i) >> 11) * 0x1p-53;
+      elements[i] = static_cast<float>((2 * unit - 1) * width);
+    }
+  };
+  Pool::shared().parallel_for(value.size(), kElementsAtOnce, fill);
   return value;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/pool.h"
 #include "ops/make.h"
 #include "ops/scalar/scalar_table.h"
 #include "passes/fold_constants.h"
@@ -17,6 +18,8 @@ namespace tenon::passes {
 namespace {
 
 using Numbers = std::vector<double>;
+
+constexpr int64_t kElementsAtOnce = 1 << 14;  // of an array that threads share
 
 /// The rows of the scalar table that scale and shift.
 struct Rows {
@@ -79,17 +82,26 @@ Array scaled(const Array& array, int axis, const Numbers& factors) {
   for (int i = array.rank() - 1; i > axis && axis >= 0; --i) {
     inner *= array.dims()[static_cast<size_t>(i)];
   }
-  Array result = array;
-  const auto scale = [&](auto elements) {
-    using T = typename decltype(elements)::value_type;
-    const auto count = static_cast<int64_t>(factors.size());
-    for (int64_t i = 0; i < result.size(); ++i) {
-      T& element = elements[static_cast<size_t>(i)];
-      const double factor = factors[static_cast<size_t>(count == 1 ? 0 : i / inner % count)];
-      element = static_cast<T>(static_cast<double>(element) * factor);
-    }
+  Array result = Array::uninitialized(array.dtype(), array.dims());
+  const auto count = std::ssize(factors);
+  const auto scale = [&](auto from, auto to) {
+    using T = typename decltype(to)::value_type;
+    const auto rows = [&](int64_t begin, int64_t end, int /*worker*/) {
+      for (int64_t row = begin; row < end; ++row) {
+        const double factor = factors[static_cast<size_t>(row % count)];
+        for (auto i = static_cast<size_t>(row * inner); i < static_cast<size_t>((row + 1) * inner); ++i) {
+          to[i] = static_cast<T>(static_cast<double>(from[i]) * factor);
+        }
+      }
+    };
+    Pool::shared().parallel_for(result.size() / inner, std::max<int64_t>(kElementsAtOnce / inner, 1), rows);
   };
-  array.dtype() == Dtype::f32 ? scale(result.mutable_values<float>()) : scale(result.mutable_values<double>());
+  if (result.size() == 0) return result;
+  if (array.dtype() == Dtype::f32) {
+    scale(array.values<float>(), result.mutable_values<float>());
+  } else {
+    scale(array.values<double>(), result.mutable_values<double>());
+  }
   return result;
 }
 

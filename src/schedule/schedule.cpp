@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "ops/macs.h"
 #include "schedule/alone.h"
+#include "schedule/blocks/map_to_blocks.h"
 #include "schedule/regions/regions.h"
 
 namespace tenon::schedule {
@@ -60,8 +61,14 @@ class InputFree {
 
 class Assembler {
  public:
-  Assembler(const Graph& graph, const StorageOrders& storage, const StateUpdates& state, ScheduleBody schedule_body)
-      : graph_(graph), input_free_(graph), storage_(storage), state_(state), schedule_body_(std::move(schedule_body)) {
+  Assembler(const Graph& graph, const StorageOrders& storage, const StateUpdates& state, bool blocks,
+            ScheduleBody schedule_body)
+      : graph_(graph),
+        input_free_(graph),
+        storage_(storage),
+        state_(state),
+        blocks_(blocks),
+        schedule_body_(std::move(schedule_body)) {
     program_.name = graph.name();
     for (const Output& output : graph.outputs()) {
       visible_.insert(output.value);
@@ -188,7 +195,8 @@ class Assembler {
 
   LaunchPart add_part(Step& step, Nest& nest, const std::string& label) {
     nest.kernel.name = label;
-    LaunchPart part{.kernel = tenon::add_kernel(program_, std::move(nest.kernel)), .buffers = {}};
+    loops::Kernel mapped = blocks_ ? map_to_blocks(nest.kernel) : std::move(nest.kernel);
+    LaunchPart part{.kernel = tenon::add_kernel(program_, std::move(mapped)), .buffers = {}};
     const loops::Kernel& kernel = program_.kernels.back();
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Value& value = nest.buffers[i];
@@ -243,6 +251,7 @@ class Assembler {
   const InputFree input_free_;
   const StorageOrders& storage_;
   const StateUpdates& state_;
+  const bool blocks_;
   ScheduleBody schedule_body_;
   Program program_;
   std::unordered_set<Value> visible_;
@@ -257,7 +266,7 @@ Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, con
   const Roles roles(graph, programs, options);
   const StateUpdates state(graph, roles);
   std::vector<GroupedStep> steps = group(graph, roles, programs, options, state);
-  Assembler assembler(graph, roles.storage(), state, [&](const Graph& body, bool optimized) {
+  Assembler assembler(graph, roles.storage(), state, options.blocks, [&](const Graph& body, bool optimized) {
     return make_program(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
   });
   Scheduled result;

@@ -25,6 +25,12 @@ TEST_P(CountGraphs, EqualTheInterpreterWithoutFusion) {
                                       {.compile = {.fuse = false, .disk_cache = false}, .of_largest = kOfLargest}));
 }
 
+/// Races are found, and end it.
+TEST_P(CountGraphs, EqualTheInterpreterInBlocksOfThreads) {
+  const tenon::CompileOptions blocks{.native = false, .machine = tenon::machine_named("sm_90a")};
+  EXPECT_TRUE(tenon::compiled_matches(GetParam().graph, {.compile = blocks, .bindings = 3, .of_largest = kOfLargest}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Products, CountGraphs, testing::ValuesIn(product_graphs()),
                          [](const auto& each) { return each.param.name; });
 INSTANTIATE_TEST_SUITE_P(All, CountGraphs, testing::ValuesIn(count_graphs()),

@@ -59,11 +59,11 @@ TEST(Machine, OfTheSameSetButMoreFeaturesIsRefused) {
   EXPECT_NE(error.find(is_arm ? "SVE of 512 bits, and this" : "+avxvnni"), std::string::npos) << error;
 }
 
-TEST(Machine, ThatIsAGpuIsRefused) {
-  for (const bool native : {true, false}) {
-    EXPECT_EQ(error_text([&] { compile(dense(), {.native = native, .machine = machine_named("sm_89")}); }),
-              "machine `sm_89` is a GPU (sm_89), and this build has no back end for GPUs: it compiles for CPUs");
-  }
+TEST(Machine, ThatIsAGpuRunsInterpreted) {
+  EXPECT_EQ(error_text([] { compile(dense(), {.machine = machine_named("sm_89")}); }),
+            "machine `sm_89` is a GPU (sm_89), and this build makes no code for GPUs; interpreted "
+            "(CompileOptions::native off), its kernels run here");
+  EXPECT_TRUE(compiled_matches(dense(), {.compile = {.native = false, .machine = machine_named("sm_89")}}));
 }
 
 TEST(Machine, OfNoKnownInstructionsRunsInterpreted) {

@@ -24,7 +24,7 @@ from .dtypes import Unsupported, is_supported, torch_dtype
 from .handles import given_sizes, wrap
 from .memory import order_of
 from .special import SPECIAL
-from .storages import content_of, resize
+from .storages import Content, content_of, from_capsule, resize
 from .table import Functional, call_row, find_functional, random_by
 
 aten = torch.ops.aten
@@ -34,9 +34,12 @@ def _wrapped(result, operands, places=None):
     """PyTorch's tensors of results, with these strides. One that is a view of an operand, which no view operator gave,
     is a copy."""
     if isinstance(result, tenon.Tensor):
-        if places is not None and order_of(result.known_shape() or result.shape, places) is None:
-            places = None
-        return wrap(result.clone() if _is_view_of(result, operands) else result, places)
+        if _is_view_of(result, operands):
+            result = result.clone()
+        if places is None or order_of(result.known_shape() or result.shape, places) is None:
+            made = _tenon.wrap_plain(result)
+            return wrap(result) if made is None else made
+        return wrap(result, places)
     if isinstance(result, (list, tuple)):
         open_sizes = [r for r in result if isinstance(r, tenon.Tensor) and r.known_shape() is None]
         if len(open_sizes) > 1:
@@ -70,6 +73,8 @@ def _checked_cast(result: tenon.Tensor, target: torch.Tensor, name: str) -> teno
 def _write(target: torch.Tensor, result: tenon.Tensor, name: str, is_uniform=False, resized_strides=None) -> None:
     """`resized_strides` gives those of an `out` argument that gets the sizes of the result; without it they must be
     the same."""
+    if content_of(target).plain is result:  # statistics that an evaluation leaves as they are
+        return
     sizes = result.known_shape() or result.shape
     if tuple(sizes) != tuple(target.shape):
         if resized_strides is None:
@@ -180,7 +185,9 @@ def _kernel(overload, functional: Functional):
         if is_indexing:
             check_indices(args[0], args[1])
         try:
-            lazy_args = [lazy(a, odd) for a in args]
+            lazy_args = _tenon.plain_arguments(args)
+            if lazy_args is None:
+                lazy_args = [lazy(a, odd) for a in args]
             lazy_kwargs = lazy_named(kwargs, odd) if kwargs else {}
             if makes_sizes:
                 lazy_args = [sized(n, a) if n in _SIZES else a for n, a in zip(names, lazy_args)]
@@ -218,7 +225,11 @@ def _kernel(overload, functional: Functional):
         outcome = [written[i] if i in written else _wrapped(results[i], operands, places[i]) for i in returned]
         return outcome[0] if len(outcome) == 1 else tuple(outcome)
 
-    return view_kernel if is_view else kernel
+    if is_view:
+        return view_kernel
+    if row.direct is not None and not is_out and writes in ((), ((0, names[0]),)):
+        return _tenon.DirectKernel(row.direct, bool(writes), kernel)
+    return kernel
 
 
 def _boxed_fallback(overload, *args, **kwargs):
@@ -257,6 +268,7 @@ def _register(library: torch.library.Library) -> None:
 
 
 def _install():
+    _tenon.set_device_classes(Content, from_capsule)
     _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend())
     library = torch.library.Library("aten", "IMPL")
     everything = torch.library.Library("_", "IMPL")

@@ -127,7 +127,7 @@ def tanh_backward(grad, y):
     return ops.mul(grad, ops.sub(1.0, ops.square(y)))
 
 
-@row("silu")
+@row("silu", direct="silu")
 def silu(x):
     return ops.silu(x)
 
@@ -138,7 +138,7 @@ def silu_backward(grad, x):
     return ops.mul(ops.mul(grad, s), ops.add(ops.mul(x, ops.sub(1.0, s)), 1.0))
 
 
-@row("gelu")
+@row("gelu", direct="gelu")
 def gelu(x, *, approximate="none"):
     return ops.gelu_tanh(x) if approximate == "tanh" else ops.gelu(x)
 

@@ -38,14 +38,14 @@ def scaled(y, alpha, dtype: torch.dtype):
     return y * alpha
 
 
-@row("add.Tensor", "add.Scalar")
+@row("add.Tensor", "add.Scalar", direct="add")
 def add(x, y, alpha=1):
     dtype = result_type(x, y)
     x, y = as_value(x, dtype), scaled(y, alpha, dtype)
     return ops.logical_or(x, y) if dtype == torch.bool else ops.add(x, y)
 
 
-@row("sub.Tensor", "sub.Scalar")
+@row("sub.Tensor", "sub.Scalar", direct="sub")
 def sub(x, y, alpha=1):
     dtype = result_type(x, y)
     if dtype == torch.bool:
@@ -61,13 +61,13 @@ def rsub(x, y, alpha=1):
     return ops.sub(operand(y, dtype), as_value(scaled(x, alpha, dtype), dtype))
 
 
-@row("mul.Tensor", "mul.Scalar")
+@row("mul.Tensor", "mul.Scalar", direct="mul")
 def mul(x, y):
     x, y = _tensors(x, y)
     return ops.logical_and(x, y) if _dtype(x, y) == torch.bool else ops.mul(x, y)
 
 
-@row("div.Tensor", "div.Scalar")
+@row("div.Tensor", "div.Scalar", direct="div")
 def div(x, y):
     return ops.div(*promoted_float(x, y))
 
@@ -133,13 +133,13 @@ def _power_number(x, y):
     return ops.pow(x, y)
 
 
-@row("maximum")
+@row("maximum", direct="max")
 def maximum(x, y):
     x, y = _tensors(x, y)
     return ops.logical_or(x, y) if _dtype(x, y) == torch.bool else ops.max(x, y)
 
 
-@row("minimum")
+@row("minimum", direct="min")
 def minimum(x, y):
     x, y = _tensors(x, y)
     return ops.logical_and(x, y) if _dtype(x, y) == torch.bool else ops.min(x, y)
@@ -237,7 +237,7 @@ def heaviside(x, values):
 
 
 def _register_comparison(name: str, function) -> None:
-    @row(f"{name}.Tensor", f"{name}.Scalar")
+    @row(f"{name}.Tensor", f"{name}.Scalar", direct=name)
     def compare(x, y):
         x, y = _tensors(x, y)
         if _dtype(x, y) == torch.bool and name not in ("eq", "ne"):

@@ -26,7 +26,7 @@ def _plus(base, product, beta, alpha):
     return ops.add(product, _scaled(cast(base, dtype_of(product)), beta))
 
 
-@row("mm", "bmm")
+@row("mm", "bmm", direct="matmul")
 def mm(a, b):
     return ops.matmul(a, b)
 

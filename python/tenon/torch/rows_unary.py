@@ -22,7 +22,7 @@ _FLOAT = {
 
 
 def _register_float(name: str, function) -> None:
-    row(name)(lambda x: function(cast(x, float_type(x))))
+    row(name, direct=function.__name__)(lambda x: function(cast(x, float_type(x))))
 
 
 for _name, _function in _FLOAT.items():
@@ -53,12 +53,12 @@ def frac(x):
     return ops.sub(x, ops.trunc(x))
 
 
-@row("abs")
+@row("abs", direct="abs")
 def absolute(x):
     return x if is_bool(x) or not dtype_of(x).is_signed else ops.abs(x)
 
 
-@row("neg")
+@row("neg", direct="neg")
 def neg(x):
     if is_bool(x):
         raise Unsupported("negation of bool, which PyTorch has none of")
@@ -80,7 +80,7 @@ def positive(x):
     return x
 
 
-@row("relu")
+@row("relu", direct="relu")
 def relu(x):
     return ops.relu(x)
 

@@ -33,6 +33,9 @@ class Row:
     function: Callable[..., Any]
     view: bool  # the results are views of operand 0
     random: bool  # it draws random numbers: other results at every run
+    # The operation of `ops` that it is where all tensors have one float dtype, and numbers, behind a tensor, are all
+    # that is given beside them. The device records it by C++ alone then.
+    direct: str | None = None
 
 
 _rows: dict[str, Row] = {}
@@ -41,14 +44,14 @@ _rows: dict[str, Row] = {}
 _PLACEMENT = ("layout", "device", "pin_memory", "memory_format", "non_blocking")
 
 
-def row(*names: str, view: bool = False, random: bool = False):
+def row(*names: str, view: bool = False, random: bool = False, direct: str | None = None):
     """Register a function for ATen overloads: "relu" is relu.default, "add.Tensor" is itself."""
 
     def register(function):
         for name in names:
             full = _full_name(name)
             assert full not in _rows, f"two rows for {full}"
-            _rows[full] = Row(full, function, view, random)
+            _rows[full] = Row(full, function, view, random, direct)
         return function
 
     return register

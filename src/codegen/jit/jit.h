@@ -37,9 +37,8 @@ struct JitOptions {
   /// Names the emitter, its version and its build: other emitters' objects are never taken from disk. Empty: nothing is
   /// kept on disk.
   std::string emitter;
-  /// That compile: all cores of the process, up to where a program has too few kernels for more. Under the thread
-  /// sanitizer they take turns.
-  int threads = static_cast<int>(std::clamp<int64_t>(this_machine().cpu().cores, 1, 8));
+  /// That compile: all cores of the process. Under the thread sanitizer they take turns.
+  int threads = static_cast<int>(std::max<int64_t>(this_machine().cpu().cores, 1));
   bool sanitize_address = kAddressSanitizer;
   /// Off: objects are made and not linked, so that the target may be any machine; addresses are null.
   bool links = true;

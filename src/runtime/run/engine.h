@@ -46,6 +46,7 @@ class Engine : public Runnable {
   void pre_specialize(std::span<const Bindings> list) override;
   std::vector<Shape> output_shapes(const Bindings& bindings) override;
   MemoryReport memory(const Bindings& bindings) override { return specialization(bindings)->memory; }
+  MemoryTimeline memory_timeline(const Bindings& bindings) override;
   std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 

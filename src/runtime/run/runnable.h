@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "tenon/executable.h"
+#include "tenon/memory_timeline.h"
 
 namespace tenon::runtime {
 
-/// Each function is what the function of that name of Executable says. Safe to use from many threads.
+/// Each function is what the function of that name of Executable, or of an executable, says. Safe to use from many
+/// threads.
 class Runnable {
  public:
   Runnable() = default;
@@ -21,6 +23,9 @@ class Runnable {
 
   /// A handle of it.
   static Executable executable(std::shared_ptr<Runnable> program) { return Executable(std::move(program)); }
+
+  /// What a handle is of. Error: the handle was moved from.
+  static Runnable& of(const Executable& executable) { return executable.program(); }
 
   /// `donated` is empty, or the inputs themselves, which may then be written or taken.
   virtual std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated,
@@ -34,6 +39,7 @@ class Runnable {
   /// All or, after an Error, none of the list.
   virtual void pre_specialize(std::span<const Bindings> list) = 0;
   virtual MemoryReport memory(const Bindings& bindings) = 0;
+  virtual MemoryTimeline memory_timeline(const Bindings& bindings) = 0;
   virtual std::vector<PipelineReport> pipelines(const Bindings& bindings) = 0;
   virtual void set_memory_budget(int64_t bytes) = 0;
 

@@ -26,6 +26,7 @@ class Segmented : public Runnable {
   std::vector<Shape> output_shapes(const Bindings& bindings) override;
   void pre_specialize(std::span<const Bindings> list) override;
   MemoryReport memory(const Bindings& bindings) override;
+  MemoryTimeline memory_timeline(const Bindings& bindings) override;
   std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 

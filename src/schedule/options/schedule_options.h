@@ -19,6 +19,7 @@ struct ScheduleOptions {
   ProductTiles tiles = product_tiles(kUsualSecondCache);
   int64_t cores = 2;                       // that kernels are cut for
   int64_t vector_bytes = 64;               // of the machine's vectors: forms that compute more cost less with long ones
+  bool blocks = false;                     // kernels are for blocks of threads: map_to_blocks.h
   bool winograd = true;                    // convolutions may have the form of winograd.h
   int64_t most_row_bytes = kMostRowBytes;  // Program::most_row_bytes
   int64_t least_shared_work = kLeastSharedWork;  // Program::least_shared_work

@@ -1,0 +1,24 @@
+#include "backend/describe_gpu.h"
+
+#include <algorithm>
+
+namespace tenon::backend {
+namespace {
+
+constexpr int64_t kLane = 128;  // bytes that the threads of a warp meet side by side
+
+}  // namespace
+
+void describe_gpu(const Machine& machine, schedule::ScheduleOptions& options) {
+  const GpuMachine& gpu = machine.gpu();
+  options.blocks = true;
+  // Tiles have a quarter of what is called a cache there, and are to leave room for a second block.
+  options.tiles = schedule::product_tiles(2 * gpu.block_shared_memory);
+  options.cores = gpu.multiprocessors;
+  options.vector_bytes = kLane;
+  options.winograd = false;
+  options.most_row_bytes = std::min(options.most_row_bytes, gpu.block_shared_memory);
+  options.pipelines = {.on = false};
+}
+
+}  // namespace tenon::backend
