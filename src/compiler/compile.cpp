@@ -101,16 +101,16 @@ Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& repor
   options.names = names_of(lowered.given);
   runtime::Segments segments = without_code(std::move(lowered));
   const std::vector<const loops::Kernel*> kernels = kernels_of(segments);
-  // Beside the compiler, which looks at no constants. Where there is no thread to be had, get() does it.
-  std::future<void> laid_out = std::async([&segments] { lay_out_constants(segments); });
-  const devices::Module module = make_code(kernels, machine, code, report);
+  // It looks at no constants. They are laid out here, on the thread whose memory they take over.
+  std::future<devices::Module> compiled = std::async([&] { return make_code(kernels, machine, code, report); });
+  lay_out_constants(segments);
+  const devices::Module module = compiled.get();
   options.code = module.description;
   options.code_bytes = devices::byte_count(module);
   if (!options.device) {
     options.device = backend::backend_for(machine, code.native).device(Pool::shared());
   }
   segments.code = options.device->load(module);
-  laid_out.get();
   options.compile_ms = lower_ms + watch.milliseconds();
   return runtime::make_executable(std::move(segments), options);
 }
