@@ -12,7 +12,8 @@ inline constexpr Option kPipelineRows{
 inline constexpr Option kNoWinograd{
     "--no-winograd", "",
     "convolutions of 3x3 as sums: pixels that differ by many orders of magnitude keep their digits"};
-inline constexpr Option kNoCacheOption{"--no-cache", "", "neither read nor write machine code that is kept on disk"};
+inline constexpr Option kNoCacheOption{"--no-cache", "",
+                                       "neither read nor write machine code and programs that are kept on disk"};
 inline constexpr Option kWeights{"--weights", "DTYPE",
                                  "keep the matrices of products as bf16, f16 or i8: less memory, rounded"};
 

@@ -39,7 +39,40 @@ double size_at(const Extent& extent, const Bindings& bindings) {
   }
 }
 
+/// Adds up what nodes cost, each as often as it runs.
+void add_cost(const Graph& graph, const Extent& times, CostBound& sum) {
+  for (const Node* node : graph.nodes()) {
+    if (const auto* loop = node->as<Loop>()) {
+      add_cost(loop->body, times * loop->trips, sum);
+    } else if (const auto* branches = node->as<If>()) {
+      add_cost(branches->then_body, times, sum);
+      add_cost(branches->else_body, times, sum);
+    } else if (node->as<Constant>() == nullptr && node->as<Input>() == nullptr && node->as<Iota>() == nullptr &&
+               !as_view(node->op)) {
+      Extent places = 1;
+      if (const auto* window = node->as<Window>()) {
+        for (const int64_t each : window->size)
+          places = places * each;
+      }
+      for (const Shape& shape : node->shapes)
+        sum.elements = sum.elements + times * shape.element_count() * places;
+      if (node->as<Reduce>() != nullptr) {
+        sum.elements = sum.elements + times * node->inputs[0].shape().element_count();
+      }
+      if (node->as<Contract>() != nullptr || node->as<Conv>() != nullptr) {
+        sum.flops = sum.flops + times * macs(*node) * 2;
+      }
+    }
+  }
+}
+
 }  // namespace
+
+CostBound cost_bound(const Graph& graph) {
+  CostBound sum;
+  add_cost(passes::inline_calls(graph), 1, sum);
+  return sum;
+}
 
 std::vector<CostModel::Counted> CostModel::counted(const Graph& graph) {
   std::vector<Counted> all;

@@ -42,6 +42,14 @@ class CostModel {
   std::vector<Counted> all_;
 };
 
+/// The same for all sizes, and no less where a node counts as the largest of several.
+struct CostBound {
+  Extent elements = 0;
+  Extent flops = 0;
+};
+/// Error: it does not fit 64 bits at any sizes.
+CostBound cost_bound(const Graph& graph);
+
 constexpr double kLongRun = 10;      // seconds from which on a run is announced
 constexpr double kLongestRun = 600;  // and from which on it is not begun unless `--long` says so
 

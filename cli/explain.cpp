@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <functional>
-#include <span>
 #include <vector>
 
 #include "base/fail.h"
 #include "compile_options.h"
 #include "compiler/inspect.h"
 #include "donation.h"
+#include "explain_memory.h"
+#include "explain_passes.h"
 #include "explain_steps.h"
 #include "files.h"
 #include "load_trainable.h"
@@ -35,6 +34,7 @@ constexpr Option kExplainOptions[] = {
     {"--svg", "FILE.svg", "also write a picture of the graph, kernels as hulls (needs Graphviz)"},
     {"--html", "FILE.html", "also write a page with the picture and the steps"},
     {"--dot", "FILE.dot", "also write the picture in Graphviz's language"},
+    {"--memory", "", "where memory goes from the first step to the last instead, at the sizes of --bind"},
     {"--passes", "", "the passes with their times instead, and whether they changed the graph"},
     {"--after", "PASS", "the graph after this pass instead; PASS:2 after its second run"},
     {"--kernel", "N", "the loops of step N instead"},
@@ -54,6 +54,7 @@ constexpr Option kExplainOptions[] = {
 constexpr Example kExplainExamples[] = {
     {"explain mlp", "what runs, and why it is not fewer kernels"},
     {"explain bert_base --bind batch=8,seq=128", "and how much each step moves and computes"},
+    {"explain mobilenet_v2 --memory", "where memory goes, and what holds the peak"},
     {"explain examples/block.graph --html block.html", "a page with a picture"},
     {"explain examples/softmax.graph --kernel 1", "the loops of one step"},
     {"explain examples/softmax.graph --asm 1 --machine armv8.2", "the assembly, for another machine"},
@@ -64,7 +65,7 @@ constexpr Example kExplainExamples[] = {
 };
 
 /// What is shown in place of the list of steps: one at most, and nothing that belongs to the list.
-constexpr std::string_view kViews[] = {"--passes", "--after", "--kernel", "--asm"};
+constexpr std::string_view kViews[] = {"--memory", "--passes", "--after", "--kernel", "--asm"};
 constexpr std::string_view kOfSteps[] = {"--bind", "--svg", "--html", "--dot"};
 
 void check(const Arguments& arguments) {
@@ -79,68 +80,11 @@ void check(const Arguments& arguments) {
     }
   }
   for (const std::string_view option : kOfSteps) {
-    if (arguments.has(option) && !given.empty()) {
+    const bool of_memory = !given.empty() && given[0] == "--memory" && option == "--bind";
+    if (arguments.has(option) && !given.empty() && !of_memory) {
       fail("`{}` and `{}` cannot be shown at once", option, given[0]);
     }
   }
-}
-
-/// Kernels to name by the time that their code took.
-constexpr size_t kSlowest = 3;
-
-void print_passes(const CompileReport& report, const Executable& executable, bool as_json) {
-  double total = report.schedule_ms + report.codegen_ms;
-  Json passes = Json::array();
-  for (const PassRun& run : report.passes) {
-    total += run.milliseconds;
-    passes.push(Json::object().set("name", run.name).set("milliseconds", run.milliseconds).set("changed", run.changed));
-  }
-  std::vector<KernelReport> slowest = report.code_of;
-  std::ranges::stable_sort(slowest, std::ranges::greater(), &KernelReport::milliseconds);
-  if (as_json) {
-    Json code = Json::array();
-    for (const KernelReport& each : slowest) {
-      code.push(Json::object().set("name", each.name).set("milliseconds", each.milliseconds));
-    }
-    Json json = Json::object().set("passes", passes).set("schedule_ms", report.schedule_ms);
-    json.set("code_ms", report.codegen_ms).set("all_ms", total).set("kernels", executable.kernel_count());
-    json.set("functions", report.kernels).set("code", report.code).set("code_of", code).print();
-    return;
-  }
-  fmt::print("  {:<22} {:>9}  {}\n", "pass", "ms", "changed the graph");
-  for (const PassRun& run : report.passes) {
-    fmt::print("  {:<22} {:>9.2f}  {}\n", run.name, run.milliseconds, run.changed ? "yes" : "no");
-  }
-  const std::string code =
-      fmt::format("{} kernels, {} functions: {}", executable.kernel_count(), report.kernels, report.code);
-  fmt::print("  {:<22} {:>9.2f}\n  {:<22} {:>9.2f}  {}\n", "schedule", report.schedule_ms, "code", report.codegen_ms,
-             code);
-  // LLVM runs on several threads: these may add up to more.
-  for (const KernelReport& each : std::span(slowest).first(std::min(slowest.size(), kSlowest))) {
-    if (each.milliseconds > 0) fmt::print("    {:<20} {:>9.2f}  {}\n", "of a kernel", each.milliseconds, each.name);
-  }
-  fmt::print("  {:<22} {:>9.2f}\n", "all", total);
-}
-
-/// The graph after a pass, by `name` (its last run) or `name:2` (its second).
-const Graph& graph_after(const std::string& pass, const std::vector<PassRun>& runs) {
-  const size_t colon = pass.find(':');
-  const std::string name = pass.substr(0, colon);
-  std::vector<const PassRun*> found;
-  for (const PassRun& run : runs) {
-    if (run.name == name) {
-      found.push_back(&run);
-    }
-  }
-  if (found.empty()) {
-    fail("no pass called `{}` ran; there is: {}", name, fmt::join(compile_passes(), ", "));
-  }
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (colon == std::string::npos ? i + 1 == found.size() : pass.substr(colon + 1) == std::to_string(i + 1)) {
-      return found[i]->after;
-    }
-  }
-  fail("`--after {}`: pass `{}` ran {} times", pass, name, found.size());
 }
 
 /// Text, or the same as the one member of an object.
@@ -211,6 +155,21 @@ GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Execu
   return given;
 }
 
+int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable) {
+  const GivenSizes given = split_sizes(Bindings::parse(arguments.find("--bind").value_or("")), ports, executable);
+  Bindings bindings = complete_bindings(ports, given.early);
+  for (const auto& [name, size] : given.late) {
+    bindings.set(name, size);
+  }
+  const MemoryAtSizes memory = memory_at_sizes(executable, bindings);
+  if (arguments.has("--json")) {
+    memory_json(memory, executable).print();
+  } else {
+    fmt::print("{}", memory_text(memory, executable));
+  }
+  return 0;
+}
+
 /// Sizes and figures of the steps at what `--bind` says.
 struct BoundSteps {
   std::vector<BoundStep> steps = {};
@@ -275,12 +234,15 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
 /// Of a program that was built: all that needs no graph.
 int explain_program(const Arguments& arguments) {
   for (const Option& option : kExplainOptions) {
-    if (option.name != "--bind" && arguments.has(option.name)) {
+    if (option.name != "--bind" && option.name != "--memory" && arguments.has(option.name)) {
       fail("`{}` needs the graph, which `{}` does not have: it is a program that was built; explain its model",
            option.name, arguments.rest()[0]);
     }
   }
   const ProgramFile file = open_program(arguments.rest()[0]);
+  if (arguments.has("--memory")) {
+    return show_memory(arguments, ports_of(file.info), file.executable);
+  }
   print_steps(arguments, nullptr, file.executable,
               bind_as_asked(arguments, ports_of(file.info), file.executable, true));
   if (!arguments.has("--json") &&
@@ -316,9 +278,10 @@ int run_explain(const Arguments& arguments) {
         "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
         "out");
   }
-  const compiler::CodeChoice code{.native = arguments.has("--passes") || (arguments.has("--bind") && is_this),
+  const bool has_sizes = arguments.has("--bind") || arguments.has("--memory");
+  const compiler::CodeChoice code{.native = arguments.has("--passes") || (has_sizes && is_this),
                                   .options = {.disk_cache = options.disk_cache && !arguments.has("--passes")}};
-  options.native = arguments.has("--passes") || arguments.has("--bind") || loops_of || assembly_of;
+  options.native = arguments.has("--passes") || has_sizes || loops_of || assembly_of;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   if (loops_of) {
     return show(arguments, "loops", step_loops(lowered, *loops_of));
@@ -334,6 +297,9 @@ int run_explain(const Arguments& arguments) {
   if (arguments.has("--passes")) {
     print_passes(report, executable, arguments.has("--json"));
     return 0;
+  }
+  if (arguments.has("--memory")) {
+    return show_memory(arguments, ports_of(model), executable);
   }
   return explain_steps(arguments, model, lowered, executable);
 }

@@ -90,6 +90,7 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   Bindings usual;
   known.usual = &usual;
   known.assumed = &model.assumed;
+  known.files = &model.files;
   known.at = options.sizes;
   known.dims = dims_of_files(options.inputs);
   std::vector<OnnxWeight> weights;

@@ -1,6 +1,7 @@
 // From a word on the command line to a graph.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ struct GraphModel {
   std::vector<std::string> decided = {};                  // inputs whose value became part of the graph
   std::map<std::string, Array, std::less<>> values = {};  // of inputs that begin with some: weights that are trained
   std::vector<OnnxAssumption> assumed = {};               // of sizes, when an ONNX model was read
+  std::vector<std::filesystem::path> files = {};          // beside its own, with its large tensors
 };
 
 /// Whether the model was read for such sizes. What they do not say is left to the run.

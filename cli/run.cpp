@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "base/fail.h"
@@ -14,6 +15,7 @@
 #include "files.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "kept_model.h"
 #include "npy.h"
 #include "program_file.h"
 #include "stateful_run.h"
@@ -55,6 +57,7 @@ constexpr Example kRunExamples[] = {
 
 struct Times {
   double load = 0, compile = 0;
+  bool is_kept = false;  // from an earlier call
   FirstRun first;
   Samples repeated;
 };
@@ -126,6 +129,7 @@ void print_run_json(const std::string& model, const PreparedInputs& prepared, co
       .set("outputs", results)
       .set("kernels", executable.kernel_count())
       .set("code", executable.capabilities().code)
+      .set("kept", times.is_kept)
       .set("microseconds", us)
       .set("counters", counters)
       .set("repeats", times.repeated.times.size())
@@ -171,9 +175,9 @@ void print_run_text(const std::string& model, const PreparedInputs& prepared, co
     fmt::print("  {:<4}{:<{}}  {:<{}}  {}\n", row.word, row.name, name_width, row.shape, shape_width, row.remark);
   }
   const bool is_compiled = times.compile > 0;
-  fmt::print("  {:<10}  {:>10}   {} steps, {}\n", is_compiled ? "compile" : "load",
+  fmt::print("  {:<10}  {:>10}   {} steps, {}{}\n", is_compiled ? "compile" : "load",
              time_text(is_compiled ? times.compile : times.load), executable.steps().size(),
-             executable.capabilities().code);
+             executable.capabilities().code, times.is_kept ? ", kept from an earlier run" : "");
   fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.first.specialize));
   fmt::print("  first run   {:>10}   its memory is touched for the first time\n", time_text(times.first.run));
   const size_t count = times.repeated.times.size();
@@ -188,7 +192,16 @@ struct Subject {
   PreparedInputs prepared;
   std::vector<int> aliases;
   std::optional<Executable> executable;
+  std::shared_ptr<KeptModel> to_keep = {};  // when the answer was given
 };
+
+Subject opened(ProgramFile file, PreparedInputs prepared, Times& times) {
+  times.load = file.load_us;
+  return {.name = file.info.name,
+          .prepared = std::move(prepared),
+          .aliases = file.aliases(),
+          .executable = std::move(file.executable)};
+}
 
 Subject open_subject(const Arguments& arguments, const Progress& progress, Times& times) {
   const std::string& word = arguments.rest()[0];
@@ -196,11 +209,18 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
   if (is_program_file(word)) {
     require_no_compile_options(arguments);
     ProgramFile file = open_program(word);
-    times.load = file.load_us;
-    return {.name = file.info.name,
-            .prepared = prepare_inputs(ports_of(file.info), bound, arguments.all("--input")),
-            .aliases = file.aliases(),
-            .executable = std::move(file.executable)};
+    PreparedInputs prepared = prepare_inputs(ports_of(file.info), bound, arguments.all("--input"));
+    return opened(std::move(file), std::move(prepared), times);
+  }
+  CompileOptions compile_options;
+  take_compile_options(arguments, compile_options);
+  const auto kept = std::make_shared<KeptModel>(arguments, compile_options);
+  if (std::optional<ProgramFile> file = kept->open()) {
+    PreparedInputs prepared = prepare_inputs(ports_of(file->info), bound, arguments.all("--input"));
+    if (!KeptModel::is_long(file->info, prepared.bindings)) {
+      times.is_kept = true;
+      return opened(*std::move(file), std::move(prepared), times);
+    }
   }
   GraphModel model;
   times.load = microseconds([&] {
@@ -210,12 +230,11 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
   Subject subject{.name = model.graph.name(),
                   .prepared = prepare_inputs(model, bound, arguments.all("--input")),
                   .aliases = StatefulRun::aliases_of(model.graph),
-                  .executable = {}};
+                  .executable = {},
+                  .to_keep = kept};
   announce_cost(CostModel(model.graph), subject.prepared.bindings, arguments);
   progress.show("compiling");
-  CompileOptions compile_options;
-  take_compile_options(arguments, compile_options);
-  times.compile = microseconds([&] { subject.executable = compile(std::move(model.graph), compile_options); });
+  times.compile = microseconds([&] { subject.executable = kept->compile(std::move(model)); });
   return subject;
 }
 
@@ -224,7 +243,7 @@ int run_run(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
   const Subject subject = open_subject(arguments, progress, times);
-  const auto& [name, prepared, aliases, executable] = subject;
+  const auto& [name, prepared, aliases, executable, to_keep] = subject;
   progress.show("running");
   StatefulRun state(*executable, aliases, prepared.arrays());
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
@@ -253,6 +272,10 @@ int run_run(const Arguments& arguments) {
     write_outputs(*folder, executable->outputs(), outputs);
   }
   (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, *executable, times);
+  std::fflush(stdout);
+  if (to_keep) {
+    to_keep->keep();
+  }
   return 0;
 }
 

@@ -51,6 +51,15 @@ endfunction()
 
 option(TENON_UNITY "Compile sources of a folder several at a time" ON)
 
+# tenon_link_quickly(<target>): a third of the time that GNU's usual linker takes, for programs that are not installed:
+# there are some sixty of them.
+function(tenon_link_quickly target)
+  if(TENON_GOLD AND NOT TENON_SANITIZE)
+    target_link_options(${target} PRIVATE -fuse-ld=gold)
+  endif()
+endfunction()
+find_program(TENON_GOLD NAMES ld.gold)
+
 # tenon_join_sources(<target>): what several sources instantiate alike is compiled once for all of them. Names in their
 # anonymous namespaces must differ; those of tests may not, as each test is in a namespace of its own
 # (tools/check_types.py).

@@ -49,6 +49,7 @@ PUBLIC_HEADERS = {
     "cancel.h": "runtime",
     "dlpack.h": "runtime",
     "executable.h": "runtime",
+    "memory_timeline.h": "runtime",
     "run_report.h": "runtime",
     "strided_array.h": "runtime",
     "tensor_view.h": "runtime",

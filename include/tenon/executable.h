@@ -34,6 +34,9 @@ struct RunOptions {
   /// take many times as long for them as for others. On all threads of the run and for it alone; when not set, a run
   /// leaves the mode of the processor as its caller has it. Copies keep denormals.
   bool flush_denormals = false;
+  /// Results stay in the memory of the device that ran (Array::place()), where a later run on it takes them without a
+  /// copy; Executable::to_cpu() brings them. Of run() alone. On the CPU it changes nothing.
+  bool results_on_device = false;
 };
 
 namespace runtime {
@@ -56,6 +59,10 @@ class Executable {
   std::vector<Array> run(const std::vector<Array>& inputs, const RunOptions& options = {}) const;
   /// The same, but an input that an output updates is written in place when nobody else holds its memory.
   std::vector<Array> run(std::vector<Array>&& inputs, const RunOptions& options = {}) const;
+
+  /// The array in the CPU's memory: itself, or a copy of what is in the memory of the device that runs this program.
+  /// Error: another device's.
+  Array to_cpu(const Array& array) const;
 
   /// As run(), but an output that is a view of an input or of another output shares its memory.
   std::vector<StridedArray> run_views(const std::vector<Array>& inputs, const RunOptions& options = {}) const;

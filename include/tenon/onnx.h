@@ -50,6 +50,8 @@ struct OnnxOptions {
   std::vector<OnnxWeight>* weights = nullptr;
   /// Gets the sizes that the model is usually run at, where its metadata has them (OnnxExportOptions::usual).
   Bindings* usual = nullptr;
+  /// Gets the files beside the model's own that hold its large tensors.
+  std::vector<std::filesystem::path>* files = nullptr;
 };
 
 /// The value of an input decides a shape, an axis or a number of steps, and OnnxOptions::values does not have it.

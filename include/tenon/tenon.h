@@ -29,6 +29,7 @@
 #include "tenon/load.h"
 #include "tenon/losses.h"
 #include "tenon/machine.h"
+#include "tenon/memory_timeline.h"
 #include "tenon/models.h"
 #include "tenon/module.h"
 #include "tenon/modules.h"

@@ -49,20 +49,52 @@ bool is_library(std::string_view file) {
   return file.starts_with(*own) || (!torch->empty() && file.starts_with(*torch)) || file.starts_with("<");
 }
 
+// What the stable ABI has no function or member for is asked by attributes. All give new references, or null.
+#ifdef Py_LIMITED_API
+PyObject* attribute(void* object, const char* name) {
+  PyObject* const result = PyObject_GetAttrString(static_cast<PyObject*>(object), name);
+  if (result == nullptr) PyErr_Clear();
+  return result;
+}
+PyFrameObject* innermost_frame() {
+  PyFrameObject* const frame = PyEval_GetFrame();
+  Py_XINCREF(reinterpret_cast<PyObject*>(frame));
+  return frame;
+}
+PyFrameObject* outer_frame(PyFrameObject* frame) {
+  PyObject* const outer = attribute(frame, "f_back");
+  if (outer == nullptr || Py_IsNone(outer) == 0) return reinterpret_cast<PyFrameObject*>(outer);
+  Py_DECREF(outer);
+  return nullptr;
+}
+PyObject* file_of(PyCodeObject* code) { return attribute(code, "co_filename"); }
+#else
+PyFrameObject* innermost_frame() { return PyThreadState_GetFrame(PyThreadState_Get()); }
+PyFrameObject* outer_frame(PyFrameObject* frame) { return PyFrame_GetBack(frame); }
+PyObject* file_of(PyCodeObject* code) {
+  Py_INCREF(code->co_filename);
+  return code->co_filename;
+}
+#endif
+
+void release(void* object) { Py_XDECREF(static_cast<PyObject*>(object)); }
+
 /// The innermost frame of Python that is the user's.
 LazySettings settings_of_caller(const CancelToken* token) {
   LazySettings settings{.threads = default_threads(), .cancel = token};
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  PyFrameObject* frame = innermost_frame();
   while (frame != nullptr) {
     PyCodeObject* const code = PyFrame_GetCode(frame);
-    const char* const file = PyUnicode_AsUTF8(code->co_filename);
+    PyObject* const name = file_of(code);
+    const char* const file = name == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(name, nullptr);
     if (file != nullptr && !is_library(file)) {
       settings.file = file;
       settings.line = static_cast<uint32_t>(PyFrame_GetLineNumber(frame));
     }
-    Py_DECREF(code);
-    PyFrameObject* const outer = settings.file.empty() ? PyFrame_GetBack(frame) : nullptr;
-    Py_DECREF(frame);
+    release(name);
+    release(code);
+    PyFrameObject* const outer = settings.file.empty() ? outer_frame(frame) : nullptr;
+    release(frame);
     frame = outer;
   }
   return settings;

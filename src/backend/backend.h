@@ -22,6 +22,9 @@ struct CodeOptions {
   /// Called, on any thread and one at a time, when so many pieces of code of so many are done. May throw, which ends
   /// the compile. Of compile_for_file() alone.
   std::function<void(size_t done, size_t of)> progress = {};
+  /// Code for files brings along the kernels of products that it calls. Off: those that this build has linked in stay
+  /// out of it, so that only this build can load it.
+  bool own_products = true;
 };
 
 struct CompiledKernels {
@@ -54,7 +57,7 @@ class Backend {
 };
 
 /// The back end for a machine: one that makes machine code or, where not `native` or in a build without LLVM, one whose
-/// modules are loops for their interpreter. Error: `native` and a GPU.
+/// modules are loops for their interpreter. Error: `native` and a GPU, in such a build.
 const Backend& backend_for(const Machine& machine, bool native);
 
 /// Whether this build makes machine code.

@@ -162,7 +162,9 @@ CompiledKernels Native::compile_for_file(std::span<const loops::Kernel* const> k
   const codegen::Target target = codegen::target_of(machine);
   CompiledKernels result;
   const codegen::CodeImage image = codegen::compile_image(
-      kernels, machine, {.disk_cache = options.disk_cache, .progress = options.progress}, &result.milliseconds);
+      kernels, machine,
+      {.disk_cache = options.disk_cache, .own_products = options.own_products, .progress = options.progress},
+      &result.milliseconds);
   const std::vector<std::byte> bytes = to_bytes(image);
   const auto* const first = reinterpret_cast<const char*>(bytes.data());
   devices::Module& module = result.module;

@@ -3,15 +3,21 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
 
 #include "base/fail.h"
 #include "build/index_limits.h"
+#include "build/program_cache.h"
 #include "compiler/lowered.h"
+#include "devices/cpu/cpu_device.h"
 #include "ir/data_axes.h"
 #include "ir/node.h"
+#include "runtime/run/make_executable.h"
 #include "saved/write.h"
 
 namespace tenon {
@@ -49,7 +55,7 @@ ProgramFileInfo describe(const Graph& graph, const BuildOptions& options) {
   return info;
 }
 
-/// All names that a run may bind: those of the program, and those that inputs alone have.
+/// All names that a run may bind: those of inputs, and what else the program needs.
 std::vector<std::string> axes_of(const saved::MachineProgram& program, const std::vector<ProgramFileInput>& inputs) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -57,12 +63,12 @@ std::vector<std::string> axes_of(const saved::MachineProgram& program, const std
       names.push_back(name);
     }
   };
-  std::ranges::for_each(program.names, add);
   for (const ProgramFileInput& input : inputs) {
     for (const Axis& axis : input.shape.axes()) {
       std::ranges::for_each(axis.extent().names(), add);
     }
   }
+  std::ranges::for_each(program.names, add);
   return names;
 }
 
@@ -74,6 +80,29 @@ Bindings of_names(const Bindings& bindings, const std::vector<std::string>& name
     }
   }
   return result;
+}
+
+/// What a program that was made says of its names.
+void describe_sizes(saved::SavedProgram& program) {
+  const saved::MachineProgram& first = program.machines.front();
+  program.info.axes = axes_of(first, program.info.inputs);
+  program.info.usual = of_names(program.info.usual, program.info.axes);
+  program.info.constraints = first.segments.segments.front().constraints.added();
+}
+
+/// Code and constants; `laying_out` is called between them.
+saved::MachineProgram finish(compiler::Lowered lowered, const compiler::CodeChoice& choice,
+                             const std::function<void()>& laying_out) {
+  const Machine machine = lowered.machine;
+  compiler::ForFile made = compiler::compile_for_file(std::move(lowered), choice);
+  laying_out();
+  for (runtime::Segment& segment : made.segments.segments) {
+    lay_out_constants(segment.program);
+  }
+  return {.machine = named(machine),
+          .segments = std::move(made.segments),
+          .names = std::move(made.names),
+          .code = std::move(made.module)};
 }
 
 class Builder {
@@ -90,10 +119,7 @@ class Builder {
       }
       program.machines.push_back(for_machine(machine));
     }
-    const saved::MachineProgram& first = program.machines.front();
-    program.info.axes = axes_of(first, program.info.inputs);
-    program.info.usual = of_names(program.info.usual, program.info.axes);
-    program.info.constraints = first.segments.segments.front().constraints.added();
+    describe_sizes(program);
     return program;
   }
 
@@ -120,15 +146,7 @@ class Builder {
       tell(
           {.what = "compiling", .machine = called, .done = static_cast<int64_t>(done), .of = static_cast<int64_t>(of)});
     };
-    compiler::ForFile made = compiler::compile_for_file(std::move(lowered), choice);
-    tell({.what = "laying out constants", .machine = called});
-    for (runtime::Segment& segment : made.segments.segments) {
-      lay_out_constants(segment.program);
-    }
-    return {.machine = named(machine),
-            .segments = std::move(made.segments),
-            .names = std::move(made.names),
-            .code = std::move(made.module)};
+    return finish(std::move(lowered), choice, [&] { tell({.what = "laying out constants", .machine = called}); });
   }
 
   const Graph& graph_;
@@ -160,9 +178,33 @@ Graph with_sizes(const Graph& graph, const Bindings& sizes) {
 void build_program(const Graph& graph, const std::string& path, const BuildOptions& options) {
   Builder builder(graph, options);
   const saved::SavedProgram program = builder.run();
-  saved::write_program(program, path, [&](int64_t done, int64_t of) {
+  const auto progress = [&](int64_t done, int64_t of) {
     builder.tell({.what = "writing", .machine = "", .done = done, .of = of});
-  });
+  };
+  saved::write_program(program, path, {.progress = progress});
+}
+
+CompiledProgram compile_to_keep(Graph&& graph, const BuildOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  saved::SavedProgram program{.info = describe(graph, options), .machines = {}, .reasons = options.reasons};
+  CompileReport report;
+  compiler::Lowered lowered = compiler::lower(graph, options.compile, report);
+  graph = Graph();  // its weights are not kept beside those that are laid out
+  report.passes.clear();
+  compiler::CodeChoice choice = compiler::code_choice(options.compile);
+  choice.options.own_products = false;
+  program.machines.push_back(finish(std::move(lowered), choice, [] {}));
+  describe_sizes(program);
+  const saved::MachineProgram& made = program.machines.front();
+  const std::shared_ptr<devices::Device>& device = devices::host_device();
+  runtime::Segments segments = made.segments;
+  segments.code = device->load(made.code);
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+  Executable executable = runtime::make_executable(
+      std::move(segments),
+      {.device = device, .compile_ms = taken.count(), .code = made.code.description, .names = made.names});
+  return {.executable = std::move(executable),
+          .saved = std::make_shared<const saved::SavedProgram>(std::move(program))};
 }
 
 }  // namespace tenon

@@ -12,6 +12,8 @@
 #include "codegen/products/product_library.h"
 #include "kernel/loop/loop_walk.h"
 #include "native/external_symbols.h"
+#include "native/linked_products.h"
+#include "native/product_target.h"
 
 namespace tenon::codegen {
 namespace {
@@ -85,7 +87,12 @@ CodeImage compile_image(std::span<const loops::Kernel* const> kernels, const Mac
     requests.push_back(kernel_request(*kernel, jit.target()));
   }
   for (const int kind : kinds_in(kernels)) {
-    for (Jit::Request& request : product_requests(product_kinds()[static_cast<size_t>(kind)].types, jit.target())) {
+    const ProductTypes& types = product_kinds()[static_cast<size_t>(kind)].types;
+    parts[kind];
+    if (!options.own_products && find_linked_products(types, product_target(types, jit.target())) != nullptr) {
+      continue;
+    }
+    for (Jit::Request& request : product_requests(types, jit.target())) {
       parts[kind].push_back(requests.size());
       requests.push_back(std::move(request));
     }

@@ -13,7 +13,8 @@
 namespace tenon::codegen {
 
 struct ImageOptions {
-  bool disk_cache = true;  // keep objects under the user's cache directory
+  bool disk_cache = true;    // keep objects under the user's cache directory
+  bool own_products = true;  // off: those that this build has linked in (native/linked_products.h) stay out of it
   /// Called, one at a time, when so many of all functions were begun; those that come from the cache are not counted.
   std::function<void(size_t begun, size_t of)> progress = {};
 };

@@ -105,6 +105,7 @@ Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& repor
   std::future<void> laid_out = std::async([&segments] { lay_out_constants(segments); });
   const devices::Module module = make_code(kernels, machine, code, report);
   options.code = module.description;
+  options.code_bytes = devices::byte_count(module);
   if (!options.device) {
     options.device = backend::backend_for(machine, code.native).device(Pool::shared());
   }

@@ -14,6 +14,7 @@
 #include "kernel/facts/kernel_facts.h"
 #include "kernel/program/routine.h"
 #include "library/library.h"
+#include "tenon/storage.h"
 
 namespace tenon::devices {
 
@@ -61,6 +62,15 @@ struct RoutineCall {
   std::function<void()> before_chunk = {};  ///< on any thread; may throw, which ends the routine
 };
 
+/// Elements of a view of a device's memory, to be laid in rows.
+struct ViewCopy {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;  ///< the view's first element
+  int64_t element_bytes = 0;
+  std::span<const int64_t> dims;
+  std::span<const int64_t> strides;  ///< in elements
+};
+
 /// A place to run. Addresses are in the device's own memory: arithmetic on them is allowed, nobody but the device reads
 /// or writes there, unless is_host(). Work is done in the order in which one thread asks for it, and may go on when a
 /// call has returned; what copies to the host waits for what it copies. Safe to use from many threads, which do not
@@ -75,6 +85,8 @@ class Device {
   /// Whether its memory is this process's own: addresses may be read and written, and all work is done when a call
   /// returns.
   virtual bool is_host() const = 0;
+  /// What arrays in its memory say of where they are: another place than the CPU unless is_host().
+  virtual MemoryPlace place() const { return {}; }
   /// Threads of the host that may launch ranges of one grid side by side; null where a launch uses all of the device.
   virtual Pool* workers() const = 0;
 
@@ -92,6 +104,8 @@ class Device {
   virtual void copy_out(void* to, const std::byte* from, int64_t bytes) = 0;
   /// From one place of its memory to another. They may overlap.
   virtual void copy(std::byte* to, const std::byte* from, int64_t bytes) = 0;
+  /// Within its memory, where the two do not overlap. False where it has no way: the elements then go by the host.
+  virtual bool copy_view(const ViewCopy& /*copy*/) { return false; }
 
   // Work.
 

@@ -27,6 +27,14 @@ void fields(auto& archive, Module& x) {
   archive(x.format, x.target, x.description, x.objects, x.object_of, x.product_kinds);
 }
 
+int64_t byte_count(const Module& module) {
+  int64_t bytes = 0;
+  for (const CodeObject& object : module.objects) {
+    bytes += object.bytes ? std::ssize(*object.bytes) : 0;
+  }
+  return bytes;
+}
+
 std::vector<std::byte> to_bytes(const Module& module) {
   bytes::Writer writer;
   uint32_t version = kVersion;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,12 @@ inline constexpr const char* kLoopCode = "loops";
 inline constexpr const char* kObjectCode = "object";
 /// Linked machine code of all kernels together (native/code_image.h): one object, which they all have.
 inline constexpr const char* kImageCode = "image";
+
+/// PTX: text for NVIDIA's driver, with a function `phase0`, `phase1`, ... for each phase of a kernel.
+inline constexpr const char* kPtxCode = "ptx";
+
+/// Of all its code.
+int64_t byte_count(const Module& module);
 
 std::vector<std::byte> to_bytes(const Module& module);
 /// What to_bytes() wrote. Other bytes are an Error.

@@ -19,10 +19,12 @@ inline constexpr int64_t kSlotAlignment = int64_t{64} << 10;
 /// Code and slots together, at most: calls reach so far on every target.
 inline constexpr int64_t kMostImageBytes = int64_t{64} << 20;
 
-/// The kernels of products of one kind that the image brings along.
+/// Kernels of products of one kind.
 struct ImageProduct {
-  int kind = -1;               // a place in product_kinds()
-  std::vector<int64_t> parts;  // where functions `void (void** addresses)` begin: product_table() of native/
+  int kind = -1;  // a place in product_kinds()
+  /// Where functions `void (void** addresses)` begin: product_table() of native/. None: the image does not bring them
+  /// along, and those are taken that are linked into the process (native/linked_products.h).
+  std::vector<int64_t> parts;
 
   friend bool operator==(const ImageProduct&, const ImageProduct&) = default;
 };

@@ -49,6 +49,7 @@ const ExternalFiles::Mapping& ExternalFiles::open(const std::string& location) {
   } catch (const Error& error) {
     fail("external data `{}` is no file that can be read: {}", location, error.what());
   }
+  read_->insert(file);
   return mappings_.emplace(location, std::move(mapping)).first->second;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,9 @@ class ExternalFiles {
   explicit ExternalFiles(std::filesystem::path folder, std::shared_ptr<const File> own = nullptr)
       : folder_(std::move(folder)), own_(std::move(own)) {}
 
+  /// The files beside the model that were read, by all copies of this.
+  const std::set<std::filesystem::path>& read() const { return *read_; }
+
   /// `count` bytes of a file from `offset` on, which must lie in the folder, also when links are followed.
   Array bytes(const std::string& location, int64_t offset, int64_t count);
 
@@ -44,6 +48,7 @@ class ExternalFiles {
   std::filesystem::path folder_;
   std::shared_ptr<const File> own_;
   std::map<std::string, Mapping> mappings_;
+  std::shared_ptr<std::set<std::filesystem::path>> read_ = std::make_shared<std::set<std::filesystem::path>>();
 };
 
 /// The description of an initializer that training must not change: running moments of a norm.

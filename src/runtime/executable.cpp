@@ -1,8 +1,9 @@
 #include "tenon/executable.h"
 
-#include <algorithm>
+#include <string>
 
 #include "base/fail.h"
+#include "runtime/memory/device_array.h"
 #include "runtime/run/runnable.h"
 
 namespace tenon {
@@ -20,12 +21,14 @@ int count_steps(const std::vector<StepReport>& steps, StepKind kind) {
   return count;
 }
 
-/// What runs here reads the memory of the CPU alone.
-void require_on_cpu(std::span<const Array> inputs, const std::vector<Port>& declared) {
-  for (size_t i = 0; i < std::min(inputs.size(), declared.size()); ++i) {
-    if (inputs[i].place().kind != DeviceKind::cpu) [[unlikely]] {
-      fail("input `{}` is in the memory of {}; this program runs on the CPU and takes inputs from its memory",
-           declared[i].name, to_string(inputs[i].place()));
+/// Inputs lie in the memory of the CPU or of the device that runs the program.
+void require_reachable(std::span<const Array> inputs, const runtime::Runnable& program) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const MemoryPlace& place = inputs[i].place();
+    if (place.kind != DeviceKind::cpu && place != program.device().place()) [[unlikely]] {
+      fail("input {} is in the memory of {}; this program runs on {} and takes inputs from its memory",
+           i < program.inputs().size() ? fmt::format("`{}`", program.inputs()[i].name) : std::to_string(i),
+           to_string(place), program.device().is_host() ? "the CPU" : to_string(program.device().place()));
     }
   }
 }
@@ -42,17 +45,27 @@ runtime::Runnable& Executable::program() const {
 }
 
 std::vector<Array> Executable::run(const std::vector<Array>& inputs, const RunOptions& options) const {
-  require_on_cpu(inputs, program().inputs());
+  require_reachable(inputs, program());
   return program().run(inputs, {}, options);
 }
 
 std::vector<Array> Executable::run(std::vector<Array>&& inputs, const RunOptions& options) const {
-  require_on_cpu(inputs, program().inputs());
+  require_reachable(inputs, program());
   return program().run(inputs, inputs, options);
 }
 
+Array Executable::to_cpu(const Array& array) const {
+  if (array.place().kind == DeviceKind::cpu) {
+    return array;
+  }
+  if (array.place() != program().device().place()) {
+    fail("this array is in the memory of {}, which does not run the program", to_string(array.place()));
+  }
+  return runtime::copied_out(program().device(), array);
+}
+
 std::vector<StridedArray> Executable::run_views(const std::vector<Array>& inputs, const RunOptions& options) const {
-  require_on_cpu(inputs, program().inputs());
+  require_reachable(inputs, program());
   return program().run_views(inputs, options);
 }
 

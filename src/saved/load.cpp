@@ -115,6 +115,7 @@ Executable load(const CheckedFile& file, const ProgramFileOptions& options) {
                                                              .device = device,
                                                              .compile_ms = taken.count(),
                                                              .code = module.description,
+                                                             .code_bytes = devices::byte_count(module),
                                                              .names = std::move(read.names)});
 }
 

@@ -68,8 +68,8 @@ void NewFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void NewFile::put_in_place() {
-  if (::fsync(descriptor_) != 0) {
+void NewFile::put_in_place(bool durable) {
+  if (durable && ::fsync(descriptor_) != 0) {
     fail_to_write();
   }
   if (beside_.empty()) {

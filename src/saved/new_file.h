@@ -17,8 +17,8 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
-  /// On disk, then under its path, in the place of what was there.
-  void put_in_place();
+  /// Under its path, in the place of what was there; where `durable`, when it is on disk.
+  void put_in_place(bool durable = true);
 
  private:
   [[noreturn]] void fail_to_write() const;

@@ -140,7 +140,7 @@ class Layout {
 
 }  // namespace
 
-void write_program(const SavedProgram& program, const std::string& path, const WriteProgress& progress) {
+void write_program(const SavedProgram& program, const std::string& path, const WriteOptions& options) {
   const Layout layout(program);
   NewFile file(path);
   int64_t done = 0;
@@ -151,10 +151,23 @@ void write_program(const SavedProgram& program, const std::string& path, const W
       file.write(piece);
       bytes = bytes.subspan(piece.size());
       done += std::ssize(piece);
-      if (progress) progress(done, layout.file_bytes());
+      if (options.progress) options.progress(done, layout.file_bytes());
     }
   });
-  file.put_in_place();
+  file.put_in_place(options.durable);
+}
+
+int64_t program_size(const SavedProgram& program) {
+  int64_t bytes = 0;
+  for (const MachineProgram& each : program.machines) {
+    for (const runtime::Segment& segment : each.segments.segments) {
+      for (const Array& constant : segment.program.constants)
+        bytes += static_cast<int64_t>(constant.byte_count());
+    }
+    for (const devices::CodeObject& object : each.code.objects)
+      bytes += std::ssize(*object.bytes);
+  }
+  return bytes;
 }
 
 std::vector<std::byte> program_bytes(const SavedProgram& program) {

@@ -1,9 +1,11 @@
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <vector>
 
 #include "support/error_text.h"
@@ -25,7 +27,8 @@ class MappedFile : public testing::Test {
   }
   ~MappedFile() override { std::filesystem::remove(path_); }
 
-  std::string path_ = (std::filesystem::path(testing::TempDir()) / "tenon_mapped_file_test.bin").string();
+  std::string path_ =
+      (std::filesystem::path(testing::TempDir()) / ("tenon_mapped_file_test." + std::to_string(::getpid()))).string();
 };
 
 TEST_F(MappedFile, IsMemoryOfAnArray) {

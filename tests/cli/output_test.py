@@ -55,7 +55,11 @@ class Json(unittest.TestCase):
         self.assertEqual(json.loads(run.stdout)["machine"]["cores"], 1)
 
     def test_every_verb_prints_one_object(self):
-        words = {"run": [SOFTMAX, *SIZES], "explain": [SOFTMAX, *SIZES], "check": [SOFTMAX, *SIZES],
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        program = f"{folder}/softmax.tenon"
+        words = {"build": [SOFTMAX, "-o", program], "inspect": [program], "run": [SOFTMAX, *SIZES],
+                 "explain": [SOFTMAX, *SIZES], "check": [SOFTMAX, *SIZES],
                  "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None,
                  "train": TRAIN, "partition": ["mlp"]}
         verbs = json.loads(tenon("help", "--json"))["verbs"]
@@ -175,9 +179,15 @@ class Scripts(unittest.TestCase):
 
 
 class Terminal(unittest.TestCase):
+    def test_build_shows_how_far_it_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shown = on_a_terminal("build", SOFTMAX, "-o", f"{folder}/softmax.tenon", "--no-cache")
+            for what in ("loading", "scheduling for", "compiling for", "laying out constants for", "writing: "):
+                self.assertIn(what, shown)
+
     def test_colours_and_progress_are_for_terminals(self):
         self.assertNotIn("\x1b", tenon("run", SOFTMAX, *SIZES))
-        shown = on_a_terminal("run", SOFTMAX, *SIZES)
+        shown = on_a_terminal("run", SOFTMAX, *SIZES, "--no-cache")
         self.assertIn("\x1b[1msoftmax\x1b[0m", shown)
         self.assertIn("compiling", shown)
 

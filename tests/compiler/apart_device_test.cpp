@@ -160,6 +160,83 @@ TEST(ApartDevice, WritesTheMemoryOfTheCaller) {
   EXPECT_EQ(copied, (std::vector<float>{1, 2, 3, 4}));
 }
 
+/// Results that stay on the device go into the next run as they are.
+TEST(ApartDevice, KeepsResultsWhereTheyAre) {
+  const Value x = input("x", shape(f32, "rows", "columns"));
+  const Graph graph({x}, {{"doubled", x * 2.0},
+                          {"turned", transpose(x, {1, 0})},
+                          {"same", x},
+                          {"fixed", constant(Array::full(f32, {3}, 5))}});
+  const CompileOptions options{.native = false};
+  const auto device = apart_device(options);
+  {
+    const Executable executable = on(device, graph, options);
+    const Executable plain = compile(graph, options);
+    const Array data = Array::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+    const int64_t in = device->counters().bytes_in;
+    const std::vector<Array> first = executable.run({data}, {.results_on_device = true});
+    for (const Array& each : first) {
+      EXPECT_EQ(each.place(), device->place());
+    }
+    const std::vector<Array> second = executable.run({first[1]}, {.results_on_device = true});
+    EXPECT_EQ(device->counters().bytes_in - in, static_cast<int64_t>(data.byte_count())) << "once, at the first run";
+    EXPECT_EQ(device->counters().bytes_out, 0);
+    EXPECT_EQ(second[2].storage().address, first[1].storage().address) << "an output that is the input is its memory";
+    const std::vector<Array> expected = plain.run({plain.run({data})[1]});
+    for (size_t i = 0; i < second.size(); ++i) {
+      EXPECT_TRUE(same_bits(executable.to_cpu(second[i]), expected[i])) << i;
+    }
+    EXPECT_TRUE(std::ranges::equal(executable.run({first[1]}), expected, same_bits)) << "and out by itself";
+    EXPECT_EQ(error_text([&] { (void)plain.run({first[0]}); }),
+              "input `x` is in the memory of gpu:7; this program runs on the CPU and takes inputs from its memory");
+    EXPECT_EQ(error_text([&] { (void)plain.to_cpu(first[0]); }),
+              "this array is in the memory of gpu:7, which does not run the program");
+  }
+  EXPECT_EQ(device->counters().in_use, 0);
+}
+
+/// An input that is handed over is updated where it is, one that is not in a copy on the device.
+TEST(ApartDevice, UpdatesStateWhereItIs) {
+  const Value state = input("state", shape(f32, "n"));
+  const Value step = input("step", shape(f32, "n"));
+  const Graph graph({state, step}, {{.name = "next", .value = state + step, .aliases = 0}});
+  const CompileOptions options{.native = false};
+  const auto device = apart_device(options);
+  {
+    const Executable executable = on(device, graph, options);
+    const Array ones = Array::full(f32, {5}, 1);
+    std::vector<Array> values = executable.run({ones, ones}, {.results_on_device = true});
+    for (int i = 0; i < 3; ++i) {
+      values = executable.run(std::vector<Array>{values[0], ones}, {.results_on_device = true});
+    }
+    EXPECT_EQ(device->counters().bytes_out, 0);
+    EXPECT_EQ(executable.to_cpu(values[0]).at(4), 5);
+  }
+  EXPECT_EQ(device->counters().in_use, 0);
+}
+
+/// Between segments a count alone is read back.
+TEST(ApartDevice, ValuesBetweenSegmentsStay) {
+  const Value x = input("x", shape(f32, "n"));
+  const Value chosen = take(x, reshape(nonzero(gt(x, 0.0)), {-1}));
+  const Graph graph({x}, {{"y", exp(chosen)}});
+  const CompileOptions options{.native = false};
+  const auto device = apart_device(options);
+  {
+    const Executable executable = on(device, graph, options);
+    ASSERT_GT(executable.segments().size(), 1u);
+    const Array data = Array::from<float>({6}, {1, -2, 3, -4, 5, -6});
+    const int64_t in = device->counters().bytes_in;
+    const std::vector<Array> results = executable.run({data});
+    EXPECT_TRUE(std::ranges::equal(results, compile(graph, options).run({data}), same_bits));
+    EXPECT_EQ(results[0].size(), 3);
+    const int64_t routine = 6 * 8 + 8;  // on the host: at most as many positions, and how many there are
+    EXPECT_EQ(device->counters().bytes_in - in, 2 * static_cast<int64_t>(data.byte_count()) + routine)
+        << "the input goes into both segments; the positions that the first one made stay";
+  }
+  EXPECT_EQ(device->counters().in_use, 0);
+}
+
 TEST(ApartDevice, ARunThatIsCancelledLeavesNothing) {
   const Value x = input("x", shape(f32, "n"));
   Value y = x;

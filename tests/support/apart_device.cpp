@@ -121,6 +121,26 @@ void ApartDevice::copy(std::byte* to, const std::byte* from, int64_t bytes) {
   }
 }
 
+bool ApartDevice::copy_view(const devices::ViewCopy& copy) {
+  queue().work.emplace_back([this, copy, dims = std::vector<int64_t>(copy.dims.begin(), copy.dims.end()),
+                             strides = std::vector<int64_t>(copy.strides.begin(), copy.strides.end())] {
+    int64_t elements = 1;
+    for (const int64_t dim : dims) {
+      elements *= dim;
+    }
+    const auto bytes = static_cast<size_t>(copy.element_bytes);
+    for (int64_t i = 0; i < elements; ++i) {
+      int64_t rest = i;
+      int64_t from = 0;
+      for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
+        from += rest % dims[axis] * strides[axis];
+      }
+      std::memcpy(real(copy.to + i * copy.element_bytes), real(copy.from + from * copy.element_bytes), bytes);
+    }
+  });
+  return true;
+}
+
 std::shared_ptr<const devices::LoadedCode> ApartDevice::load(const devices::Module& module) {
   return inner_->load(module);
 }

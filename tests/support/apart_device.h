@@ -24,6 +24,7 @@ class ApartDevice : public devices::Device {
   ~ApartDevice() override;
 
   bool is_host() const override { return false; }
+  MemoryPlace place() const override { return {.kind = DeviceKind::gpu, .index = 7}; }
   Pool* workers() const override { return nullptr; }
 
   std::byte* allocate(int64_t bytes) override;
@@ -34,6 +35,7 @@ class ApartDevice : public devices::Device {
   void copy_in(std::byte* to, const void* from, int64_t bytes) override;
   void copy_out(void* to, const std::byte* from, int64_t bytes) override;
   void copy(std::byte* to, const std::byte* from, int64_t bytes) override;
+  bool copy_view(const devices::ViewCopy& copy) override;
 
   std::shared_ptr<const devices::LoadedCode> load(const devices::Module& module) override;
   KernelStatus launch(const devices::KernelLaunch& launch) override;

@@ -42,6 +42,9 @@ llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
 llvm::Value* buffer_pointer(Emission& e, int index) {
   llvm::Value*& pointer = e.buffers[static_cast<size_t>(index)];
   if (pointer != nullptr) return pointer;
+  if (e.gpu != nullptr && e.buffer(index).role != loops::Role::scratch) {
+    return pointer = e.gpu->buffers[static_cast<size_t>(index)];
+  }
   pointer = e.in_block(e.entry, [&]() -> llvm::Value* {
     if (e.buffer(index).role != loops::Role::scratch) {
       llvm::LoadInst* const table = e.b.CreateLoad(e.b.getPtrTy(), e.args);  // KernelArgs::buffers
@@ -106,6 +109,13 @@ void Lookups::check(const loops::Lookup& lookup, llvm::Value* bad, llvm::Value* 
     llvm::Value* const bits = e_.b.CreateBitCast(bad, e_.b.getIntNTy(e_.vector.lanes));
     llvm::Value* const lane = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, e_.b.getTrue());
     value = e_.b.CreateExtractElement(value, e_.b.CreateZExtOrTrunc(lane, e_.i64()));
+  }
+  if (e_.gpu != nullptr) {
+    gpu_report(e_, e_.b.getInt64(static_cast<uint64_t>(lookup.site) + 1), value, extent(e_, lookup.size));
+    e_.b.CreateBr(end_);
+    failed_.back() = e_.b.GetInsertBlock();
+    e_.b.SetInsertPoint(next);
+    return;
   }
   llvm::Value* const field = e_.b.CreateConstGEP1_64(e_.b.getPtrTy(), e_.args, 2);  // KernelArgs::status
   llvm::Value* const status = e_.b.CreateLoad(e_.b.getPtrTy(), field);

@@ -63,6 +63,7 @@ llvm::Value* extent(Emission& e, const Extent& size) {
   if (loaded == nullptr) {
     const auto slot = e.size_slots.find(size);
     TENON_CHECK(slot != e.size_slots.end(), "{} is no size of the kernel", size.to_string());
+    if (e.gpu != nullptr) return loaded = e.gpu->sizes[static_cast<size_t>(slot->second)];
     loaded = e.in_block(e.entry, [&] {
       llvm::Type* const pointer = e.b.getPtrTy();
       llvm::Value* const field = e.b.CreateConstGEP1_64(pointer, e.args, 1);  // KernelArgs::sizes

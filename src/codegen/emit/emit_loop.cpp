@@ -177,6 +177,10 @@ void emit_iteration(Emission& e, const loops::Loop& loop) {
 void run_loop(Emission& e, const loops::Loop& loop) {
   const loops::Axis& axis = e.axis(loop.axis);
   begin_accumulators(e, begin_parts(e, loop));
+  if (e.gpu != nullptr && axis.binding == loops::Binding::threads) {
+    gpu_thread_loop(e, loop);
+    return end_accumulators(e, loop.begins);
+  }
   llvm::Value* const count = trip_count(e, axis);
   const int64_t known = axis.tile_of < 0 ? axis.extent.constant().value_or(-1) : -1;  // -1: not known
   const std::vector<double> entered =
@@ -221,14 +225,16 @@ void emit_block(Emission& e, const loops::Block& block) {
     if (const auto* each = std::get_if<loops::Define>(&statement.what)) {
       define(e, each->value);
     } else if (const auto* written = std::get_if<loops::Store>(&statement.what)) {
-      store(e, *written);
+      e.gpu == nullptr ? store(e, *written) : gpu_by_one_thread(e, [&] { store(e, *written); });
     } else if (const auto* fed = std::get_if<loops::Accumulate>(&statement.what)) {
       accumulate(e, fed->accumulator);
     } else if (const auto* product = std::get_if<loops::Product>(&statement.what)) {
       emit_product(e, *product);
     } else if (const auto* loop = std::get_if<loops::Loop>(&statement.what)) {
       emit_loop(e, *loop);
-    }  // a barrier needs nothing: threads run one after the other, each from one barrier to the next
+    } else if (e.gpu != nullptr) {  // on CPUs threads run one after the other, each from one barrier to the next
+      gpu_barrier(e);
+    }
   }
 }
 

@@ -74,6 +74,10 @@ std::vector<int> begin_parts(Emission& e, const loops::Loop& loop) {
     }
     parts.count = count;
     parts.outside = e.thread_axes.size();
+    if (e.gpu != nullptr) {  // each thread holds its own
+      whole.push_back(each);
+      continue;
+    }
     const Partial none = identity_of(e, each);
     const auto reserve = [&](llvm::Value* like) -> llvm::Value* {
       if (like == nullptr) return nullptr;
@@ -88,6 +92,7 @@ std::vector<int> begin_parts(Emission& e, const loops::Loop& loop) {
 }
 
 Partial end_parts(Emission& e, int accumulator) {
+  if (e.gpu != nullptr) return gpu_end_parts(e, accumulator);
   ThreadParts& parts = e.parts[static_cast<size_t>(accumulator)];
   for (int64_t apart = 1; apart < parts.count; apart *= 2) {
     llvm::Value* const end = e.b.getInt64(static_cast<uint64_t>(parts.count - apart));

@@ -69,6 +69,18 @@ struct ThreadParts {
   Partial memory;      // arrays of the parts, on the stack
 };
 
+/// Code for blocks of threads that a GPU runs side by side: each thread runs all of it, but for iterations of loops
+/// that are bound to other threads.
+struct GpuBlock {
+  std::vector<llvm::Value*> buffers;  // arguments, by buffer; null: scratch
+  std::vector<llvm::Value*> sizes;    // arguments, by slot
+  llvm::Value* status = nullptr;
+  llvm::Value* thread = nullptr;          // of the block, an i64
+  int64_t threads = 1;                    // of the phase
+  int64_t group = 1;                      // that run the statement which is emitted
+  llvm::GlobalVariable* parts = nullptr;  // a word for each warp, twice, in shared memory
+};
+
 /// Where a loop over an axis begins each time round: what depends on no axis further inside has its place there, so
 /// that all loops further inside share it.
 struct LoopHead {
@@ -106,6 +118,7 @@ struct Emission {
   std::vector<llvm::Value*> values;
   std::vector<bool> in_vector_loop;  // values that the vectorised loop around them defined
   std::vector<OpenAccumulator> accumulators;
+  GpuBlock* gpu = nullptr;                                 // null: code for CPUs
   std::vector<ThreadParts> parts;                          // by accumulator
   int64_t most_threads = 1;                                // of a block of the kernel
   std::vector<int> thread_axes;                            // of the loops bound to threads that are open
@@ -196,6 +209,18 @@ Partial end_parts(Emission& e, int accumulator);
 void emit_thread(Emission& e, const loops::Loop& loop);
 /// Where scratch of the thread that runs begins, in a buffer that has scratch for each.
 llvm::Value* scratch_of_thread(Emission& e, int buffer, llvm::Value* pointer);
+
+// emit_gpu_threads.cpp: blocks of threads side by side.
+
+/// The iteration of a loop bound to threads that this thread has.
+void gpu_thread_loop(Emission& e, const loops::Loop& loop);
+/// All parts of an accumulator as one, in each thread.
+Partial gpu_end_parts(Emission& e, int accumulator);
+/// then(), by one of the threads that run the statement.
+void gpu_by_one_thread(Emission& e, const std::function<void()>& then);
+void gpu_barrier(Emission& e);
+/// Reports a position out of range, unless another one was.
+void gpu_report(Emission& e, llvm::Value* site, llvm::Value* position, llvm::Value* size);
 
 // emit_long_sums.cpp: sums that would drift.
 

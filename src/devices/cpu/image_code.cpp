@@ -11,7 +11,9 @@
 #include "kernel/product/product_blocked.h"
 #include "native/code_image.h"
 #include "native/external_symbols.h"
+#include "native/linked_products.h"
 #include "native/product_table.h"
+#include "native/product_target.h"
 #include "native/target.h"
 
 namespace tenon::devices {
@@ -52,13 +54,11 @@ class LoadedImage {
     }
     memory_.seal();
     const CpuMachine& cpu = this_machine().cpu();
+    const ProductCaches caches{.first = cpu.first_cache, .second = cpu.second_cache};
     for (size_t i = 0; i < products_.size(); ++i) {
-      products_[i].kernels = codegen::product_table(
-          products_[i].types, target, {.first = cpu.first_cache, .second = cpu.second_cache}, [&](void** addresses) {
-            for (const int64_t part : image.products[i].parts) {
-              function<void (*)(void**)>(part)(addresses);
-            }
-          });
+      products_[i].kernels = codegen::product_table(products_[i].types, target, caches, [&](void** addresses) {
+        hand_out(image.products[i], target, addresses);
+      });
     }
   }
 
@@ -68,6 +68,22 @@ class LoadedImage {
   }
 
  private:
+  /// The addresses of a kind's kernels, in the image or linked into this process.
+  void hand_out(const codegen::ImageProduct& product, const codegen::Target& target, void** addresses) const {
+    for (const int64_t part : product.parts) {
+      function<void (*)(void**)>(part)(addresses);
+    }
+    if (!product.parts.empty()) return;
+    const ProductTypes& types = product_kinds()[static_cast<size_t>(product.kind)].types;
+    const codegen::LinkedProducts* const linked =
+        codegen::find_linked_products(types, codegen::product_target(types, target));
+    if (linked == nullptr) {
+      fail("machine code calls products of kind {} for {}, which this Tenon does not have", product.kind,
+           codegen::describe(target));
+    }
+    linked->hand_out()(addresses);
+  }
+
   CodeMemory memory_;
   std::deque<ImageProducts> products_;  // which never move
 };

@@ -86,22 +86,14 @@ Array in_panels(const Array& x, const PanelLayout& layout) {
     pack(x.values<float>().data() + layout.base, layout, to);
     return packed;
   }
-  TENON_CHECK(layout.depth.size() == 1, "weights of several channels");
-  const int64_t steps = layout.steps();
-  const Array parts = winograd_weights(x, {.positions = *layout.winograd,
-                                           .base = layout.base,
-                                           .steps = steps,
-                                           .step = layout.depth[0].stride,
-                                           .columns = layout.columns,
-                                           .column = layout.column});
-  const PanelLayout of_part{.panel = layout.panel,
-                            .columns = layout.columns,
-                            .base = 0,
-                            .column = 1,
-                            .depth = {{.count = steps, .stride = layout.columns}}};
-  for (int64_t part = 0; part < layout.winograd->form.matrices(); ++part) {
-    pack(parts.values<float>().data() + part * steps * layout.columns, of_part, to + part * layout.matrix_elements());
-  }
+  TENON_CHECK(layout.depth.size() == 1 && layout.together == 1, "weights of several channels, or steps together");
+  const WinogradWeights weights{.positions = *layout.winograd,
+                                .base = layout.base,
+                                .steps = layout.steps(),
+                                .step = layout.depth[0].stride,
+                                .columns = layout.columns,
+                                .column = layout.column};
+  write_winograd_panels(x, weights, layout.panel, to);
   return packed;
 }
 

@@ -24,43 +24,50 @@ void tell_apart(WinogradForm form, double weight, float& a, float& b) {
 
 }  // namespace
 
-Array winograd_weights(const Array& x, const WinogradWeights& w) {
+void write_winograd_panels(const Array& x, const WinogradWeights& w, int64_t panel, float* to) {
   TENON_CHECK(x.dtype() == Dtype::f32, "weights of {}", name(x.dtype()));
   const WinogradForm form = w.positions.form;
   const auto pixels = static_cast<size_t>(form.pixels());
-  Array result = Array::uninitialized(Dtype::f32, {form.matrices(), w.steps, w.columns});
+  const int64_t whole = (w.columns + panel - 1) / panel * panel;
+  const int64_t matrix = whole * w.steps;
   const float* const from = x.values<float>().data() + w.base;
-  float* const to = result.mutable_values<float>().data();
-  const auto transform = [&](int64_t begin, int64_t end, int /*worker*/) {
+  const auto transform = [&](int64_t k, int64_t n, float* places) {
+    const float* const g = from + k * w.step + n * w.column;
+    const auto at = [&](int64_t i, int64_t j) { return static_cast<double>(g[i * w.positions.y + j * w.positions.x]); };
+    std::array<std::array<double, 6>, 3> columns;  // by x
+    for (int64_t i = 0; i < 3; ++i) {
+      columns[static_cast<size_t>(i)] = transformed_weights(form, at(0, i), at(1, i), at(2, i));
+    }
+    const auto part = [&](size_t i, size_t j) -> float& {
+      return places[static_cast<int64_t>(i * pixels + j) * matrix];
+    };
+    for (size_t i = 0; i < pixels; ++i) {
+      const auto row = transformed_weights(form, columns[0][i], columns[1][i], columns[2][i]);
+      for (size_t j = 0; j < pixels; ++j) {
+        part(i, j) = static_cast<float>(row[j]);
+      }
+    }
+    for (const auto& [edge, last] : {std::pair(0, size_t{0}), std::pair(2, pixels - 1)}) {
+      tell_apart(form, at(edge, 1), part(last, 1), part(last, 2));
+      tell_apart(form, at(1, edge), part(1, last), part(2, last));
+    }
+    part(pixels, 0) = static_cast<float>(at(1, 1));
+  };
+  const auto steps = [&](int64_t begin, int64_t end, int /*worker*/) {
     for (int64_t k = begin; k < end; ++k) {
-      for (int64_t n = 0; n < w.columns; ++n) {
-        const float* const g = from + k * w.step + n * w.column;
-        const auto at = [&](int64_t i, int64_t j) {
-          return static_cast<double>(g[i * w.positions.y + j * w.positions.x]);
-        };
-        std::array<std::array<double, 6>, 3> columns;  // by x
-        for (int64_t i = 0; i < 3; ++i) {
-          columns[static_cast<size_t>(i)] = transformed_weights(form, at(0, i), at(1, i), at(2, i));
+      for (int64_t n = 0; n < whole; ++n) {
+        float* const places = to + (n / panel * w.steps + k) * panel + n % panel;
+        if (n < w.columns) {
+          transform(k, n, places);
+          continue;
         }
-        const auto part = [&](size_t i, size_t j) -> float& {
-          return to[(static_cast<int64_t>(i * pixels + j) * w.steps + k) * w.columns + n];
-        };
-        for (size_t i = 0; i < pixels; ++i) {
-          const auto row = transformed_weights(form, columns[0][i], columns[1][i], columns[2][i]);
-          for (size_t j = 0; j < pixels; ++j) {
-            part(i, j) = static_cast<float>(row[j]);
-          }
+        for (int64_t each = 0; each < form.matrices(); ++each) {
+          places[each * matrix] = 0;
         }
-        for (const auto& [edge, last] : {std::pair(0, size_t{0}), std::pair(2, pixels - 1)}) {
-          tell_apart(form, at(edge, 1), part(last, 1), part(last, 2));
-          tell_apart(form, at(1, edge), part(1, last), part(2, last));
-        }
-        part(pixels, 0) = static_cast<float>(at(1, 1));
       }
     }
   };
-  Pool::shared().parallel_for(w.steps, kStepsAtOnce, transform);
-  return result;
+  Pool::shared().parallel_for(w.steps, kStepsAtOnce, steps);
 }
 
 }  // namespace tenon::layouts

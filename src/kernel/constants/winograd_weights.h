@@ -24,7 +24,8 @@ struct WinogradWeights {
   int64_t columns = 0, column = 0;
 };
 
-/// G g G^T of each 3x3 matrix g, and the weight in its middle, as f32[matrices, steps, columns]; summed in f64.
-Array winograd_weights(const Array& x, const WinogradWeights& weights);
+/// G g G^T of each 3x3 matrix g, and the weight in its middle, summed in f64: matrices one after the other at `to`,
+/// each in panels of so many columns (PanelLayout) with zeros in columns beyond the last. The weights are f32.
+void write_winograd_panels(const Array& x, const WinogradWeights& weights, int64_t panel, float* to);
 
 }  // namespace tenon::layouts

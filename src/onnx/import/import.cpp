@@ -132,7 +132,12 @@ Graph import_onnx(const std::filesystem::path& file, const OnnxOptions& options)
   const std::shared_ptr<const File> own = open_model(file);
   try {
     const proto::ModelProto model = parse(importer::read_skeleton(*own));
-    return import_model(model, importer::ExternalFiles(folder.empty() ? "." : folder, own), options);
+    const importer::ExternalFiles files(folder.empty() ? "." : folder, own);
+    Graph graph = import_model(model, files, options);
+    if (options.files != nullptr) {
+      options.files->assign(files.read().begin(), files.read().end());
+    }
+    return graph;
   } catch (const OnnxValueNeeded&) {
     throw;  // a question, not a mistake in the file
   } catch (Error& error) {

@@ -13,6 +13,14 @@ void copy_view(devices::Device& device, const Operand& view, const InBuffer& pla
     copy_elements(from, {.dtype = view.dtype, .dims = view.dims, .data = to});
     return;
   }
+  const auto element_bytes = static_cast<int64_t>(byte_size(view.dtype));
+  if (device.copy_view({.to = to,
+                        .from = view.data + place.offset,
+                        .element_bytes = element_bytes,
+                        .dims = view.dims,
+                        .strides = view.strides})) {
+    return;
+  }
   std::vector<std::byte> buffer(static_cast<size_t>(place.of_bytes));
   device.copy_out(buffer.data(), view.data, place.of_bytes);
   std::vector<std::byte> rows(static_cast<size_t>(view.size()) * byte_size(view.dtype));

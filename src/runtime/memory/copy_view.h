@@ -13,7 +13,7 @@ struct InBuffer {
 };
 
 /// Copy the elements of a view to `to`, row-major, which the buffer does not overlap. `view.data` is where the buffer
-/// begins. On a device whose memory is not the host's they go by way of the host.
+/// begins. On a device that cannot do that itself they go by way of the host.
 void copy_view(devices::Device& device, const Operand& view, const InBuffer& place, std::byte* to);
 
 }  // namespace tenon::runtime

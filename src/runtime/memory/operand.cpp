@@ -52,11 +52,13 @@ bool Operand::is_injective() const {
 }
 
 Operand operand_of(const Array& array) {
-  return {.dtype = array.dtype(),
-          .dims = array.dims(),
-          .strides = {},
-          .data = const_cast<std::byte*>(array.data()),
-          .array = &array};
+  (void)array.data();  // refuses what is elsewhere
+  return operand_anywhere(array);
+}
+
+Operand operand_anywhere(const Array& array) {
+  return {
+      .dtype = array.dtype(), .dims = array.dims(), .strides = {}, .data = array.storage().address, .array = &array};
 }
 
 Operand operand_of(const TensorView& view, const char* what, size_t number) {

@@ -28,7 +28,10 @@ struct Operand {
   bool is_injective() const;
 };
 
+/// Error for an array that is not in the CPU's memory.
 Operand operand_of(const Array& array);
+/// The same of an array in the memory of any device.
+Operand operand_anywhere(const Array& array);
 /// Error for strides of another rank, and for no memory where there are elements; `what` it is, for people.
 Operand operand_of(const TensorView& view, const char* what, size_t number);
 

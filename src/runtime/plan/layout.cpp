@@ -43,6 +43,30 @@ class Layout {
     place_blocks();
   }
 
+  /// After run().
+  std::vector<ArenaBlock> blocks() const {
+    std::vector<ArenaBlock> result;
+    for (size_t i = 0; i < plan_.slots.size(); ++i) {
+      if (block_of_[i] >= 0 && root(block_of_[i]) == static_cast<size_t>(block_of_[i])) {
+        result.push_back({.slot = static_cast<int>(i), .offset = s_.offsets[i], .block = blocks_[root(block_of_[i])]});
+      }
+    }
+    for (size_t i = 0; i < s_.regions.size(); ++i) {
+      result.push_back(
+          {.region = static_cast<int>(i), .offset = s_.regions[i].offset, .block = blocks_[first_window_ + i]});
+    }
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      if (!bodies_of(program_.steps[i]).empty()) {
+        const int at = time(static_cast<int>(i));
+        result.push_back({.step = static_cast<int>(i),
+                          .offset = s_.bodies_offset,
+                          .block = {control_bytes(program_, plan_, s_), at, at}});
+      }
+    }
+    std::erase_if(result, [](const ArenaBlock& each) { return each.block.bytes == 0; });
+    return result;
+  }
+
  private:
   int time(int step) const { return times_.empty() ? step : times_[static_cast<size_t>(step)]; }
   bool is_crowded(int time) const { return !times_.empty() && crowded_[static_cast<size_t>(time)]; }
@@ -184,6 +208,13 @@ class Layout {
 
 void lay_out(const Program& program, const Plan& plan, const Waves& waves, Specialization& s) {
   Layout(program, plan, waves, s).run();
+}
+
+std::vector<ArenaBlock> arena_blocks(const Program& program, const Plan& plan, const Waves& waves, Specialization& s) {
+  s.memory = {};
+  Layout layout(program, plan, waves, s);
+  layout.run();
+  return layout.blocks();
 }
 
 }  // namespace tenon::runtime

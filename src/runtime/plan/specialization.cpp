@@ -33,7 +33,7 @@ class Specializer {
       }
     }
     tile_regions(program_, plan_, {.threads = threads_, .tiling = tiling_}, tiles_, s_);
-    const Waves waves = order_steps();
+    const Waves waves = order_steps(plan_, threads_, s_);
     lay_out(program_, plan_, waves, s_);
     s_.sizes.resize(plan_.sizes.size());
     std::ranges::transform(plan_.sizes, s_.sizes.begin(), [&](ExtentId id) { return s_.value(id); });
@@ -45,15 +45,6 @@ class Specializer {
   }
 
  private:
-  Waves order_steps() const {
-    std::vector<double> work = work_of_steps(plan_, s_);
-    for (const TiledRegion& region : s_.regions) {
-      std::fill_n(work.begin() + region.first_step, region.steps, 0.0);
-    }
-    Waves waves = form_waves(plan_.dependencies, work, threads_);
-    return s_.regions.empty() ? waves : with_regions(waves, s_, plan_.steps.size());
-  }
-
   void check_output(size_t i) const {
     const OutputPlan& output = plan_.outputs[i];
     const std::vector<int64_t> dims = s_.values_of(output.dims);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/plan/choose_regions.h"
+#include "runtime/plan/launches.h"
 #include "runtime/plan/live_bytes.h"
 #include "runtime/plan/region_maker.h"
 
@@ -156,6 +157,15 @@ void tile_regions(const Program& program, const Plan& plan, const TileOptions& o
   for (const RegionCut& cut : *choices) {
     tiler.add(cut);
   }
+}
+
+Waves order_steps(const Plan& plan, int threads, const Specialization& s) {
+  std::vector<double> work = work_of_steps(plan, s);
+  for (const TiledRegion& region : s.regions) {
+    std::fill_n(work.begin() + region.first_step, region.steps, 0.0);
+  }
+  Waves waves = form_waves(plan.dependencies, work, threads);
+  return s.regions.empty() ? waves : with_regions(waves, s, plan.steps.size());
 }
 
 Waves with_regions(const Waves& waves, const Specialization& s, size_t steps) {

@@ -16,6 +16,9 @@ struct TileOptions {
 void tile_regions(const Program& program, const Plan& plan, const TileOptions& options, TileChoices& kept,
                   Specialization& s);
 
+/// The waves of a specialization that has its regions; the steps of a region are one wave.
+Waves order_steps(const Plan& plan, int threads, const Specialization& s);
+
 /// The same waves, but that the steps of each region are one, where the first of them was.
 Waves with_regions(const Waves& waves, const Specialization& s, size_t steps);
 

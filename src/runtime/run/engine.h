@@ -36,6 +36,8 @@ class Engine : public Runnable {
 
   std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated, const RunOptions& options) override;
   std::vector<Array> run(std::span<const TensorView> inputs, const RunOptions& options) override;
+  /// Of memory of the caller's or of the device's: each operand's array says which.
+  std::vector<Array> run_operands(std::span<const Operand> inputs, const RunOptions& options);
   std::vector<StridedArray> run_views(std::span<const Array> inputs, const RunOptions& options) override;
   void run_into(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                 const RunOptions& options) override;
@@ -46,11 +48,13 @@ class Engine : public Runnable {
   void pre_specialize(std::span<const Bindings> list) override;
   std::vector<Shape> output_shapes(const Bindings& bindings) override;
   MemoryReport memory(const Bindings& bindings) override { return specialization(bindings)->memory; }
+  MemoryTimeline memory_timeline(const Bindings& bindings) override;
   std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 
   const Program& program() const { return program_; }
   const Binder& binder() const { return binder_; }
+  devices::Device& device() const override { return *device_; }
   const std::string& name() const override { return program_.name; }
   const std::vector<Port>& inputs() const override { return inputs_; }
   const std::vector<Port>& outputs() const override { return outputs_; }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/fail.h"
 #include "base/float_mode.h"
 #include "runtime/run/clock.h"
@@ -11,7 +13,7 @@ void describe_inputs(RunState& state, std::span<const Array> inputs) {
   state.outputs.clear();
   state.inputs.clear();
   for (const Array& input : inputs) {
-    state.inputs.push_back(operand_of(input));
+    state.inputs.push_back(operand_anywhere(input));
   }
 }
 
@@ -20,6 +22,13 @@ void describe(std::vector<Operand>& operands, std::span<const TensorView> views,
   for (size_t i = 0; i < views.size(); ++i) {
     operands.push_back(operand_of(views[i], what, i));
   }
+}
+
+/// Whether a run has to do with arrays that are not in the CPU's memory.
+bool is_on_device(const std::vector<Operand>& inputs, const RunOptions& options) {
+  return options.results_on_device || std::ranges::any_of(inputs, [](const Operand& input) {
+           return input.array != nullptr && input.array->place().kind != DeviceKind::cpu;
+         });
 }
 
 }  // namespace
@@ -68,8 +77,8 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
 
 std::vector<Array> Engine::run_arrays(RunState& state, std::span<Array> donated, const RunOptions& options) {
   bind_or_fail(state, options.bindings);
-  const auto collect = [](const Execution& execution) { return execution.arrays(); };
-  if (!options.reuse_results) {
+  const auto collect = [&](const Execution& execution) { return execution.arrays(options.results_on_device); };
+  if (!options.reuse_results || (!context_.is_host && is_on_device(state.inputs, options))) {
     return execute(state, donated, options, collect);
   }
   ResultKey key = result_key(state.key, state.inputs, options.flush_denormals);
@@ -95,6 +104,15 @@ std::vector<Array> Engine::run(std::span<const TensorView> inputs, const RunOpti
   const TimeInto time(run_ns_);
   const RunStates::Lease state(states_);
   describe(state->inputs, inputs, "input");
+  state->outputs.clear();
+  return run_arrays(*state, {}, options);
+}
+
+std::vector<Array> Engine::run_operands(std::span<const Operand> inputs, const RunOptions& options) {
+  runs_.fetch_add(1, std::memory_order_relaxed);
+  const TimeInto time(run_ns_);
+  const RunStates::Lease state(states_);
+  state->inputs.assign(inputs.begin(), inputs.end());
   state->outputs.clear();
   return run_arrays(*state, {}, options);
 }

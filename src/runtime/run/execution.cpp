@@ -4,6 +4,8 @@
 
 #include "base/fail.h"
 #include "runtime/memory/copy_elements.h"
+#include "runtime/memory/copy_view.h"
+#include "runtime/memory/device_array.h"
 
 namespace tenon::runtime {
 
@@ -118,9 +120,7 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
   const auto source = static_cast<size_t>(plan.source);
   const Operand& input = state_.inputs[source];
   if (!c_.is_host) {
-    state_.made[slot] = c_.memory.take(s_.bytes(plan));
-    state_.pointers[slot] = state_.made[slot].get();
-    copy_input(input, state_.pointers[slot]);
+    state_.pointers[slot] = input_on_device(slot, donated);
     return;
   }
   if (!plan.written) {
@@ -147,6 +147,28 @@ void Execution::provide_input(size_t slot, std::span<Array> donated) {
     state_.pointers[slot] = state_.made[slot].get();
   }
   copy_input(input, state_.pointers[slot]);
+}
+
+/// Where an input lies on a device whose memory is not the host's: as it is, or in a copy.
+std::byte* Execution::input_on_device(size_t slot, std::span<Array> donated) {
+  const Slot& plan = c_.plan.slots[slot];
+  const auto source = static_cast<size_t>(plan.source);
+  const Operand& input = state_.inputs[source];
+  const bool is_there = input.array != nullptr && input.array->place().kind != DeviceKind::cpu;
+  if (is_there && !plan.written) {
+    return input.data;
+  }
+  if (is_there && is_given(source, donated)) {
+    return state_.arrays[slot].emplace(std::move(donated[source])).storage().address;
+  }
+  state_.made[slot] = c_.memory.take(s_.bytes(plan));
+  std::byte* const copy = state_.made[slot].get();
+  if (is_there) {
+    c_.device.copy(copy, input.data, s_.bytes(plan));
+  } else {
+    copy_input(input, copy);
+  }
+  return copy;
 }
 
 /// Whether an input may be written: it was given, nobody else holds its memory, and no other input lies there, as
@@ -232,30 +254,59 @@ std::byte* Execution::take_state(size_t slot, const Slot& from, std::span<Array>
              : nullptr;
 }
 
-/// The array that a slot is, or memory that was made for it.
+/// The array that a slot is, or memory that was made for it: on the device.
 Array Execution::base(size_t slot) const {
   const Slot& plan = c_.plan.slots[slot];
-  if (state_.made[slot] && c_.is_host) {
-    return Array::adopt(plan.dtype, {s_.value(plan.elements)}, state_.made[slot]);
-  }
   if (state_.made[slot]) {
-    Array copy = Array::uninitialized(plan.dtype, {s_.value(plan.elements)});
-    c_.device.copy_out(copy.mutable_data(), state_.made[slot].get(), static_cast<int64_t>(copy.byte_count()));
-    return copy;
+    return c_.is_host ? Array::adopt(plan.dtype, {s_.value(plan.elements)}, state_.made[slot])
+                      : array_on(c_.device, plan.dtype, {s_.value(plan.elements)}, state_.made[slot]);
   }
   if (state_.arrays[slot]) {
     return *state_.arrays[slot];
   }
   const auto source = static_cast<size_t>(plan.source);
-  return plan.memory == Memory::constant ? c_.program.constants[source] : *state_.inputs[source].array;
+  if (plan.memory != Memory::constant) {
+    return *state_.inputs[source].array;
+  }
+  const Array& constant = c_.program.constants[source];
+  return c_.is_host ? constant : array_on(c_.device, plan.dtype, constant.dims(), c_.uploads[source]);
+}
+
+Array Execution::base_on_cpu(size_t slot) const {
+  const Slot& plan = c_.plan.slots[slot];
+  if (c_.is_host) {
+    return base(slot);
+  }
+  const bool is_constant = plan.memory == Memory::constant && !state_.made[slot] && !state_.arrays[slot];
+  return is_constant ? c_.program.constants[static_cast<size_t>(plan.source)] : copied_out(c_.device, base(slot));
+}
+
+/// On a device whose memory is not the host's.
+Array Execution::array_on_device(const OutputPlan& output) const {
+  const auto slot = static_cast<size_t>(output.slot);
+  const Slot& plan = c_.plan.slots[slot];
+  const Array whole = base(slot);
+  std::vector<int64_t> dims = s_.values_of(output.dims);
+  if (s_.is_whole(c_.plan, output)) {
+    return whole.reshaped(std::move(dims));
+  }
+  const std::vector<int64_t> strides = s_.values_of(output.strides);
+  const Operand view{.dtype = plan.dtype, .dims = dims, .strides = strides, .data = whole.storage().address};
+  const auto element = static_cast<int64_t>(byte_size(plan.dtype));
+  std::shared_ptr<std::byte[]> rows = c_.memory.take(view.size() * element);
+  copy_view(c_.device, view, {.offset = s_.value(output.offset) * element, .of_bytes = s_.bytes(plan)}, rows.get());
+  return array_on(c_.device, plan.dtype, dims, std::move(rows));
 }
 
 Array Execution::array(const OutputPlan& output) const {
   const auto slot = static_cast<size_t>(output.slot);
   const Slot& plan = c_.plan.slots[slot];
-  if (state_.made[slot] && s_.is_whole(c_.plan, output)) {  // what most outputs are
-    return c_.is_host ? Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot])
-                      : base(slot).reshaped(s_.values_of(output.dims));
+  if (c_.is_host && state_.made[slot] && s_.is_whole(c_.plan, output)) {  // what most outputs are
+    return Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot]);
+  }
+  if (!c_.is_host) {
+    return s_.is_whole(c_.plan, output) ? base_on_cpu(slot).reshaped(s_.values_of(output.dims))
+                                        : copied_out(c_.device, array_on_device(output));
   }
   const bool borrowed = plan.memory == Memory::input && !state_.made[slot] && !state_.arrays[slot] &&
                         state_.inputs[static_cast<size_t>(plan.source)].array == nullptr;
@@ -274,11 +325,15 @@ Array Execution::array(const OutputPlan& output) const {
   return copy;
 }
 
-std::vector<Array> Execution::arrays() const {
+std::vector<Array> Execution::arrays(bool on_device) const {
   std::vector<Array> result;
   result.reserve(c_.plan.outputs.size());
+  const bool stay = on_device && !c_.is_host;
   for (const OutputPlan& output : c_.plan.outputs) {
-    result.push_back(array(output));
+    result.push_back(stay ? array_on_device(output) : array(output));
+  }
+  if (stay) {
+    c_.device.wait();  // for copies: what was launched has been waited for
   }
   return result;
 }
@@ -290,7 +345,7 @@ std::vector<StridedArray> Execution::views() const {
   for (const OutputPlan& output : c_.plan.outputs) {
     std::optional<Array>& base_array = bases[static_cast<size_t>(output.slot)];
     if (!base_array) {
-      base_array = base(static_cast<size_t>(output.slot));
+      base_array = base_on_cpu(static_cast<size_t>(output.slot));
     }
     result.push_back({.base = *base_array,
                       .offset = s_.value(output.offset),
@@ -308,14 +363,14 @@ void Execution::write_outputs() const {
     if (state_.pointers[slot] == to.data && s_.is_whole(c_.plan, output) && to.is_plain()) {
       continue;  // it is there
     }
+    if (!c_.is_host) {
+      const Array rows = array(output);
+      copy_elements(operand_of(rows), to);
+      continue;
+    }
     const std::vector<int64_t> strides = s_.values_of(output.strides);
     const int64_t offset = s_.value(output.offset) * static_cast<int64_t>(byte_size(to.dtype));
-    std::optional<Array> copy;  // on the host
-    if (!c_.is_host) {
-      copy = base(slot);
-    }
-    std::byte* const from = copy ? copy->mutable_data() : state_.pointers[slot];
-    copy_elements({.dtype = to.dtype, .dims = to.dims, .strides = strides, .data = from + offset}, to);
+    copy_elements({.dtype = to.dtype, .dims = to.dims, .strides = strides, .data = state_.pointers[slot] + offset}, to);
   }
 }
 

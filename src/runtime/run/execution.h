@@ -21,7 +21,8 @@ class Execution {
   void run(Executor executor, int threads, Watch* watch);
 
   // After run(), one of:
-  std::vector<Array> arrays() const;
+  /// In the CPU's memory, or where the device has them.
+  std::vector<Array> arrays(bool on_device) const;
   std::vector<StridedArray> views() const;
   void write_outputs() const;
 
@@ -30,6 +31,7 @@ class Execution {
   void check_outputs();
   void copy_input(const Operand& input, std::byte* to);
   void provide_input(size_t slot, std::span<Array> donated);
+  std::byte* input_on_device(size_t slot, std::span<Array> donated);
   std::byte* provide_output(size_t slot, std::span<Array> donated);
   bool is_given(size_t source, std::span<const Array> donated);
   std::byte* memory_of_result(size_t slot) const;
@@ -37,6 +39,8 @@ class Execution {
   bool is_overwritten(const Slot& slot, const Operand& input) const;
   bool is_updated_in_place(size_t slot, const Operand& input) const;
   Array base(size_t slot) const;
+  Array base_on_cpu(size_t slot) const;
+  Array array_on_device(const OutputPlan& output) const;
   Array array(const OutputPlan& output) const;
 
   const Context& c_;

@@ -17,6 +17,7 @@ struct RuntimeOptions {
   std::shared_ptr<devices::Device> device = {};  // which loaded the code; devices::host_device() where not given
   double compile_ms = 0;                         // what Level 1 took, for the counters
   std::string code = {};                         // what runs the kernels, for Capabilities
+  int64_t code_bytes = 0;                        // of the machine code that was made for the kernels
   std::vector<std::string> names = {};           // that bindings may have beside those that the program needs
   int first_step = 0;                            // of the program among the steps of all, for traces
   /// For tests: called before each step, on the caller's thread, and before each chunk, on any thread; may throw.

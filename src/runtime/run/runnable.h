@@ -7,11 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "devices/device.h"
 #include "tenon/executable.h"
+#include "tenon/memory_timeline.h"
 
 namespace tenon::runtime {
 
-/// Each function is what the function of that name of Executable says. Safe to use from many threads.
+/// Each function is what the function of that name of Executable, or of an executable, says. Safe to use from many
+/// threads.
 class Runnable {
  public:
   Runnable() = default;
@@ -21,6 +24,9 @@ class Runnable {
 
   /// A handle of it.
   static Executable executable(std::shared_ptr<Runnable> program) { return Executable(std::move(program)); }
+
+  /// What a handle is of. Error: the handle was moved from.
+  static Runnable& of(const Executable& executable) { return executable.program(); }
 
   /// `donated` is empty, or the inputs themselves, which may then be written or taken.
   virtual std::vector<Array> run(std::span<const Array> inputs, std::span<Array> donated,
@@ -34,9 +40,12 @@ class Runnable {
   /// All or, after an Error, none of the list.
   virtual void pre_specialize(std::span<const Bindings> list) = 0;
   virtual MemoryReport memory(const Bindings& bindings) = 0;
+  virtual MemoryTimeline memory_timeline(const Bindings& bindings) = 0;
   virtual std::vector<PipelineReport> pipelines(const Bindings& bindings) = 0;
   virtual void set_memory_budget(int64_t bytes) = 0;
 
+  /// What runs it.
+  virtual devices::Device& device() const = 0;
   virtual const std::string& name() const = 0;
   virtual const std::vector<Port>& inputs() const = 0;
   virtual const std::vector<Port>& outputs() const = 0;

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "runtime/memory/copy_elements.h"
+#include "runtime/memory/device_array.h"
 #include "runtime/run/clock.h"
 
 namespace tenon::runtime {
@@ -98,7 +99,8 @@ Bindings Segmented::known_to(const Part& part, const Bindings& bindings) const {
 /// The count is read, and the positions become as many as there are, where they lie.
 void Segmented::take_sizes(const Part& part, std::vector<Array>& outputs, Bindings& bindings) const {
   for (const BoundAxis& axis : part.binds) {
-    const int64_t count = outputs[static_cast<size_t>(axis.count)].values<int64_t>()[0];
+    int64_t count = 0;
+    device().copy_out(&count, outputs[static_cast<size_t>(axis.count)].storage().address, sizeof(count));
     Array& positions = outputs[static_cast<size_t>(axis.positions)];
     TENON_CHECK(count >= 0 && count <= positions.size(), "axis {} is {}", axis.name, count);
     positions = positions.window(0, {count});
@@ -119,6 +121,7 @@ void Segmented::free_unused(int segment, Made& made) const {
 template <class RunOne>
 std::vector<Array> Segmented::run_all(Bindings bindings, const RunOptions& options, Made& made, const RunOne& run_one) {
   RunOptions each = options;
+  each.results_on_device = true;  // where the next segment reads them
   for (size_t i = 0; i < parts_.size(); ++i) {
     each.bindings = known_to(parts_[i], bindings);
     made.push_back(run_one(i, each));
@@ -127,7 +130,9 @@ std::vector<Array> Segmented::run_all(Bindings bindings, const RunOptions& optio
   }
   std::vector<Array> results;
   for (const SegmentSource& source : sources_) {
-    results.push_back(made[static_cast<size_t>(source.segment)][static_cast<size_t>(source.index)]);
+    const Array& result = made[static_cast<size_t>(source.segment)][static_cast<size_t>(source.index)];
+    const bool stays = device().is_host() || options.results_on_device;
+    results.push_back(stays ? result : copied_out(device(), result));
   }
   return results;
 }
@@ -136,7 +141,7 @@ std::vector<Array> Segmented::run(std::span<const Array> inputs, std::span<Array
   runs_.fetch_add(1, std::memory_order_relaxed);
   const TimeInto time(run_ns_);
   std::vector<Operand> operands;
-  std::ranges::transform(inputs, std::back_inserter(operands), [](const Array& x) { return operand_of(x); });
+  std::ranges::transform(inputs, std::back_inserter(operands), operand_anywhere);
   Bindings bindings = bind(operands, options.bindings);
   Made made;
   // What is read for the last time is handed over: an output may take its memory.
@@ -170,18 +175,21 @@ std::vector<Array> Segmented::run(std::span<const TensorView> inputs, const RunO
   Bindings bindings = bind(operands, options.bindings);
   Made made;
   return run_all(std::move(bindings), options, made, [&](size_t segment, const RunOptions& each) {
-    std::vector<TensorView> given;
+    std::vector<Operand> given;
     for (const SegmentSource& source : parts_[segment].inputs) {
       const auto index = static_cast<size_t>(source.index);
-      given.push_back(source.segment < 0 ? inputs[index] : view_of(made[static_cast<size_t>(source.segment)][index]));
+      given.push_back(source.segment < 0 ? operands[index]
+                                         : operand_anywhere(made[static_cast<size_t>(source.segment)][index]));
     }
-    return parts_[segment].engine->run(given, each);
+    return parts_[segment].engine->run_operands(given, each);
   });
 }
 
 std::vector<StridedArray> Segmented::run_views(std::span<const Array> inputs, const RunOptions& options) {
   std::vector<StridedArray> views;
-  for (Array& result : run(inputs, {}, options)) {
+  RunOptions to_cpu = options;
+  to_cpu.results_on_device = false;
+  for (Array& result : run(inputs, {}, to_cpu)) {
     std::vector<int64_t> dims = result.dims();
     std::vector<int64_t> strides = row_major(dims);
     views.push_back({.base = std::move(result), .offset = 0, .dims = std::move(dims), .strides = std::move(strides)});
@@ -210,7 +218,9 @@ void Segmented::run_into(std::span<const TensorView> inputs, std::span<const Ten
            outputs_[i].name, fmt::join(into.back().dims, ", "), fmt::join(into.back().strides, ", "));
     }
   }
-  const std::vector<Array> results = run(inputs, options);
+  RunOptions to_cpu = options;
+  to_cpu.results_on_device = false;
+  const std::vector<Array> results = run(inputs, to_cpu);
   for (size_t i = 0; i < results.size(); ++i) {
     const Operand from = operand_of(results[i]);
     if (into[i].dtype != from.dtype || !std::ranges::equal(into[i].dims, from.dims)) {

@@ -26,9 +26,11 @@ class Segmented : public Runnable {
   std::vector<Shape> output_shapes(const Bindings& bindings) override;
   void pre_specialize(std::span<const Bindings> list) override;
   MemoryReport memory(const Bindings& bindings) override;
+  MemoryTimeline memory_timeline(const Bindings& bindings) override;
   std::vector<PipelineReport> pipelines(const Bindings& bindings) override;
   void set_memory_budget(int64_t bytes) override;
 
+  devices::Device& device() const override { return parts_.front().engine->device(); }
   const std::string& name() const override { return signature_.name; }
   const std::vector<Port>& inputs() const override { return inputs_; }
   const std::vector<Port>& outputs() const override { return outputs_; }

@@ -1,0 +1,49 @@
+#ifdef TENON_WITH_LLVM
+#include "backend/gpu.h"
+
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "backend/describe_gpu.h"
+#include "codegen/compile_ptx.h"
+#include "devices/gpu/gpu_device.h"
+
+namespace tenon::backend {
+
+void Gpu::describe(const Machine& machine, schedule::ScheduleOptions& options) const { describe_gpu(machine, options); }
+
+CompiledKernels Gpu::compile(std::span<const loops::Kernel* const> kernels, const Machine& machine,
+                             const CodeOptions& /*options*/) const {
+  using Clock = std::chrono::steady_clock;
+  CompiledKernels result;
+  devices::Module& module = result.module;
+  module.format = devices::kPtxCode;
+  module.target = machine.gpu().architecture;
+  module.description = machine.gpu().architecture + ", PTX";
+  result.milliseconds.resize(kernels.size());
+  std::vector<size_t> firsts;  // of those of equal code
+  std::map<std::string, int> object_of_text;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto [entry, is_new] =
+        object_of_text.try_emplace(loops::to_string(*kernels[i], true), static_cast<int>(firsts.size()));
+    if (is_new) firsts.push_back(i);
+    module.object_of.push_back(entry->second);
+  }
+  module.objects.resize(firsts.size());
+  Pool::shared().parallel_for(static_cast<int64_t>(firsts.size()), 1, [&](int64_t begin, int64_t end, int) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const auto start = Clock::now();
+      const std::string text = codegen::compile_ptx(*kernels[firsts[i]], machine);
+      module.objects[i] = {.symbol = "phase",
+                           .bytes = std::make_shared<const std::vector<char>>(text.begin(), text.end())};
+      result.milliseconds[firsts[i]] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    }
+  });
+  return result;
+}
+
+std::shared_ptr<devices::Device> Gpu::device(Pool& pool) const { return std::make_shared<devices::GpuDevice>(pool); }
+
+}  // namespace tenon::backend
+#endif

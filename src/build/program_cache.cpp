@@ -1,0 +1,144 @@
+#include "build/program_cache.h"
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "saved/checksum.h"
+#include "saved/write.h"
+#include "tenon/error.h"
+
+#ifdef TENON_WITH_LLVM
+#include "codegen/jit/cache_directory.h"
+#include "codegen/jit/emitter_version.h"
+#include "codegen/jit/object_cache.h"
+#endif
+
+namespace tenon {
+namespace {
+
+constexpr const char* kSuffix = ".tenon";
+
+/// The clock of files may stand still for so long.
+constexpr int64_t kSecond = 1'000'000'000;
+
+std::string build_of_tenon() {
+#ifdef TENON_WITH_LLVM
+  return codegen::emitter_version();
+#else
+  return "";
+#endif
+}
+
+}  // namespace
+
+ProgramKey::ProgramKey() { add(build_of_tenon()); }
+
+void ProgramKey::add(std::string_view text) { text_ += fmt::format("{}:{};", text.size(), text); }
+
+void ProgramKey::add(const CompileOptions& options) {
+  // All members, so that one that is added must be thought of here. The last two only watch.
+  const auto& [fuse, native, disk_cache, most_row_bytes, least_shared_work, machine, winograd, pipelines, pipeline_rows,
+               weights, skip, sizes_from, on_pass, report] = options;
+  add(fmt::format("{} {} {} {} {} {} {} {} {}", fuse, native, disk_cache, most_row_bytes, least_shared_work, winograd,
+                  pipelines, pipeline_rows, weights ? name(*weights) : "none"));
+  add(to_text(machine));
+  add(fmt::format("{} {}", skip, sizes_from));
+  static_cast<void>(on_pass);
+  static_cast<void>(report);
+}
+
+std::string ProgramKey::hex() const { return to_hex(saved::checksum(std::as_bytes(std::span(text_)))); }
+
+std::string file_identity(const std::string& path) {
+  struct stat file = {};
+  timespec now = {};
+  if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || ::clock_gettime(CLOCK_REALTIME, &now) != 0) {
+    return "";
+  }
+  const auto nanoseconds = [](const timespec& time) { return int64_t{time.tv_sec} * kSecond + time.tv_nsec; };
+  const int64_t changed = std::max(nanoseconds(file.st_mtim), nanoseconds(file.st_ctim));
+  if (nanoseconds(now) - changed < 2 * kSecond) {
+    return "";
+  }
+  return fmt::format("{} {} {} {} {}", file.st_dev, file.st_ino, file.st_size, nanoseconds(file.st_mtim),
+                     nanoseconds(file.st_ctim));
+}
+
+struct ProgramCache::State {
+#ifdef TENON_WITH_LLVM
+  std::string path;
+  codegen::CacheDirectory directory;
+  int64_t byte_limit;
+
+  std::string file(const ProgramKey& key) const { return key.hex() + kSuffix; }
+
+  void keep_bound(const std::string& newest) const {
+    std::vector<codegen::CacheFile> files = directory.list(kSuffix);
+    std::ranges::sort(files, {}, &codegen::CacheFile::used);
+    int64_t bytes = 0;
+    for (const codegen::CacheFile& each : files) {
+      bytes += static_cast<int64_t>(each.bytes);
+    }
+    for (const codegen::CacheFile& each : files) {
+      if (bytes <= byte_limit) break;
+      if (each.name == newest) continue;
+      directory.remove(each.name);
+      bytes -= static_cast<int64_t>(each.bytes);
+    }
+  }
+#endif
+};
+
+#ifdef TENON_WITH_LLVM
+
+ProgramCache::ProgramCache(bool enabled, const std::string& directory, int64_t byte_limit) {
+  const std::string path = directory.empty() ? codegen::default_cache_directory() : directory;
+  if (!enabled || path.empty() || build_of_tenon().empty()) return;
+  auto state = std::unique_ptr<State>(
+      new State{.path = path, .directory = codegen::CacheDirectory(path), .byte_limit = byte_limit});
+  if (state->directory.open()) state_ = std::move(state);
+}
+
+std::string ProgramCache::find(const ProgramKey& key) const {
+  if (!state_) return "";
+  const std::string path = state_->path + "/" + state_->file(key);
+  const bool is_there = ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0;
+  return is_there ? path : "";
+}
+
+void ProgramCache::remove(const ProgramKey& key) const {
+  if (state_) state_->directory.remove(state_->file(key));
+}
+
+void ProgramCache::store(const ProgramKey& key, const saved::SavedProgram& program) const {
+  if (!state_ || saved::program_size(program) > state_->byte_limit) return;
+  try {
+    saved::write_program(program, state_->path + "/" + state_->file(key), {.durable = false});
+    state_->keep_bound(state_->file(key));
+  } catch (const Error&) {  // no space, no right to write
+  }
+}
+
+#else
+
+ProgramCache::ProgramCache(bool /*enabled*/, const std::string& /*directory*/, int64_t /*byte_limit*/) {}
+std::string ProgramCache::find(const ProgramKey& /*key*/) const { return ""; }
+void ProgramCache::remove(const ProgramKey& /*key*/) const {}
+void ProgramCache::store(const ProgramKey& /*key*/, const saved::SavedProgram& /*program*/) const {}
+
+#endif
+
+ProgramCache::~ProgramCache() = default;
+
+bool ProgramCache::enabled() const { return state_ != nullptr; }
+
+}  // namespace tenon

@@ -1,0 +1,117 @@
+// Everything on the GPU of this machine, held against the interpreter. Skipped where there is none.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backend/backend.h"
+#include "devices/gpu/gpu_device.h"
+#include "support/arrays.h"
+#include "support/differential.h"
+#include "support/error_text.h"
+#include "support/model_cases.h"
+#include "tenon/tenon.h"
+#include "tenon/text.h"
+
+namespace tenon::device_test {
+namespace {
+
+/// Why there is no GPU; empty where there is one.
+const std::string& no_gpu() {
+  static const std::string why = error_text([] { devices::host_gpu_facts(); });
+  static const std::string reason = why == "no error" ? "" : why;
+  return reason;
+}
+
+class OnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!backend::has_native_code()) GTEST_SKIP() << "this build makes no code";
+    if (!no_gpu().empty()) GTEST_SKIP() << no_gpu();
+  }
+};
+
+CompileOptions on_gpu() { return {.machine = devices::host_gpu_facts()}; }
+
+bool has_no_code(const std::string& error) { return error.find("no code for on GPUs") != std::string::npos; }
+
+TEST_F(OnGpu, ChainsAndRows) {
+  const Value x = input("x", shape(f32, "row", "col"));
+  const Value chain = tanh(exp(x * 0.5) + 1.0) * sigmoid(x) - x;
+  const Graph graph({x}, {{"chain", chain},
+                          {"softmax", softmax(x)},
+                          {"sum", reduce_sum(x)},
+                          {"max", reduce_max(x)},
+                          {"columns", reduce_sum(x, {0})},
+                          {"turned", transpose(x, {1, 0})}});
+  const Executable executable = compile(graph, on_gpu());
+  std::mt19937_64 random(3);
+  for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{
+           {1, 1}, {0, 5}, {5, 0}, {3, 31}, {33, 257}, {7, 5000}, {1000, 1000}, {3, 100'000}}) {
+    const std::vector<Array> inputs{random_array(f32, dims, random)};
+    const auto wanted = interpret(graph, inputs);
+    const auto actual = executable.run(inputs);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_TRUE(close(actual[i], wanted[i], 2e-5, 1e-3)) << dims[0] << " by " << dims[1] << ", output " << i;
+    }
+    EXPECT_TRUE(std::ranges::equal(executable.run(inputs), actual, same_bits)) << "the same bits again";
+  }
+}
+
+TEST_F(OnGpu, Models) {
+  for (const ModelCase& each : model_cases()) {
+    const Model model = each.build();
+    const Executable executable = compile(model.graph, on_gpu());
+    for (const Bindings& bindings : each.bindings) {
+      const std::vector<Array> inputs = inputs_of(model, bindings, each.tokens);
+      const auto wanted = interpret(model.graph, inputs, {.bindings = bindings});
+      const auto actual = executable.run(inputs, {.bindings = bindings});
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_TRUE(close(actual[i], wanted[i], 1e-3, 1e-4))
+            << each.name << " at " << bindings.to_string() << ", output " << i;
+      }
+    }
+  }
+}
+
+TEST_F(OnGpu, RandomGraphs) {
+  int64_t ran = 0;
+  int64_t without_code = 0;
+  for (uint64_t seed = 9000; seed < 9100; ++seed) {
+    const RandomGraph random = random_graph(seed);
+    const auto difference = find_difference(random, seed, on_gpu());
+    if (difference && has_no_code(*difference)) {
+      ++without_code;
+      continue;
+    }
+    ++ran;
+    EXPECT_FALSE(difference) << "seed " << seed << ": " << *difference << "\n" << to_text(random.graph);
+  }
+  EXPECT_GT(ran, without_code);
+  RecordProperty("without_code", static_cast<int>(without_code));
+}
+
+TEST_F(OnGpu, TellsOfPositionsOutOfRange) {
+  const Value x = input("x", shape(f32, 4));
+  const Value at = input("at", shape(i64, "n"));
+  const Graph graph({x, at}, {{"y", take(x, at)}});
+  const Executable executable = compile(graph, on_gpu());
+  const std::vector<Array> wrong{Array::full(f32, {4}, 1), Array::from<int64_t>({3}, {0, 9, 1})};
+  EXPECT_NE(error_text([&] { (void)executable.run(wrong); }).find("position 9 is out of range"), std::string::npos);
+  const std::vector<Array> right{Array::full(f32, {4}, 1), Array::from<int64_t>({3}, {0, 3, 1})};
+  EXPECT_EQ(executable.run(right)[0].values<float>()[1], 1) << "a failure is told once";
+}
+
+TEST(WithoutGpu, IsOneErrorAndTheProcessGoesOn) {
+  if (!backend::has_native_code()) GTEST_SKIP() << "this build makes no code";
+  if (no_gpu().empty()) GTEST_SKIP() << "there is a GPU";
+  const Value x = input("x", shape(f32, "n"));
+  const Graph graph({x}, {{"y", x + 1.0}});
+  for (int i = 0; i < 2; ++i) {
+    const std::string error = error_text([&] { compile(graph, {.machine = machine_named("sm_80")}); });
+    EXPECT_TRUE(error.starts_with("there is no GPU that can be used")) << error;
+  }
+  EXPECT_EQ(compile(graph).run({Array::full(f32, {3}, 1)})[0].values<float>()[2], 2);
+}
+
+}  // namespace
+}  // namespace tenon::device_test
