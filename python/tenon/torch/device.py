@@ -21,11 +21,11 @@ import tenon
 from . import autocast, differentiated, fallback, hooks, strides, views
 from .arguments import OnCpu, check_indices, lazy
 from .dtypes import Unsupported, is_supported, torch_dtype
-from .handles import given_sizes, wrap
+from .handles import given_sizes, wrap, wrap_later
 from .memory import order_of
 from .special import SPECIAL
 from .storages import Content, content_of, from_capsule, resize
-from .table import Functional, call_row, find_functional, random_by
+from .table import Functional, Later, call_row, find_functional, random_by
 
 aten = torch.ops.aten
 
@@ -40,6 +40,8 @@ def _wrapped(result, operands, places=None):
             made = _tenon.wrap_plain(result)
             return wrap(result) if made is None else made
         return wrap(result, places)
+    if isinstance(result, Later):
+        return wrap_later(result) if places is None else _wrapped(result.make(), operands, places)
     if isinstance(result, (list, tuple)):
         open_sizes = [r for r in result if isinstance(r, tenon.Tensor) and r.known_shape() is None]
         if len(open_sizes) > 1:
@@ -148,7 +150,7 @@ def _kernel(overload, functional: Functional):
 
     def call(lazy_args, lazy_kwargs, generator):
         if generator is None:
-            return call_row(row, lazy_args, lazy_kwargs)
+            return call_row(row, lazy_args, lazy_kwargs, later=not writes)
         with random_by(_draws_from(generator)):
             return call_row(row, lazy_args, lazy_kwargs)
 

@@ -12,9 +12,10 @@ import tenon
 import torch
 from tenon import _tenon, ops
 
-from .dtypes import is_supported, torch_dtype
+from .dtypes import is_supported, tenon_dtype, torch_dtype
 from .memory import order_of
-from .storages import Content, content_of, exported, from_capsule, new_storage, same_storage, set_storage
+from .storages import Content, LaterContent, content_of, exported, from_capsule, new_storage, same_storage, set_storage
+from .table import Later
 
 _capsule = _tenon.device_capsule
 
@@ -51,6 +52,16 @@ def wrap(tensor: tenon.Tensor, strides=None) -> torch.Tensor:
         if made.stride() != tuple(strides):  # of axes of size 1
             made = same_storage(made, made.shape, strides, 0)
         content.views = {(made.shape, made.stride(), 0): tensor}
+    return made
+
+
+def wrap_later(later: Later) -> torch.Tensor:
+    """The same of a result that is not built before somebody asks for it."""
+    capsule = _capsule(ops.full(tenon.Shape(tenon_dtype(later.dtype), list(later.sizes)), 0))
+    if capsule is None:
+        return wrap(later.make())
+    made = from_capsule(capsule)
+    made.untyped_storage().tenon = LaterContent(later.make)
     return made
 
 

@@ -12,7 +12,7 @@ from tenon import ops
 
 from .dtypes import Unsupported, dtype_of
 from .rows_view import reshape
-from .table import row
+from .table import Later, row
 from .values import along, cast, constant, count_of, dims, expand_to, fixed, full, pair, positions, shape, zeros_like
 
 _MOST_TERMS = 25  # a backward of more windows over an element is a scatter
@@ -66,7 +66,9 @@ def _register_max_pool(rank: int) -> None:
         x, was = batched(x, rank)
         window = _Window(rank, kernel_size, stride, padding, dilation, ceil_mode)
         y = ops.max_pool(x, window.kernel, **window.options())
-        return unbatched(y, was), unbatched(_winners(x, y, window), was)
+        kept = [v.clone() if isinstance(v, tenon.Tensor) else v for v in (x, y)]  # as they are now
+        result = unbatched(y, was)
+        return result, Later(lambda: unbatched(_winners(*kept, window), was), torch.int64, result.sizes)
 
     @row(f"max_pool{rank}d")
     def max_pool(x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):

@@ -164,6 +164,23 @@ class Content:
         self.raw = None
 
 
+class LaterContent(Content):
+    """That of a result that is built when somebody asks for it: then it becomes a `Content`."""
+
+    def __init__(self, make):
+        self._make = make
+
+    @property
+    def plain(self):
+        self.plain = self._make()
+        return self.plain
+
+    @plain.setter
+    def plain(self, tensor):
+        self.__class__ = Content
+        self.plain = tensor
+
+
 def content_of(x: torch.Tensor) -> Content:
     try:
         return x.untyped_storage().tenon

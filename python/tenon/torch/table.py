@@ -20,7 +20,7 @@ import torch
 from .dtypes import Unsupported, tenon_dtype, torch_dtype
 
 __all__ = [
-    "Functional", "Row", "Unsupported", "call_row", "draw", "find", "find_functional", "random_by", "row", "rows",
+    "Functional", "Later", "Row", "Unsupported", "call_row", "draw", "find", "find_functional", "random_by", "row", "rows",
     "tenon_dtype", "torch_dtype",
 ]  # fmt: skip
 
@@ -86,11 +86,23 @@ def find(overload) -> Row | None:
     return rows().get(str(overload))
 
 
-def call_row(found: Row, args, kwargs):
-    """The results of a row, as the schema says."""
-    if not kwargs:
-        return found.function(*args)
-    return found.function(*args, **{k: v for k, v in kwargs.items() if k not in _PLACEMENT})
+@dataclass(frozen=True)
+class Later:
+    """A result that many callers never look at: `make` builds it, from values that must not change until then."""
+
+    make: Callable[[], Any]
+    dtype: torch.dtype
+    sizes: Any
+
+
+def call_row(found: Row, args, kwargs, later: bool = False):
+    """The results of a row, as the schema says; with `later`, some may be `Later`."""
+    if kwargs:
+        kwargs = {k: v for k, v in kwargs.items() if k not in _PLACEMENT}
+    result = found.function(*args, **kwargs)
+    if not later and type(result) is tuple:
+        return tuple([r.make() if type(r) is Later else r for r in result])
+    return result
 
 
 # --- In-place and out forms

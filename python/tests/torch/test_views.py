@@ -68,3 +68,18 @@ def test_elements_of_expanded_views_are_written():
 def test_single_elements_of_flattened_views(one):
     x = torch.rand(3, 2)
     close(one(x.to(DEVICE)).tanh(), one(x).tanh())
+
+
+def test_positions_of_a_pool_are_those_of_when_it_was_called():
+    x = torch.randn(2, 3, 6, 6)
+    ours = x.to("tenon")
+    y, places = torch.nn.functional.max_pool2d(ours, 2, return_indices=True)
+    expected, expected_places = torch.nn.functional.max_pool2d(x, 2, return_indices=True)
+    ours.zero_()
+    y.zero_()
+    assert places.shape == expected_places.shape and places.dtype == torch.int64
+    assert torch.equal(places[:, 1].cpu(), expected_places[:, 1])
+    assert torch.equal(torch.nn.functional.max_unpool2d(expected.to("tenon"), places, 2).cpu(),
+                       torch.nn.functional.max_unpool2d(expected, expected_places, 2))  # fmt: skip
+    places.add_(1)
+    assert torch.equal(places.cpu(), expected_places + 1)
