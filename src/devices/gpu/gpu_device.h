@@ -22,6 +22,7 @@ class GpuDevice : public Device {
   ~GpuDevice() override;
 
   bool is_host() const override { return false; }
+  MemoryPlace place() const override { return {.kind = DeviceKind::gpu, .index = device_}; }
   Pool* workers() const override { return nullptr; }
 
   std::byte* allocate(int64_t bytes) override;
