@@ -43,7 +43,8 @@ struct CompileOptions {
   bool fuse = true;        ///< off: every operation is a kernel of its own
   bool native = true;      ///< off: kernels run in the interpreter of the loop IR, as without LLVM
   bool disk_cache = true;  ///< keep machine code under the user's cache directory
-  /// Rows of more bytes than this leave the cache and are streamed; from a 32nd of it where that reads them just once.
+  /// Rows larger than this many bytes are streamed instead of kept in cache. A kernel that reads each row only once
+  /// streams from 1/32 of it.
   int64_t most_row_bytes = kMostRowBytes;
   /// Kernels of less work than this, in about one cheap operation on one element, run on one thread: more would cost
   /// them more than they give. 0: all that can be shared out is.

@@ -107,17 +107,17 @@ Pool& Pool::shared() {
 
 /// Callers may come at once: what one of them overwrites is a little work that does not count.
 bool Pool::is_worth_waking(double nanoseconds) {
-  if (nanoseconds >= kComings * coming()) {
+  if (nanoseconds >= kComings * wake_latency_ns()) {
     return true;
   }
   if (nanoseconds_now() - alone_until_.load(std::memory_order_relaxed) > kClose) {
     alone_.store(0, std::memory_order_relaxed);
   }
-  return alone_.load(std::memory_order_relaxed) + nanoseconds >= kComingsOfMany * coming();
+  return alone_.load(std::memory_order_relaxed) + nanoseconds >= kComingsOfMany * wake_latency_ns();
 }
 
 void Pool::ran_alone(double nanoseconds) {
-  coming_.store(std::max(coming() - kForgotten * nanoseconds, kShortestComing), std::memory_order_relaxed);
+  coming_.store(std::max(wake_latency_ns() - kForgotten * nanoseconds, kShortestComing), std::memory_order_relaxed);
   alone_.store(alone_.load(std::memory_order_relaxed) + nanoseconds, std::memory_order_relaxed);
   alone_until_.store(nanoseconds_now(), std::memory_order_relaxed);
 }
@@ -209,8 +209,8 @@ void Pool::sleep(int32_t generation) {
   awake_.fetch_add(1, std::memory_order_relaxed);
   if (const int64_t called = called_.exchange(0, std::memory_order_relaxed); called != 0) {
     const double came = std::min(static_cast<double>(nanoseconds_now() - called), kLongestComing);
-    const double part = came < coming() ? kTowardsSooner : kTowardsLater;
-    coming_.store(coming() + part * (came - coming()), std::memory_order_relaxed);
+    const double part = came < wake_latency_ns() ? kTowardsSooner : kTowardsLater;
+    coming_.store(wake_latency_ns() + part * (came - wake_latency_ns()), std::memory_order_relaxed);
   }
 }
 

@@ -36,14 +36,14 @@ class Pool {
     return awake_.load(std::memory_order_relaxed) >= others;
   }
 
-  /// Whether a loop that takes one thread so many nanoseconds should wake threads that sleep: they must have come, by
-  /// what they took to come of late, when much of it is still to be done. Loops that follow each other so closely that
-  /// threads would stay awake between them count together; ran_alone() tells of them.
+  /// Whether a loop that takes one thread this many nanoseconds should wake sleeping threads: by their recent wake-up
+  /// latency, most of the loop must still be left to do when they arrive. Loops that follow each other so closely that
+  /// threads would stay awake between them count together; ran_alone() reports them.
   bool is_worth_waking(double nanoseconds);
   /// A loop of so many nanoseconds has just run without the others.
   void ran_alone(double nanoseconds);
-  /// Nanoseconds from the call of threads that sleep to the first that is there, of late.
-  double coming() const { return coming_.load(std::memory_order_relaxed); }
+  /// Recent wake-up latency: nanoseconds from notifying sleeping threads to the first one running.
+  double wake_latency_ns() const { return coming_.load(std::memory_order_relaxed); }
 
   /// While one lives, threads that have nothing to do look for the next loop for longer before they sleep: somebody has
   /// loops that follow each other. To wake them takes the caller microseconds for each.

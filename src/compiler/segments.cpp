@@ -26,9 +26,9 @@ bool is_remade(const Node& node) { return as_view(node.op).has_value() || node.a
 std::string between(size_t number) { return fmt::format("value {} between segments", number); }
 
 /// Which segment each node is in. Of what is remade: the first in which it could be.
-class Placement {
+class SegmentOfNode {
  public:
-  explicit Placement(const Graph& graph) : graph_(graph), bound_(binders(graph.nodes())) {
+  explicit SegmentOfNode(const Graph& graph) : graph_(graph), bound_(binders(graph.nodes())) {
     for (const Node* node : graph.nodes()) {
       place(*node);
     }
@@ -251,7 +251,7 @@ class Cutter {
   }
 
   const Graph& graph_;
-  const Placement placement_;
+  const SegmentOfNode placement_;
   std::unordered_map<const Node*, int> input_numbers_;
   std::vector<Draft> drafts_;
 };

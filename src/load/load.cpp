@@ -14,7 +14,7 @@ namespace {
 /// How many programs of a model whose shapes depend on values are kept.
 constexpr size_t kMostPrograms = 16;
 
-struct Program {
+struct ProgramForValues {
   std::map<std::string, Array> values;  // of the inputs that decide shapes
   std::vector<OnnxAssumption> assumed;  // of sizes
   std::shared_ptr<const Executable> executable;
@@ -35,7 +35,7 @@ bool are_sizes(const Array& array) {
 }
 
 /// Whether these inputs have the sizes that the program was made for. What no input shows is left to the run.
-bool Program::takes(const std::map<std::string, Array>& inputs) const {
+bool ProgramForValues::takes(const std::map<std::string, Array>& inputs) const {
   if (assumed.empty()) {
     return true;
   }
@@ -68,11 +68,11 @@ struct LoadedModel::State {
   std::mutex mutex;
   std::vector<std::string> value_inputs;                  // compiled for each value
   std::map<std::string, std::vector<std::string>> sizes;  // inputs whose elements are sizes, and the names of these
-  std::deque<Program> programs;                           // the last used first
+  std::deque<ProgramForValues> programs;                  // the last used first
   int compiles = 0;
 
   std::shared_ptr<const Executable> program_for(const Arrays& inputs);
-  void compile_into(Program& program, const Arrays* inputs);
+  void compile_into(ProgramForValues& program, const Arrays* inputs);
   Graph donated(Graph graph) const;
   bool name_sizes(const std::string& input);
 };
@@ -169,7 +169,7 @@ Graph LoadedModel::State::donated(Graph graph) const {
 }
 
 /// The program of its values, for the sizes of `inputs` where given; OnnxValueNeeded where the values are not enough.
-void LoadedModel::State::compile_into(Program& program, const Arrays* inputs) {
+void LoadedModel::State::compile_into(ProgramForValues& program, const Arrays* inputs) {
   OnnxOptions onnx = options.onnx;
   onnx.values.insert(program.values.begin(), program.values.end());
   for (const auto& [input, names] : sizes) {
@@ -192,7 +192,7 @@ void LoadedModel::State::compile_into(Program& program, const Arrays* inputs) {
 /// with the same values compile once.
 std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& inputs) {
   const std::scoped_lock lock(mutex);
-  Program wanted;
+  ProgramForValues wanted;
   for (const std::string& name : value_inputs) {
     wanted.values.emplace(name, inputs.at(name));
   }
@@ -201,7 +201,7 @@ std::shared_ptr<const Executable> LoadedModel::State::program_for(const Arrays& 
       wanted.values.emplace(name, inputs.at(name));
     }
   }
-  const auto found = std::ranges::find_if(programs, [&](const Program& program) {
+  const auto found = std::ranges::find_if(programs, [&](const ProgramForValues& program) {
     return same_values(program.values, wanted.values) && program.takes(inputs);
   });
   if (found != programs.end()) {
@@ -269,7 +269,7 @@ LoadedModel load(const std::filesystem::path& file, const LoadOptions& options) 
   // Values that are sizes become names; a model that needs more than that of a value waits for it.
   while (state->programs.empty() && state->value_inputs.empty()) {
     try {
-      Program program;
+      ProgramForValues program;
       state->compile_into(program, nullptr);
       state->programs.push_front(std::move(program));
     } catch (const OnnxValueNeeded& needed) {

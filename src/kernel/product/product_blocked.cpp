@@ -275,7 +275,7 @@ class Blocked {
   }
 
   /// The sizes of blocks, and what is copied into scratch.
-  struct Plan {
+  struct BlockSizes {
     bool packs_left = false;
     bool strips = false;  // what is packed of the left operand is the rows of one tile
     bool pairs = false;   // tiles of two panels
@@ -285,8 +285,8 @@ class Blocked {
     int64_t panel = 0;
   };
 
-  Plan plan(int64_t columns, bool packs_right) const {
-    Plan plan{.depth = call_.depth, .rows = call_.rows, .columns = columns};
+  BlockSizes plan(int64_t columns, bool packs_right) const {
+    BlockSizes plan{.depth = call_.depth, .rows = call_.rows, .columns = columns};
     plan.packs_left =
         !left_in_place() || (packs_right && call_.left_depth != 1 && call_.rows > k_.rows && columns > 2 * k_.panel);
     plan.strips = packs_right && !plan.packs_left && call_.left_depth == 1 && call_.rows > k_.rows &&
@@ -326,7 +326,7 @@ class Blocked {
   void nest(int64_t first, int64_t columns, bool packs_right) {
     if (columns == 0) return;
     const ProductPacking packing(k_, types_, call_);
-    const Plan blocks = plan(columns, packs_right);
+    const BlockSizes blocks = plan(columns, packs_right);
     alignas(64) std::byte of_strip[kStripBytes];
     std::byte* const packed_left =
         blocks.strips ? static_cast<std::byte*>(of_strip) : scratch_ + (packs_right ? kRightScratch : 0);

@@ -15,22 +15,22 @@ namespace {
 enum class Message : uint8_t { other, model, function, graph, node, attribute, tensor };
 
 /// Fields that tensors are found through.
-struct Part {
+struct ModelField {
   Message of;
   uint64_t field;
   Message is;
 };
 constexpr std::array kParts = {
-    Part{Message::model, proto::ModelProto::kGraphFieldNumber, Message::graph},
-    Part{Message::model, proto::ModelProto::kFunctionsFieldNumber, Message::function},
-    Part{Message::function, proto::FunctionProto::kNodeFieldNumber, Message::node},
-    Part{Message::graph, proto::GraphProto::kNodeFieldNumber, Message::node},
-    Part{Message::graph, proto::GraphProto::kInitializerFieldNumber, Message::tensor},
-    Part{Message::node, proto::NodeProto::kAttributeFieldNumber, Message::attribute},
-    Part{Message::attribute, proto::AttributeProto::kTFieldNumber, Message::tensor},
-    Part{Message::attribute, proto::AttributeProto::kTensorsFieldNumber, Message::tensor},
-    Part{Message::attribute, proto::AttributeProto::kGFieldNumber, Message::graph},
-    Part{Message::attribute, proto::AttributeProto::kGraphsFieldNumber, Message::graph},
+    ModelField{Message::model, proto::ModelProto::kGraphFieldNumber, Message::graph},
+    ModelField{Message::model, proto::ModelProto::kFunctionsFieldNumber, Message::function},
+    ModelField{Message::function, proto::FunctionProto::kNodeFieldNumber, Message::node},
+    ModelField{Message::graph, proto::GraphProto::kNodeFieldNumber, Message::node},
+    ModelField{Message::graph, proto::GraphProto::kInitializerFieldNumber, Message::tensor},
+    ModelField{Message::node, proto::NodeProto::kAttributeFieldNumber, Message::attribute},
+    ModelField{Message::attribute, proto::AttributeProto::kTFieldNumber, Message::tensor},
+    ModelField{Message::attribute, proto::AttributeProto::kTensorsFieldNumber, Message::tensor},
+    ModelField{Message::attribute, proto::AttributeProto::kGFieldNumber, Message::graph},
+    ModelField{Message::attribute, proto::AttributeProto::kGraphsFieldNumber, Message::graph},
 };
 
 constexpr uint64_t kText = 2;        // the wire type of what has a length
@@ -182,8 +182,9 @@ class Cutter {
   }
 
   static Message part_of(Message kind, const Field& field) {
-    const auto found = std::ranges::find_if(
-        kParts, [&](const Part& part) { return part.of == kind && part.field == field.number && field.type == kText; });
+    const auto found = std::ranges::find_if(kParts, [&](const ModelField& part) {
+      return part.of == kind && part.field == field.number && field.type == kText;
+    });
     return found == kParts.end() ? Message::other : found->is;
   }
 

@@ -191,7 +191,7 @@ bool is_causal(const Value& mask, const Value& product) {
 }
 
 /// What goes into attention() besides q, k and v.
-struct Plan {
+struct AttentionParts {
   Axes q_order, k_order, v_order;
   std::vector<Mask> masks;
   bool causal = false;
@@ -257,11 +257,11 @@ std::optional<Recognized> find_attention(const Value& result) {
   const Side keys = without_repeats({.value = k, .order = with(op->rhs_batch, *key, op->rhs_contract[0])});
   const Side values =
       without_repeats({.value = v, .order = with(mixing->rhs_batch, mixing->rhs_contract[0], *value_depth)});
-  Plan plan{.q_order = with(op->lhs_batch, *query, op->lhs_contract[0]),
-            .k_order = keys.order,
-            .v_order = values.order,
-            .masks = {},
-            .scale = usual ? std::nullopt : std::optional(scale)};
+  AttentionParts plan{.q_order = with(op->lhs_batch, *query, op->lhs_contract[0]),
+                      .k_order = keys.order,
+                      .v_order = values.order,
+                      .masks = {},
+                      .scale = usual ? std::nullopt : std::optional(scale)};
   std::vector<Value> operands{q, keys.value, values.value};
   for (const Mask& mask : found->masks) {
     if (mask.fill == -kInfinity && !plan.causal && is_causal(mask.value, found->product)) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/fail.h"
 #include "base/refused.h"
 
 namespace tenon::runtime {
@@ -20,9 +21,9 @@ struct Placed {
   int last = 0;
 };
 
-class Placement {
+class ArenaLayout {
  public:
-  explicit Placement(std::span<const Block> blocks) : blocks_(blocks) {
+  explicit ArenaLayout(std::span<const Block> blocks) : blocks_(blocks) {
     order_.reserve(blocks.size());
     int64_t sum = 0;
     for (size_t i = 0; i < blocks.size(); ++i) {
@@ -133,7 +134,7 @@ class Placement {
 
 Arena place(std::span<const Block> blocks, std::span<int64_t> offsets) {
   TENON_CHECK(blocks.size() == offsets.size(), "{} blocks, {} offsets", blocks.size(), offsets.size());
-  return Placement(blocks).run(offsets);
+  return ArenaLayout(blocks).run(offsets);
 }
 
 }  // namespace tenon::runtime

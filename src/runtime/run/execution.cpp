@@ -304,10 +304,18 @@ Array Execution::array(const OutputPlan& output) const {
   if (c_.is_host && state_.made[slot] && s_.is_whole(c_.plan, output)) {  // what most outputs are
     return Array::adopt(plan.dtype, s_.values_of(output.dims), state_.made[slot]);
   }
-  if (!c_.is_host) {
-    return s_.is_whole(c_.plan, output) ? base_on_cpu(slot).reshaped(s_.values_of(output.dims))
-                                        : copied_out(c_.device, array_on_device(output));
-  }
+  return c_.is_host ? array_of_view(output) : array_from_device(output);
+}
+
+Array Execution::array_from_device(const OutputPlan& output) const {
+  return s_.is_whole(c_.plan, output)
+             ? base_on_cpu(static_cast<size_t>(output.slot)).reshaped(s_.values_of(output.dims))
+             : copied_out(c_.device, array_on_device(output));
+}
+
+Array Execution::array_of_view(const OutputPlan& output) const {
+  const auto slot = static_cast<size_t>(output.slot);
+  const Slot& plan = c_.plan.slots[slot];
   const bool borrowed = plan.memory == Memory::input && !state_.made[slot] && !state_.arrays[slot] &&
                         state_.inputs[static_cast<size_t>(plan.source)].array == nullptr;
   StridedArray view{.base = borrowed ? Array() : base(slot),

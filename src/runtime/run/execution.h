@@ -41,6 +41,8 @@ class Execution {
   Array base(size_t slot) const;
   Array base_on_cpu(size_t slot) const;
   Array array_on_device(const OutputPlan& output) const;
+  Array array_from_device(const OutputPlan& output) const;
+  Array array_of_view(const OutputPlan& output) const;
   Array array(const OutputPlan& output) const;
 
   const Context& c_;

@@ -25,10 +25,11 @@ struct DraftProduct {
   bool by_rows = false;          // operands are stored a row at a time: some are made of those before them
 };
 
-/// What is stored once more, behind all else, where products did not serve.
+/// A correction pass: stores that are computed again after all others, for elements that the product form could not
+/// compute.
 struct ProductException {
-  int unless = -1;             // a bool: they did; -1: they always do
-  int once = -1;               // a loop of one iteration around all of it
+  int unless = -1;             // a bool: the product form computed all elements; -1: it always does
+  int once = -1;               // a loop of one iteration around the whole pass
   std::vector<size_t> stores;  // Draft::stores, in order
 };
 

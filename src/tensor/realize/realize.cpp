@@ -112,7 +112,7 @@ void settle(Cell& cell, const Array& array) {
 }
 
 /// One realisation: what is wanted, and what comes along.
-struct Plan {
+struct LookPlan {
   std::vector<Value> values;                 // what is computed, each once
   std::vector<std::shared_ptr<Cell>> cells;  // that get elements
   std::vector<size_t> value_of_cell;         // which of `values` each gets
@@ -128,8 +128,8 @@ size_t index_of(std::vector<Value>& values, const Value& value) {
   return values.size() - 1;
 }
 
-Plan make_plan(const std::vector<Handle*>& wanted, bool with_writes = true) {
-  Plan plan;
+LookPlan make_plan(const std::vector<Handle*>& wanted, bool with_writes = true) {
+  LookPlan plan;
   std::unordered_set<const Cell*> taken;
   for (Handle* handle : wanted) {
     plan.value_of_wanted.push_back(index_of(plan.values, resolve(handle->value())));
@@ -153,7 +153,7 @@ Plan make_plan(const std::vector<Handle*>& wanted, bool with_writes = true) {
 }
 
 /// Which leaf's memory each value may take over: that of the tensor that it is written to.
-std::vector<int> find_aliases(const Plan& plan, const Pending& pending) {
+std::vector<int> find_aliases(const LookPlan& plan, const Pending& pending) {
   std::vector<int> aliases(plan.values.size(), -1);
   std::unordered_set<int> used;
   for (size_t i = 0; i < plan.cells.size(); ++i) {
@@ -194,7 +194,7 @@ std::string recorded_at(const Pending& now, const Pending& plain, const std::str
   return fmt::format("{}", fmt::join(lines, " or "));
 }
 
-std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Realization& report) {
   for (Handle* handle : wanted) {
     Access::forget(*handle);
   }
@@ -236,8 +236,8 @@ std::vector<Array> run(Plan& plan, const std::vector<Handle*>& wanted, Realizati
 /// Run the plan, or what is asked for alone where a write that comes along cannot be computed: its sizes or memory are
 /// refused, no kernel serves it, or it reads a position that is not there. A failure changes no cell: each still stands
 /// for what was recorded.
-std::vector<Array> run_or_alone(Plan& plan, const std::vector<Handle*>& wanted, Realization& report) {
-  std::optional<Plan> alone;
+std::vector<Array> run_or_alone(LookPlan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+  std::optional<LookPlan> alone;
   const auto leaves_no_write = [&] {
     alone = make_plan(wanted, false);
     return alone->cells.size() == plan.cells.size();
@@ -282,7 +282,7 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
   const int64_t start = nanoseconds_now();
   Realization report{
       .reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())};
-  Plan plan = make_plan(wanted);
+  LookPlan plan = make_plan(wanted);
   const std::vector<Array> arrays = run_or_alone(plan, wanted, report);
   report.writes = static_cast<int>(std::ranges::count_if(plan.cells, [](const auto& cell) { return cell->written; }));
   for (size_t i = 0; i < plan.cells.size(); ++i) {
@@ -321,7 +321,7 @@ Graph planned_graph(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) {
     wanted.push_back(&Access::handle(tensor));
   }
-  const Plan plan = make_plan(wanted);
+  const LookPlan plan = make_plan(wanted);
   const Pending pending(plan.values);
   return plain_graph(pending, find_aliases(plan, pending));
 }
