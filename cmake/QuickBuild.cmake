@@ -58,7 +58,10 @@ function(tenon_link_quickly target)
     target_link_options(${target} PRIVATE -fuse-ld=gold)
   endif()
 endfunction()
-find_program(TENON_GOLD NAMES ld.gold)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)  # gold was tried there alone
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=gold TENON_GOLD)
+endif()
 
 # tenon_join_sources(<target>): what several sources instantiate alike is compiled once for all of them. Names in their
 # anonymous namespaces must differ; those of tests may not, as each test is in a namespace of its own
