@@ -38,7 +38,9 @@ TEST_P(Ptx, OfKernelsAssembles) {
   }
 }
 
-TEST_P(Ptx, OfModelsAssembles) {
+using SlowPtx = Ptx;
+
+TEST_P(SlowPtx, OfModelsAssembles) {
   for (const ModelCase& each : model_cases()) {
     const Model model = each.build();
     CompileReport report;
@@ -47,7 +49,8 @@ TEST_P(Ptx, OfModelsAssembles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, Ptx, testing::Values("sm_80", "sm_90a"));
+INSTANTIATE_TEST_SUITE_P(On, Ptx, testing::Values("sm_90a"));
+INSTANTIATE_TEST_SUITE_P(On, SlowPtx, testing::Values("sm_80", "sm_90a"));
 
 TEST(PtxOf, FunctionsThatOnlyCpusHaveIsAnError) {
   if (!backend::has_native_code()) GTEST_SKIP() << "this build makes no code";
