@@ -40,7 +40,7 @@ nb::object try_attribute(nb::handle object, PyObject* name) {
 }
 
 nb::object try_call(nb::handle object, PyObject* method) {
-  PyObject* const found = PyObject_CallMethodNoArgs(object.ptr(), method);
+  PyObject* const found = PyObject_CallMethodObjArgs(object.ptr(), method, nullptr);
   if (found == nullptr) {
     PyErr_Clear();
   }
@@ -67,7 +67,7 @@ bool is_plain_number(nb::handle x) { return PyFloat_CheckExact(x.ptr()) || PyLon
 /// A number that stands beside floats; no object for one that no double is near.
 nb::object as_float(nb::handle number) {
   const double value =
-      PyFloat_CheckExact(number.ptr()) ? PyFloat_AS_DOUBLE(number.ptr()) : PyLong_AsDouble(number.ptr());
+      PyFloat_CheckExact(number.ptr()) ? PyFloat_AsDouble(number.ptr()) : PyLong_AsDouble(number.ptr());
   if (value == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
     return {};

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ["interrupt.cpp", "tensor_exchange.cpp"]  # the others see Python through nanobind
+SOURCES = ["device_kernels.cpp", "interrupt.cpp", "tensor_exchange.cpp"]  # the others see Python through nanobind
 ASK = "import sys, sysconfig; print(sys.version_info >= (3, 12), sysconfig.get_path('include'))"
 
 
