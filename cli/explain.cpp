@@ -1,4 +1,6 @@
 // `tenon explain`: how a graph was compiled.
+#include "runtime/explain.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include "tenon/tenon.h"
 #include "terminal.h"
 #include "verb.h"
+#include "web_explain.h"
 
 namespace tenon::cli {
 namespace {
@@ -32,7 +35,7 @@ constexpr Option kExplainOptions[] = {
     {"--loss", "LOSS", "with --train: cross_entropy (the default for logits), mse (else), ...: see `tenon train`"},
     {"--optimizer", "sgd|momentum|adam|adamw", "with --train: what moves the weights (default adam)"},
     {"--svg", "FILE.svg", "also write a picture of the graph, kernels as hulls (needs Graphviz)"},
-    {"--html", "FILE.html", "also write a page with the picture and the steps"},
+    {"--html", "FILE.html", "also write a page: the picture to zoom, search and fold, steps, memory"},
     {"--dot", "FILE.dot", "also write the picture in Graphviz's language"},
     {"--memory", "", "where memory goes from the first step to the last instead, at the sizes of --bind"},
     {"--passes", "", "the passes with their times instead, and whether they changed the graph"},
@@ -105,32 +108,6 @@ Json ports_json(const std::vector<Port>& ports) {
   return json;
 }
 
-void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable,
-                    const std::vector<BoundStep>& bound, const Bindings& bindings) {
-  const auto svg = arguments.find("--svg");
-  const auto page = arguments.find("--html");
-  const auto dot = arguments.find("--dot");
-  if (!svg && !page && !dot) {
-    return;
-  }
-  const auto pipelines = bound.empty() ? std::vector<PipelineReport>() : executable.pipelines(bindings);
-  const std::string description = picture_dot(lowered, executable, pipelines);
-  if (dot) {
-    write_text(*dot, description);
-  }
-  if (svg || page) {
-    const Progress progress;
-    progress.show("laying out the picture");
-    const std::string picture = layout_svg(description);
-    if (svg) {
-      write_text(*svg, picture);
-    }
-    if (page) {
-      write_text(*page, picture_html(picture, executable, bound, pipelines));
-    }
-  }
-}
-
 /// Sizes that inputs have, and those of axes that data decide, for which figures may be asked.
 struct GivenSizes {
   Bindings early, late;
@@ -194,20 +171,14 @@ BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, co
   return result;
 }
 
-/// Of the model, where there is its graph.
-void print_steps(const Arguments& arguments, const GraphModel* model, const Executable& executable,
-                 const BoundSteps& bound) {
-  if (!arguments.has("--json")) {
-    fmt::print("{}{}{}{}", executable.explain(), model == nullptr ? "" : assumed_text(*model),
-               model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
-               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, executable, bound.bindings));
-    return;
-  }
+/// What `--json` prints. `model` is null where there is no graph.
+Json explain_json(const GraphModel* model, const Executable& executable, const BoundSteps& bound,
+                  const NodeNames& nodes) {
   Json json = Json::object();
   json.set("model", executable.name()).set("kernels", executable.kernel_count());
   json.set("copies", executable.copy_count());
   json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
-  json.set("steps", steps_json(executable, bound.steps));
+  json.set("steps", steps_json(executable, bound.steps, nodes));
   if (model != nullptr && !model->assumed.empty()) {
     json.set("assumed", assumed_json(*model));
   }
@@ -220,14 +191,82 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const Exec
                            .set("intermediate_bytes", memory.intermediate_bytes)
                            .set("output_bytes", memory.output_bytes));
   }
-  json.print();
+  return json;
+}
+
+/// Loops of all steps; of long programs none, or the page would be one of loops.
+Json loops_json(const compiler::Lowered& lowered, const Executable& executable) {
+  constexpr size_t kMostStepsWithLoops = 400;
+  const std::vector<StepReport>& steps = executable.steps();
+  Json loops = Json::array();
+  for (size_t i = 0; i < steps.size() && steps.size() <= kMostStepsWithLoops; ++i) {
+    const bool has_loops = steps[i].kind == StepKind::kernel || steps[i].kind == StepKind::copy;
+    loops.push(has_loops ? Json(compiler::step_loops(lowered, static_cast<int64_t>(i) + 1)) : Json());
+  }
+  return loops;
+}
+
+/// The page of the model that `word` names, around the picture.
+std::string page_of(const std::string& word, const GraphModel& model, const compiler::Lowered& lowered,
+                    const Executable& executable, const BoundSteps& bound, std::string picture) {
+  Json data = explain_json(&model, executable, bound, node_names(lowered));
+  data.set("loops", loops_json(lowered, executable));
+  std::string lead = fmt::format("{} steps; {}", executable.steps().size(), executable.capabilities().code);
+  if (!bound.steps.empty()) {
+    data.set("timeline", memory_json(memory_at_sizes(executable, bound.bindings), executable));
+    lead += fmt::format("; at {}", bound.bindings.to_string());
+  }
+  return explain_page({.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
+                       .lead = std::move(lead),
+                       .picture = std::move(picture),
+                       .data = std::move(data)});
+}
+
+void write_pictures(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
+                    const Executable& executable, const BoundSteps& bound) {
+  const auto svg = arguments.find("--svg");
+  const auto page = arguments.find("--html");
+  const auto dot = arguments.find("--dot");
+  if (!svg && !page && !dot) {
+    return;
+  }
+  const auto pipelines = bound.steps.empty() ? std::vector<PipelineReport>() : executable.pipelines(bound.bindings);
+  const std::string description = picture_dot(lowered, executable, pipelines);
+  if (dot) {
+    write_text(*dot, description);
+  }
+  if (svg || page) {
+    const Progress progress;
+    progress.show("laying out the picture");
+    const std::string picture = layout_svg(description);
+    if (svg) {
+      write_text(*svg, picture);
+    }
+    if (page) {
+      write_text(*page, page_of(arguments.rest()[0], model, lowered, executable, bound, picture));
+    }
+  }
+}
+
+/// Of the model, where there is its graph.
+void print_steps(const Arguments& arguments, const GraphModel* model, const compiler::Lowered* lowered,
+                 const Executable& executable, const BoundSteps& bound) {
+  const NodeNames nodes = lowered == nullptr ? NodeNames() : node_names(*lowered);
+  if (!arguments.has("--json")) {
+    fmt::print("{}{}{}{}", runtime::explain(executable, name_notes(nodes)),
+               model == nullptr ? "" : assumed_text(*model),
+               model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
+               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, executable, bound.bindings));
+    return;
+  }
+  explain_json(model, executable, bound, nodes).print();
 }
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
                   const Executable& executable) {
   const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, lowered.machine == this_machine());
-  write_pictures(arguments, lowered, executable, bound.steps, bound.bindings);  // may fail: then nothing is printed
-  print_steps(arguments, &model, executable, bound);
+  write_pictures(arguments, model, lowered, executable, bound);  // may fail: then nothing is printed
+  print_steps(arguments, &model, &lowered, executable, bound);
   return 0;
 }
 
@@ -243,7 +282,7 @@ int explain_program(const Arguments& arguments) {
   if (arguments.has("--memory")) {
     return show_memory(arguments, ports_of(file.info), file.executable);
   }
-  print_steps(arguments, nullptr, file.executable,
+  print_steps(arguments, nullptr, nullptr, file.executable,
               bind_as_asked(arguments, ports_of(file.info), file.executable, true));
   if (!arguments.has("--json") &&
       std::ranges::find(file.info.sections, "reasons", &ProgramFileSection::kind) == file.info.sections.end()) {

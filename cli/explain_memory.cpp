@@ -51,7 +51,7 @@ std::vector<std::vector<size_t>> lines_of(size_t moments) {
 std::string bars_text(const MemoryTimeline& timeline) {
   const size_t peak = timeline.peak();
   const int64_t most = timeline.moments[peak].live_bytes;
-  std::string text = fmt::format("  {:>9}  {:<{}}  {:>10}\n", "step", "in use", kBarWidth, "");
+  std::string text = fmt::format("  {:>9}  in use\n", "step");
   for (const std::vector<size_t>& line : lines_of(timeline.moments.size())) {
     std::vector<int> steps;
     int64_t bytes = 0;

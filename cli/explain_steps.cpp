@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "ir/node.h"
 #include "tenon/tenon.h"
 #include "units.h"
 
@@ -120,7 +121,35 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Executable& e
   return text + pipeline_lines(executable.pipelines(bindings));
 }
 
-Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound) {
+NodeNames node_names(const compiler::Lowered& lowered) {
+  NodeNames names;
+  for (const compiler::LoweredStep& step : lowered.steps()) {
+    std::vector<std::string>& of_step = names.emplace_back();
+    for (const Node* node : step.nodes) {
+      if (!node->place.empty() && std::ranges::find(of_step, node->place) == of_step.end()) {
+        of_step.push_back(node->place);
+      }
+    }
+  }
+  const bool any = std::ranges::any_of(names, [](const auto& of_step) { return !of_step.empty(); });
+  return any ? names : NodeNames();
+}
+
+std::vector<std::string> name_notes(const NodeNames& names) {
+  constexpr size_t kMostNames = 4;
+  std::vector<std::string> notes;
+  for (const std::vector<std::string>& of_step : names) {
+    std::string note;
+    for (size_t i = 0; i < std::min(of_step.size(), kMostNames); ++i) {
+      note += (i == 0 ? "from " : ", ") + of_step[i];
+    }
+    notes.push_back(of_step.size() <= kMostNames ? note
+                                                 : fmt::format("{} and {} more", note, of_step.size() - kMostNames));
+  }
+  return notes;
+}
+
+Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const NodeNames& nodes) {
   Json steps = Json::array();
   for (size_t i = 0; i < executable.steps().size(); ++i) {
     const StepReport& report = executable.steps()[i];
@@ -142,6 +171,9 @@ Json steps_json(const Executable& executable, const std::vector<BoundStep>& boun
         at.set("microseconds", bound[i].microseconds);
       }
       step.set("bound", at);
+    }
+    if (!nodes.empty()) {
+      step.set("nodes", Json(nodes[i]));
     }
     steps.push(step);
   }

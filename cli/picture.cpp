@@ -6,8 +6,6 @@
 
 #include "drawn_graph.h"
 #include "ir/node.h"
-#include "page.h"
-#include "units.h"
 
 namespace tenon::cli {
 namespace {
@@ -88,8 +86,10 @@ class DotWriter {
       return fmt::format("n{} [label=\"{}\", shape=cylinder, fillcolor=\"#f1f3f4\"];\n", id,
                          dot_escaped(node.shapes[0].to_string()));
     }
-    return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"];\n", id, dot_escaped(op_name(node.op)),
-                       dot_escaped(node.place));
+    const auto step = step_of_.find(&node);
+    const std::string in_step = step == step_of_.end() ? "" : fmt::format(", class=\"step{}\"", step->second + 1);
+    return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"{}];\n", id, dot_escaped(op_name(node.op)),
+                       dot_escaped(node.place), in_step);
   }
 
   /// A cluster around the steps of a region is more than Graphviz can lay out, so each says it for itself.
@@ -110,9 +110,9 @@ class DotWriter {
     text_ += fmt::format(
         "  subgraph cluster_{} {{\n    label=\"{}. {}{}\"; style=\"rounded,filled\"; color=\"{}\"; "
         "fillcolor=\"{}\"; "
-        "URL=\"#step{}\"; tooltip=\"{}\";\n",
+        "URL=\"#step{}\"; class=\"step{}\"; tooltip=\"{}\";\n",
         i + 1, i + 1, name(report.kind), region, region.empty() ? "#9aa0a6" : "#1a73e8",
-        kHullColours[i % std::size(kHullColours)], i + 1, dot_escaped(report.boundary));
+        kHullColours[i % std::size(kHullColours)], i + 1, i + 1, dot_escaped(report.boundary));
     for (const Node* node : nodes_) {
       const auto at = step_of_.find(node);
       if (at != step_of_.end() && at->second == i) {
@@ -152,48 +152,6 @@ class DotWriter {
 std::string picture_dot(const compiler::Lowered& lowered, const Executable& executable,
                         const std::vector<PipelineReport>& pipelines) {
   return DotWriter(lowered, pipelines).write(executable);
-}
-
-std::string picture_html(const std::string& svg, const Executable& executable, const std::vector<BoundStep>& bound,
-                         const std::vector<PipelineReport>& pipelines) {
-  const bool timed = !bound.empty() && bound[0].microseconds >= 0;
-  double longest = 0;
-  int64_t most = 1;
-  for (const BoundStep& step : bound) {
-    longest = std::max(longest, step.microseconds);
-    most = std::max(most, step.bytes_read + step.bytes_written);
-  }
-  std::string rows;
-  for (size_t i = 0; i < executable.steps().size(); ++i) {
-    const StepReport& step = executable.steps()[i];
-    std::string figures;
-    if (bound.empty()) {
-      figures = fmt::format("<td>{}</td><td>{}</td><td>{}</td>", html_text(step.bytes_read.to_string()),
-                            html_text(step.bytes_written.to_string()), html_text(step.flops.to_string()));
-    } else {
-      const BoundStep& at = bound[i];
-      const double moved = static_cast<double>(at.bytes_read + at.bytes_written) / static_cast<double>(most);
-      figures = fmt::format("<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
-                            html_bar(moved, bytes_text(at.bytes_read)), bytes_text(at.bytes_written),
-                            at.flops == 0 ? "-" : count_text(static_cast<double>(at.flops)));
-      if (timed) {
-        figures += fmt::format("<td>{}</td>",
-                               html_bar(longest > 0 ? at.microseconds / longest : 0, time_text(at.microseconds)));
-      }
-    }
-    const bool in_tiles = tiles_of(pipelines, i) != nullptr;
-    rows += fmt::format("<tr id=\"step{}\"><td{}>{}</td><td>{}</td>{}<td>{}</td></tr>\n", i + 1,
-                        in_tiles ? " style=\"border-left: 4px solid #1a73e8\"" : "", i + 1, html_text(step.label),
-                        figures, html_text(step.boundary));
-  }
-  const size_t start = svg.find("<svg");
-  const std::string body = fmt::format(
-      "<h1>{}</h1>\n<section><table>\n<tr><th>step</th><th>operators</th><th>bytes read</th><th>bytes written</th>"
-      "<th>FLOPs of products</th>{}<th>why it ends there</th></tr>\n{}</table></section>\n{}<section>{}</section>",
-      html_text(executable.name()), timed ? "<th>time</th>" : "", rows,
-      pipelines.empty() ? "" : fmt::format("<section><pre>{}</pre></section>\n", html_text(pipeline_lines(pipelines))),
-      start == std::string::npos ? svg : svg.substr(start));
-  return html_page(executable.name(), body);
 }
 
 }  // namespace tenon::cli

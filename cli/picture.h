@@ -17,9 +17,4 @@ std::string picture_dot(const compiler::Lowered& lowered, const Executable& exec
 /// Laid out by Graphviz's program `dot`. Error: there is no such program, or it failed.
 std::string layout_svg(const std::string& dot);
 
-/// A page around the picture: the steps as a table, each linked with its hull. Where they are bound to sizes, `bound`
-/// has figures and times, which are shown as bars, and `pipelines` which of them run tile by tile: a line beside these.
-std::string picture_html(const std::string& svg, const Executable& executable, const std::vector<BoundStep>& bound,
-                         const std::vector<PipelineReport>& pipelines);
-
 }  // namespace tenon::cli

@@ -189,15 +189,15 @@ void require_number(const Loop& loop, const train::Trainer& trainer, double loss
 void train_all(Loop& loop, train::Trainer& trainer, const Progress& progress) {
   const bool as_json = loop.arguments.has("--json");
   const bool keeps = loop.arguments.has("--checkpoint") || loop.arguments.has("--resume");
+  const Pace pace(trainer.steps(), trainer.settings().epochs * trainer.steps_per_epoch());
   while (!trainer.is_done()) {
     EpochRow row{.epoch = trainer.epoch() + 1};
     row.microseconds = microseconds([&] {
       while (trainer.epoch() < row.epoch && !loop.interrupted) {
         const double loss = trainer.step();
         require_number(loop, trainer, loss);
-        progress.show(fmt::format("epoch {} of {}, step {} of {}: loss {:.5g}", row.epoch, trainer.settings().epochs,
-                                  (trainer.steps() - 1) % trainer.steps_per_epoch() + 1, trainer.steps_per_epoch(),
-                                  loss));
+        progress.show(pace.line(
+            trainer.steps(), fmt::format("epoch {} of {}, loss {:.5g}", row.epoch, trainer.settings().epochs, loss)));
         loop.interrupted = InterruptibleRun::token()->is_cancelled();
       }
     });

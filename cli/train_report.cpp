@@ -152,4 +152,34 @@ std::string curve_svg(const train::Trainer& trainer) {
   return plot_svg(fmt::format("training {}", name_of(trainer)), {panel});
 }
 
+std::string progress_bar(double share) {
+  constexpr int kWidth = 24;
+  share = std::clamp(share, 0.0, 1.0);
+  const auto full = static_cast<size_t>(share * kWidth);
+  return fmt::format("[{}{}] {:3.0f} %", std::string(full, '#'), std::string(kWidth - full, '-'), 100 * share);
+}
+
+std::string time_left_text(double seconds) {
+  if (!(seconds >= 0)) {
+    return "";
+  }
+  constexpr double kLong = 1e8;
+  const auto whole = static_cast<int64_t>(std::min(seconds, kLong) + 0.5);
+  if (whole < 60) {
+    return fmt::format("{} s", whole);
+  }
+  return whole < 3600 ? fmt::format("{} min {} s", whole / 60, whole % 60)
+                      : fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string Pace::line(int64_t done, std::string_view text) const {
+  const double share = all_ == 0 ? 1 : static_cast<double>(done) / static_cast<double>(all_);
+  const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  const int64_t made = done - first_;
+  const std::string left =
+      made <= 0 ? "" : time_left_text(taken / static_cast<double>(made) * static_cast<double>(all_ - done));
+  return fmt::format("{} step {} of {}, {}{}{}", progress_bar(share), done, all_, text, left.empty() ? "" : ", left ",
+                     left);
+}
+
 }  // namespace tenon::cli

@@ -1,7 +1,10 @@
 // What `tenon train` tells: before, after each epoch, at the end.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "train/trainer.h"
@@ -28,5 +31,26 @@ void print_train_json(const train::Trainer& trainer, const std::vector<EpochRow>
 
 /// Losses over steps: of the batches, and of what is held out.
 std::string curve_svg(const train::Trainer& trainer);
+
+/// The bar of a share: "[#####-----]  50 %".
+std::string progress_bar(double share);
+
+/// Time that is left at the pace so far: "", as long as nothing is known, "42 s", "3 min 20 s", "2 h 5 min".
+std::string time_left_text(double seconds);
+
+/// Begins with its making.
+class Pace {
+ public:
+  /// `done` of `all` steps were made before, by a run that is gone on with.
+  Pace(int64_t done, int64_t all) : first_(done), all_(all) {}
+
+  /// After `done` steps: a bar, the step, `text` and the time left.
+  std::string line(int64_t done, std::string_view text) const;
+
+ private:
+  const int64_t first_;
+  const int64_t all_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace tenon::cli

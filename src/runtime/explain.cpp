@@ -1,9 +1,9 @@
+#include "runtime/explain.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
-
-#include "tenon/executable.h"
 
 namespace tenon {
 namespace {
@@ -20,8 +20,10 @@ std::string port_lines(std::string_view word, const std::vector<Port>& ports) {
   return text;
 }
 
-std::string step_lines(size_t number, const StepReport& step, const std::string& indent = "  ") {
+std::string step_lines(size_t number, const StepReport& step, const std::string& note,
+                       const std::string& indent = "  ") {
   std::string text = fmt::format("{}{}. {} {}\n", indent, number, name(step.kind), step.label);
+  text += note.empty() ? "" : fmt::format("{}   {}\n", indent, note);
   text += fmt::format("{}   reads {} bytes, writes {}", indent, step.bytes_read.to_string(),
                       step.bytes_written.to_string());
   if (step.parts > 1) {
@@ -40,7 +42,7 @@ std::string step_lines(size_t number, const StepReport& step, const std::string&
   for (const BodyReport& body : step.bodies) {
     text += fmt::format("{}   in `{}`:\n", indent, body.name);
     for (size_t i = 0; i < body.steps.size(); ++i) {
-      text += step_lines(i + 1, body.steps[i], indent + "     ");
+      text += step_lines(i + 1, body.steps[i], "", indent + "     ");
     }
   }
   return text;
@@ -74,20 +76,27 @@ std::string_view name(StepKind kind) {
   return "";
 }
 
-std::string Executable::explain() const {
-  const int copies = copy_count();
-  const auto count = [&](StepKind kind) { return std::ranges::count(steps(), kind, &StepReport::kind); };
+std::string Executable::explain() const { return runtime::explain(*this, {}); }
+
+}  // namespace tenon
+
+namespace tenon::runtime {
+
+std::string explain(const Executable& executable, std::span<const std::string> notes) {
+  const int copies = executable.copy_count();
+  const auto count = [&](StepKind kind) { return std::ranges::count(executable.steps(), kind, &StepReport::kind); };
   const auto libraries = count(StepKind::library);
   const auto controls = count(StepKind::control);
-  std::string text = fmt::format("{}: {}", name(), counted(kernel_count(), "kernel", "kernels"));
+  std::string text = fmt::format("{}: {}", executable.name(), counted(executable.kernel_count(), "kernel", "kernels"));
   text += copies > 0 ? fmt::format(", {} of them", counted(copies, "copy", "copies")) : "";
   text += libraries > 0 ? fmt::format(", {}", counted(libraries, "library step", "library steps")) : "";
   text += controls > 0 ? fmt::format(", {}", counted(controls, "control step", "control steps")) : "";
-  text += '\n' + port_lines("in ", inputs()) + port_lines("out", outputs());
-  for (const SegmentReport& segment : segments()) {
+  text += '\n' + port_lines("in ", executable.inputs()) + port_lines("out", executable.outputs());
+  for (const SegmentReport& segment : executable.segments()) {
     for (int i = segment.first_step; i < segment.first_step + segment.steps; ++i) {
-      const StepReport& step = steps()[static_cast<size_t>(i)];
-      const std::string lines = step_lines(static_cast<size_t>(i) + 1, step);
+      const StepReport& step = executable.steps()[static_cast<size_t>(i)];
+      const std::string lines =
+          step_lines(static_cast<size_t>(i) + 1, step, notes.empty() ? "" : notes[static_cast<size_t>(i)]);
       text += step.region_steps > 1 ? bracketed(lines, step, i) : lines;
     }
     for (const auto& [name, most] : segment.binds) {
@@ -97,4 +106,4 @@ std::string Executable::explain() const {
   return text;
 }
 
-}  // namespace tenon
+}  // namespace tenon::runtime

@@ -1,0 +1,77 @@
+#include "web_explain_script.h"
+
+namespace tenon::cli {
+
+const std::string_view kExplainCharts = R"js(
+// Arithmetic a second over arithmetic a byte, under the roofs that were measured; both axes are logarithms.
+if (limited && data.roofs) {
+  const points = steps.filter(s => s.bound.microseconds > 0 && s.bound.arithmetic > 0 && s.bound.bytes_read + s.bound.bytes_written > 0)
+    .map(s => ({ step: s.step, x: s.bound.arithmetic / (s.bound.bytes_read + s.bound.bytes_written), y: s.bound.arithmetic / s.bound.microseconds * 1e6 }));
+  const roof = data.roofs.flops_per_second_all, levels = data.roofs.levels;
+  if (points.length) {
+    const W = 640, H = 360, L = 74, R = 12, T = 12, B = 44;
+    const ridge = roof / levels[levels.length - 1].bytes_per_second_all;
+    const x0 = Math.floor(Math.log10(Math.min(...points.map(p => p.x), .1))), x1 = Math.ceil(Math.log10(Math.max(...points.map(p => p.x), 4 * ridge)));
+    const y0 = Math.floor(Math.log10(Math.min(...points.map(p => p.y), roof / 1000))), y1 = Math.ceil(Math.log10(Math.max(roof, ...points.map(p => p.y))));
+    const X = x => L + (Math.log10(x) - x0) / (x1 - x0) * (W - L - R), Y = y => H - B - (Math.log10(y) - y0) / (y1 - y0) * (H - T - B);
+    const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "roofline of the steps" });
+    chart.append(draw("clipPath", { id: "inside" }));
+    chart.firstChild.append(draw("rect", { x: L, y: T, width: W - L - R, height: H - T - B }));
+    for (let i = x0; i <= x1; ++i) chart.append(draw("line", { class: "axis", x1: X(10 ** i), x2: X(10 ** i), y1: T, y2: H - B }), draw("text", { x: X(10 ** i), y: H - B + 20, "text-anchor": "middle" }, i < 0 ? String(10 ** i) : count(10 ** i)));
+    for (let i = y0; i <= y1; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(10 ** i), y2: Y(10 ** i) }), draw("text", { x: L - 6, y: Y(10 ** i) + 4, "text-anchor": "end" }, count(10 ** i)));
+    chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "FLOPs a byte"));
+    chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second"));
+    const clipped = draw("g", { "clip-path": "url(#inside)" });
+    levels.forEach((l, i) => {
+      const at = roof / l.bytes_per_second_all, low = 10 ** x0;
+      clipped.append(draw("path", { class: "level", d: "M" + X(low) + " " + Y(low * l.bytes_per_second_all) + "L" + X(at) + " " + Y(roof) }));
+      // Where the line enters the frame, each name a little further along its own line.
+      const x = Math.max(low, 10 ** y0 / l.bytes_per_second_all) * 10 ** (.12 + .22 * i), label = draw("text", { x: X(x) + 6, y: Y(x * l.bytes_per_second_all) + 12 }, l.name);
+      clipped.append(label);
+    });
+    clipped.append(draw("path", { class: "limit", d: "M" + X(Math.min(10 ** x1, roof / levels[0].bytes_per_second_all)) + " " + Y(roof) + "L" + X(10 ** x1) + " " + Y(roof) }));
+    clipped.append(draw("text", { x: W - R - 6, y: Y(roof) + 14, "text-anchor": "end" }, "arithmetic"));
+    chart.append(clipped);
+    for (const p of points) {
+      const c = draw("circle", { cx: X(p.x), cy: Y(p.y), r: 4, "data-step": p.step });
+      c.append(draw("title", {}, p.step + ". " + steps[p.step - 1].operators + ": " + count(p.y) + "FLOP/s"));
+      c.addEventListener("click", () => choose(p.step, true));
+      chart.append(c);
+    }
+    $("roofline").append(chart);
+    const won = steps.map(s => ({ s, us: s.bound.microseconds - s.bound.limit_microseconds })).sort((a, b) => b.us - a.us).slice(0, 3).filter(w => w.us > 0);
+    $("roofline").append(make("p", { textContent: "Where most could be won:" }), make("ol", {}, ...won.map(w => make("li", {}, link(w.s.step), ": " + time(w.us) + " of " + time(w.s.bound.microseconds) + ", limited by " + w.s.bound.limited_by))));
+    $("roofline").hidden = false;
+  }
+}
+
+// What lies where in the arena, and when.
+if (data.timeline && data.timeline.blocks.length) {
+  const m = data.timeline, W = 640, H = 300, L = 74, R = 12, T = 12, B = 44, n = m.moments.length;
+  const top = Math.max(m.arena_bytes, 1), X = i => L + i / n * (W - L - R), Y = b => H - B - b / top * (H - T - B);
+  const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "the arena from the first step to the last" });
+  for (let i = 0; i <= 4; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(top * i / 4), y2: Y(top * i / 4) }), draw("text", { x: L - 6, y: Y(top * i / 4) + 4, "text-anchor": "end" }, bytes(top * i / 4)));
+  for (const b of m.blocks) {
+    const r = draw("rect", { class: "block " + b.use, x: X(b.first_moment), y: Y(b.offset + b.bytes), width: Math.max(1, X(b.last_moment + 1) - X(b.first_moment)), height: Math.max(.5, Y(b.offset) - Y(b.offset + b.bytes)) });
+    r.append(draw("title", {}, bytes(b.bytes) + (b.use === "window" ? " between steps " : " from step ") + b.made_by + " to step " + b.last_use + ": " + b.size + " bytes"));
+    r.addEventListener("click", () => choose(b.made_by, true));
+    chart.append(r);
+  }
+  const peak = m.moments[m.peak_moment], px = X(m.peak_moment + .5);
+  chart.append(draw("line", { class: "peak", x1: px, x2: px, y1: T, y2: H - B }));
+  const every = Math.max(1, Math.ceil(n / 16));
+  for (let i = 0; i < n; i += every) chart.append(draw("text", { x: X(i + .5), y: H - B + 20, "text-anchor": "middle" }, String(m.moments[i].steps[0])));
+  chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "step"));
+  const lines = ["arena " + bytes(m.arena_bytes) + " for " + bytes(m.intermediate_bytes) + " of intermediates" + (m.untiled_arena_bytes !== m.arena_bytes ? " (" + bytes(m.untiled_arena_bytes) + " if no steps ran tile by tile)" : ""),
+    "outputs " + bytes(m.output_bytes) + ", weights " + bytes(m.constant_bytes) + ", code " + bytes(m.code_bytes),
+    "the peak is " + bytes(peak.live_bytes) + " during step " + peak.steps.join(", ") + ": " + m.peak_size + " bytes"];
+  const others = {};
+  for (const o of m.other_sizes) (others[o.axis] = others[o.axis] || []).push(o.size + ": " + (o.arena_bytes === null ? "-" : bytes(o.arena_bytes)));
+  for (const [axis, list] of Object.entries(others)) lines.push("at other sizes of " + axis + ": " + list.join(", "));
+  $("memory").append(chart, make("ul", {}, ...lines.map(t => make("li", { textContent: t }))));
+  $("memory").hidden = false;
+}
+if (/^#step\d+$/.test(location.hash)) choose(+location.hash.slice(5), true);
+)js";
+
+}  // namespace tenon::cli
