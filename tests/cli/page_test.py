@@ -101,7 +101,7 @@ class Page(unittest.TestCase):
                      "--virtual-time-budget=2000", "--dump-dom", probed.as_uri()],
                     capture_output=True, text=True, timeout=300, check=False)
                 self.assertNotIn("CONSOLE", run.stderr)
-                match = re.search(r'<pre id="probe">(.*?)</pre>', run.stdout, re.S)
+                match = re.search(r'<pre id="probe">(.*?)</pre>', run.stdout, re.DOTALL)
                 self.assertIsNotNone(match, run.stderr)
                 self.look_at(json.loads(match.group(1).replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")))
 
