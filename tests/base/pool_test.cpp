@@ -224,8 +224,8 @@ TEST(Pool, KnowsWhetherThreadsAreAwake) {
 
 TEST(Pool, IsWokenForMuchWorkOrForLittleAgainAndAgain) {
   Pool pool(2);
-  const double much = 10 * pool.coming();
-  const double little = pool.coming() / 10;
+  const double much = 10 * pool.wake_latency_ns();
+  const double little = pool.wake_latency_ns() / 10;
   EXPECT_TRUE(pool.is_worth_waking(much));
   for (int i = 0; i < 20; ++i) {
     EXPECT_FALSE(pool.is_worth_waking(little));
@@ -243,7 +243,7 @@ TEST(Pool, IsWokenForMuchWorkOrForLittleAgainAndAgain) {
 /// Where threads come slowly, more work is needed to call them.
 TEST(Pool, MeasuresHowLongThreadsTakeToCome) {
   Pool pool(2);
-  const double expected = pool.coming();
+  const double expected = pool.wake_latency_ns();
   std::atomic<int> calls = 0;
   for (int i = 0; i < 20; ++i) {
     while (!pool.is_awake()) {
@@ -253,23 +253,23 @@ TEST(Pool, MeasuresHowLongThreadsTakeToCome) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
-  EXPECT_NE(pool.coming(), expected);
-  EXPECT_GT(pool.coming(), 0);
-  EXPECT_FALSE(pool.is_worth_waking(pool.coming() / 2));
+  EXPECT_NE(pool.wake_latency_ns(), expected);
+  EXPECT_GT(pool.wake_latency_ns(), 0);
+  EXPECT_FALSE(pool.is_worth_waking(pool.wake_latency_ns() / 2));
 }
 
 /// Nothing is measured while no thread is called: one that came late once must not stay away for ever.
 TEST(Pool, ForgetsSlowly) {
   Pool pool(2);
-  const double expected = pool.coming();
+  const double expected = pool.wake_latency_ns();
   const double work = expected;
   pool.ran_alone(work);
-  EXPECT_GT(pool.coming(), 0.99 * expected);
+  EXPECT_GT(pool.wake_latency_ns(), 0.99 * expected);
   for (int i = 0; i < 10'000; ++i) {
     pool.ran_alone(work);
   }
-  EXPECT_LT(pool.coming(), 0.5 * expected);
-  EXPECT_GT(pool.coming(), 0);
+  EXPECT_LT(pool.wake_latency_ns(), 0.5 * expected);
+  EXPECT_GT(pool.wake_latency_ns(), 0);
 }
 
 }  // namespace
