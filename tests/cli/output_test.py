@@ -193,7 +193,7 @@ class Terminal(unittest.TestCase):
 
     def test_training_shows_where_it_is(self):
         self.assertNotIn("step 1 of 1", tenon("train", *TRAIN))
-        self.assertIn("epoch 2 of 2, step 1 of 1: loss ", on_a_terminal("train", *TRAIN))
+        self.assertIn("step 2 of 2, epoch 2 of 2, loss ", on_a_terminal("train", *TRAIN))
 
     def test_no_color(self):
         self.assertNotIn("\x1b[1m", on_a_terminal("run", SOFTMAX, *SIZES, NO_COLOR="1"))
