@@ -253,13 +253,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   Server server(number(argv[1]), cached);
-  std::cout << "\"ready\"" << std::endl;
+  std::cout << "\"ready\"" << '\n' << std::flush;
   std::string line;
   while (std::getline(std::cin, line)) {
     try {
-      std::cout << server.answer(split(line, '\t')) << std::endl;
+      std::cout << server.answer(split(line, '\t')) << '\n' << std::flush;
     } catch (const std::exception& error) {
-      std::cout << "{\"error\": " << quoted(error.what()) << "}" << std::endl;
+      std::cout << "{\"error\": " << quoted(error.what()) << "}" << '\n' << std::flush;
     }
   }
   return 0;

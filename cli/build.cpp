@@ -90,6 +90,9 @@ std::map<std::string, std::string> metadata_of(const Arguments& arguments) {
     if (equals == 0 || equals == std::string::npos) {
       fail("`--metadata {}` is no KEY=VALUE", word);
     }
+    if (const std::string key = word.substr(0, equals); key == "source" || key == "weights") {
+      fail("`--metadata {}`: Tenon writes `{}` itself; take another name", word, key);
+    }
     metadata[word.substr(0, equals)] = word.substr(equals + 1);
   }
   if (const auto weights = arguments.find(kWeights.name)) {
@@ -100,6 +103,13 @@ std::map<std::string, std::string> metadata_of(const Arguments& arguments) {
 
 std::string output_of(const Arguments& arguments, const std::string& name, std::string_view suffix) {
   if (const auto path = arguments.find("-o")) {
+    if (path->empty()) {
+      fail("-o takes the name of a file, and got none");
+    }
+    std::error_code error;
+    if (std::filesystem::equivalent(*path, arguments.rest()[0], error)) {
+      fail("-o {}: that is the model itself; give the program another name", *path);
+    }
     return *path;
   }
   std::string safe = name;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tenon/error.h"
 #include "units.h"
@@ -18,7 +19,7 @@ constexpr size_t kMostBlocks = 8;
 /// Eighths of a character, so that small differences are seen.
 std::string bar(int64_t bytes, int64_t most) {
   const double share = most == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(most);
-  const auto eighths = static_cast<int>(share * 8 * kBarWidth + 0.5);
+  const auto eighths = static_cast<int>(std::lround(share * 8 * kBarWidth));
   std::string text;
   for (int i = 0; i < eighths / 8; ++i) {
     text += "\u2588";
@@ -140,7 +141,9 @@ MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bind
       OtherSize at{.axis = name, .size = other, .memory = std::nullopt};
       try {
         at.memory = executable.memory(changed);
-      } catch (const Error&) {  // a constraint holds it to other axes, or it is beyond the machine's memory
+        // NOLINTNEXTLINE(bugprone-empty-catch): a constraint holds it to other axes, or it is beyond the machine's
+        // memory
+      } catch (const Error&) {
       }
       result.others.push_back(std::move(at));
     }

@@ -53,7 +53,7 @@ std::optional<ProgramFile> KeptModel::open() const {
     if (has_its_files(file.info)) {
       return file;
     }
-  } catch (const Error&) {  // damaged: it is made anew
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): damaged, it is made anew
   }
   cache_.remove(key_);
   return std::nullopt;

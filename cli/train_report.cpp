@@ -164,7 +164,7 @@ std::string time_left_text(double seconds) {
     return "";
   }
   constexpr double kLong = 1e8;
-  const auto whole = static_cast<int64_t>(std::min(seconds, kLong) + 0.5);
+  const auto whole = std::llround(std::min(seconds, kLong));
   if (whole < 60) {
     return fmt::format("{} s", whole);
   }

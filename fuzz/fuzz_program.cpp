@@ -18,9 +18,11 @@
 #include "tenon/error.h"
 #include "tenon/text.h"
 
+// NOLINTBEGIN(readability-identifier-naming): names of libFuzzer
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned int seed);
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 
@@ -64,7 +66,7 @@ void read_alone(std::span<const std::byte> bytes) {
   const auto try_one = [&](const auto& read) {
     try {
       (void)read(bytes);
-    } catch (const Error&) {
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what is wrong is to be told
     }
   };
   try_one(tenon::devices::module_from_bytes);
@@ -79,13 +81,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_alone(bytes);
   try {
     (void)tenon::load_bytes(bytes);
-  } catch (const Error&) {
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what is wrong is to be told
   }
   ProgramParts parts = tenon::take_apart(bytes);
   if (parts.sections.empty()) return 0;
   try {
     tenon::plan_program(tenon::load_bytes(tenon::put_together(std::move(parts))), 3);
-  } catch (const Error&) {
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what is wrong is to be told
   }
   return 0;
 }

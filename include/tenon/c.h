@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): names of C */
+
 typedef int32_t tenon_status;
 enum {
   TENON_OK = 0,
@@ -166,6 +168,8 @@ tenon_status tenon_count(const tenon_model* model, tenon_counter counter, int64_
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

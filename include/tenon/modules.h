@@ -236,10 +236,10 @@ class AvgPool : public Pool {
   AvgPool(const std::string& name, int axes, std::vector<int64_t> size, PoolSettings settings);
 };
 /// A pool along so many axes, which errors call by its name.
-template <class Kind, int kAxes>
+template <class Kind, int Axes>
 struct PoolAlong : Kind {
   explicit PoolAlong(std::vector<int64_t> size, PoolSettings settings = {})
-      : Kind((std::is_same_v<Kind, MaxPool> ? "MaxPool" : "AvgPool") + std::to_string(kAxes) + "d", kAxes,
+      : Kind((std::is_same_v<Kind, MaxPool> ? "MaxPool" : "AvgPool") + std::to_string(Axes) + "d", Axes,
              std::move(size), std::move(settings)) {}
 };
 using MaxPool1d = PoolAlong<MaxPool, 1>;

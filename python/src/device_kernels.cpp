@@ -112,7 +112,7 @@ class DirectKernel {
       : operation_(operation), in_place_(in_place), otherwise_(std::move(otherwise)) {}
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs) const {
-    if (kwargs.size() == 0 && args.size() == operation_.arity()) {
+    if (kwargs.empty() && args.size() == operation_.arity()) {
       nb::object made = try_record(args);
       if (made.is_valid()) {
         return made;

@@ -63,6 +63,7 @@ nb::object capsule_of(Dtype dtype, std::vector<int64_t> sizes_and_strides, size_
   for (size_t i = 0; i < rank; ++i) {
     managed->bytes *= dims[i];
   }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are numbers that nobody follows
   managed->tensor = {.data = reinterpret_cast<void*>(take_address(managed->bytes)),
                      .device = {kExtensionDevice, 0},
                      .ndim = static_cast<int32_t>(rank),

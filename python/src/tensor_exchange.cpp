@@ -111,7 +111,7 @@ nb::object TensorExchange::make(Array array) const {
   if (functions_->from_managed(&lent->managed, &made) != 0) {
     throw nb::python_error();
   }
-  lent.release();  // the tensor's now
+  lent.release();  // NOLINT(bugprone-unused-return-value): the tensor's now
   return nb::steal(static_cast<PyObject*>(made));
 }
 

@@ -23,6 +23,9 @@ std::shared_ptr<std::byte[]> map(const File& file, const std::string& path, int6
   const int64_t begin = offset / page * page;
   const auto length = static_cast<size_t>(offset - begin + bytes);
   void* const mapped = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.descriptor(), begin);
+  if (mapped == MAP_FAILED && errno == ENODEV) {
+    fail("`{}` is a folder or a device, not a file", path);
+  }
   if (mapped == MAP_FAILED) {
     fail("cannot map `{}`: {}", path, std::strerror(errno));
   }

@@ -28,15 +28,25 @@ void append_text(std::vector<std::byte>& to, std::string_view text) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-enum Section : uint16_t { kNull, kProgram, kVariable, kRelocation, kStack, kSymbols, kNames, kSectionNames, kSections };
+enum Section : uint16_t {
+  null_section,
+  program_section,
+  variable_section,
+  relocation_section,
+  stack_section,
+  symbol_section,
+  name_section,
+  section_name_section,
+  section_count
+};
 
 /// Lays the sections out behind each other, then writes their table.
 class Layout {
  public:
   Layout(ElfMachine machine, int64_t bytes) : machine_(machine), at_(sizeof(Elf64_Ehdr)) {
-    table_[kProgram] = header(".rodata", SHT_PROGBITS, SHF_ALLOC, kProgramAlignment);
-    table_[kProgram].sh_offset = at_;
-    table_[kProgram].sh_size = static_cast<uint64_t>(bytes);
+    table_[program_section] = header(".rodata", SHT_PROGBITS, SHF_ALLOC, kProgramAlignment);
+    table_[program_section].sh_offset = at_;
+    table_[program_section].sh_size = static_cast<uint64_t>(bytes);
     at_ += static_cast<uint64_t>(bytes);
   }
 
@@ -62,7 +72,7 @@ class Layout {
 
   ElfObject finish() {
     const Elf64_Shdr entry = header(".shstrtab", SHT_STRTAB, 0, 1);
-    add(kSectionNames, entry, std::vector(names_));
+    add(section_name_section, entry, std::vector(names_));
     pad(alignof(Elf64_Shdr));
     const uint64_t table_at = at_;
     for (const Elf64_Shdr& each : table_) {
@@ -79,8 +89,8 @@ class Layout {
     file.e_shoff = table_at;
     file.e_ehsize = sizeof(Elf64_Ehdr);
     file.e_shentsize = sizeof(Elf64_Shdr);
-    file.e_shnum = kSections;
-    file.e_shstrndx = kSectionNames;
+    file.e_shnum = section_count;
+    file.e_shstrndx = section_name_section;
     std::vector<std::byte> before;
     append(before, file);
     return {.before = std::move(before), .after = std::move(after_)};
@@ -96,7 +106,7 @@ class Layout {
 
   ElfMachine machine_;
   uint64_t at_;
-  std::array<Elf64_Shdr, kSections> table_ = {};
+  std::array<Elf64_Shdr, section_count> table_ = {};
   std::vector<std::byte> names_ = {std::byte{0}};
   std::vector<std::byte> after_;
 };
@@ -121,11 +131,11 @@ std::vector<std::byte> relocation(ElfMachine machine) {
 std::vector<std::byte> symbols() {
   Elf64_Sym program = {};
   program.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION);
-  program.st_shndx = kProgram;
+  program.st_shndx = program_section;
   Elf64_Sym variable = {};
   variable.st_name = 1;
   variable.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
-  variable.st_shndx = kVariable;
+  variable.st_shndx = variable_section;
   variable.st_size = kEmbeddedBytes;
   std::vector<std::byte> content;
   for (const Elf64_Sym& each : {Elf64_Sym{}, program, variable}) {
@@ -143,23 +153,23 @@ std::string member(std::string_view name, uint64_t bytes) {
 
 ElfObject elf_object(ElfMachine machine, int64_t bytes, const std::string& symbol) {
   Layout layout(machine, bytes);
-  layout.add(kVariable, layout.header(".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 8), variable(bytes));
+  layout.add(variable_section, layout.header(".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 8), variable(bytes));
   Elf64_Shdr entry = layout.header(".rela.data", SHT_RELA, SHF_INFO_LINK, 8);
-  entry.sh_link = kSymbols;
-  entry.sh_info = kVariable;
+  entry.sh_link = symbol_section;
+  entry.sh_info = variable_section;
   entry.sh_entsize = sizeof(Elf64_Rela);
-  layout.add(kRelocation, entry, relocation(machine));
-  layout.add(kStack, layout.header(".note.GNU-stack", SHT_PROGBITS, 0, 1), {});
+  layout.add(relocation_section, entry, relocation(machine));
+  layout.add(stack_section, layout.header(".note.GNU-stack", SHT_PROGBITS, 0, 1), {});
   entry = layout.header(".symtab", SHT_SYMTAB, 0, 8);
-  entry.sh_link = kNames;
+  entry.sh_link = name_section;
   entry.sh_info = 2;  // the first that is global
   entry.sh_entsize = sizeof(Elf64_Sym);
-  layout.add(kSymbols, entry, symbols());
+  layout.add(symbol_section, entry, symbols());
   std::vector<std::byte> names;
   append_text(names, std::string_view("\0", 1));
   append_text(names, symbol);
   append_text(names, std::string_view("\0", 1));
-  layout.add(kNames, layout.header(".strtab", SHT_STRTAB, 0, 1), names);
+  layout.add(name_section, layout.header(".strtab", SHT_STRTAB, 0, 1), names);
   return layout.finish();
 }
 

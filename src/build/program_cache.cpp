@@ -103,6 +103,7 @@ struct ProgramCache::State {
 ProgramCache::ProgramCache(bool enabled, const std::string& directory, int64_t byte_limit) {
   const std::string path = directory.empty() ? codegen::default_cache_directory() : directory;
   if (!enabled || path.empty() || build_of_tenon().empty()) return;
+  // NOLINTNEXTLINE(modernize-make-unique): a folder that is open is not moved
   auto state = std::unique_ptr<State>(
       new State{.path = path, .directory = codegen::CacheDirectory(path), .byte_limit = byte_limit});
   if (state->directory.open()) state_ = std::move(state);
@@ -123,8 +124,11 @@ void ProgramCache::store(const ProgramKey& key, const saved::SavedProgram& progr
   if (!state_ || saved::program_size(program) > state_->byte_limit) return;
   try {
     saved::write_program(program, state_->path + "/" + state_->file(key), {.durable = false});
+    std::filesystem::permissions(state_->path + "/" + state_->file(key),
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     state_->keep_bound(state_->file(key));
-  } catch (const Error&) {  // no space, no right to write
+  } catch (const std::filesystem::filesystem_error&) {  // NOLINT(bugprone-empty-catch): somebody else removed it
+  } catch (const Error&) {                              // NOLINT(bugprone-empty-catch): no space, or no right to write
   }
 }
 

@@ -9,11 +9,11 @@ bool has(const tenon_model* model, const List& list, size_t i) {
   return model != nullptr && i < list(*model).size();
 }
 
-constexpr auto inputs = [](const tenon_model& model) -> const auto& { return model.executable.inputs(); };
-constexpr auto outputs = [](const tenon_model& model) -> const auto& { return model.executable.outputs(); };
-constexpr auto input_texts = [](const tenon_model& model) -> const auto& { return model.input_shapes; };
-constexpr auto output_texts = [](const tenon_model& model) -> const auto& { return model.output_shapes; };
-constexpr auto axes = [](const tenon_model& model) -> const auto& { return model.axes; };
+constexpr auto kInputs = [](const tenon_model& model) -> const auto& { return model.executable.inputs(); };
+constexpr auto kOutputs = [](const tenon_model& model) -> const auto& { return model.executable.outputs(); };
+constexpr auto kInputTexts = [](const tenon_model& model) -> const auto& { return model.input_shapes; };
+constexpr auto kOutputTexts = [](const tenon_model& model) -> const auto& { return model.output_shapes; };
+constexpr auto kAxes = [](const tenon_model& model) -> const auto& { return model.axes; };
 
 template <class List>
 size_t count(const tenon_model* model, const List& list) {
@@ -52,15 +52,15 @@ size_t tenon_dtype_bytes(tenon_dtype number) {
 const char* tenon_name(const tenon_model* model) {
   return model == nullptr ? nullptr : model->executable.name().c_str();
 }
-size_t tenon_input_count(const tenon_model* model) { return count(model, inputs); }
-size_t tenon_output_count(const tenon_model* model) { return count(model, outputs); }
-const char* tenon_input_name(const tenon_model* model, size_t input) { return name(model, inputs, input); }
-const char* tenon_output_name(const tenon_model* model, size_t output) { return name(model, outputs, output); }
-tenon_dtype tenon_input_dtype(const tenon_model* model, size_t input) { return dtype(model, inputs, input); }
-tenon_dtype tenon_output_dtype(const tenon_model* model, size_t output) { return dtype(model, outputs, output); }
-int32_t tenon_input_rank(const tenon_model* model, size_t input) { return rank(model, inputs, input); }
-int32_t tenon_output_rank(const tenon_model* model, size_t output) { return rank(model, outputs, output); }
-const char* tenon_input_shape(const tenon_model* model, size_t input) { return text(model, input_texts, input); }
-const char* tenon_output_shape(const tenon_model* model, size_t output) { return text(model, output_texts, output); }
-size_t tenon_axis_count(const tenon_model* model) { return count(model, axes); }
-const char* tenon_axis_name(const tenon_model* model, size_t axis) { return text(model, axes, axis); }
+size_t tenon_input_count(const tenon_model* model) { return count(model, kInputs); }
+size_t tenon_output_count(const tenon_model* model) { return count(model, kOutputs); }
+const char* tenon_input_name(const tenon_model* model, size_t input) { return name(model, kInputs, input); }
+const char* tenon_output_name(const tenon_model* model, size_t output) { return name(model, kOutputs, output); }
+tenon_dtype tenon_input_dtype(const tenon_model* model, size_t input) { return dtype(model, kInputs, input); }
+tenon_dtype tenon_output_dtype(const tenon_model* model, size_t output) { return dtype(model, kOutputs, output); }
+int32_t tenon_input_rank(const tenon_model* model, size_t input) { return rank(model, kInputs, input); }
+int32_t tenon_output_rank(const tenon_model* model, size_t output) { return rank(model, kOutputs, output); }
+const char* tenon_input_shape(const tenon_model* model, size_t input) { return text(model, kInputTexts, input); }
+const char* tenon_output_shape(const tenon_model* model, size_t output) { return text(model, kOutputTexts, output); }
+size_t tenon_axis_count(const tenon_model* model) { return count(model, kAxes); }
+const char* tenon_axis_name(const tenon_model* model, size_t axis) { return text(model, kAxes, axis); }

@@ -17,7 +17,7 @@ std::mutex& loading() {
 tenon_status tenon_embedded_model(tenon_embedded* program, const tenon_model** model) {
   using tenon::capi::require;
   const tenon_status status = tenon::capi::guard(TENON_INVALID_ARGUMENT, [&] {
-    require(model, "model");
+    require(static_cast<const void*>(model), "model");
     *model = nullptr;
     require(program, "program");
   });

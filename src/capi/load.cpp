@@ -26,7 +26,7 @@ std::shared_ptr<void> aligned_copy(std::span<const std::byte>& bytes) {
 tenon_status load_into(const void* source, const char* what, uint32_t flags, tenon_model** model,
                        const std::function<std::unique_ptr<tenon_model>()>& load) noexcept {
   const tenon_status status = guard(TENON_INVALID_ARGUMENT, [&] {
-    require(model, "model");
+    require(static_cast<const void*>(model), "model");
     *model = nullptr;
     require(source, what);
     if ((flags & ~uint32_t{TENON_LOAD_UNVERIFIED}) != 0) {

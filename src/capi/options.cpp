@@ -21,7 +21,7 @@ tenon_status change(tenon_options* options, const Set& set) {
 
 tenon_status tenon_options_new(tenon_options** options) {
   return guard(TENON_INVALID_ARGUMENT, [&] {
-    require(options, "options");
+    require(static_cast<const void*>(options), "options");
     *options = nullptr;
     *options = new tenon_options();
   });

@@ -73,7 +73,7 @@ tenon_status tenon_run(const tenon_model* model, const tenon_tensor* inputs, siz
 tenon_status tenon_run_result(const tenon_model* model, const tenon_tensor* inputs, size_t input_count,
                               const tenon_options* options, tenon_result** result) {
   return with(model, [&](const tenon::Executable& executable) {
-    require(result, "result");
+    require(static_cast<const void*>(result), "result");
     *result = nullptr;
     const auto from = tenon::capi::views_of(inputs, input_count, executable.inputs(), "input");
     *result = new tenon_result{executable.run_borrowed(from, tenon::capi::run_options_of(options))};

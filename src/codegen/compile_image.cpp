@@ -1,5 +1,7 @@
 #include "codegen/compile_image.h"
 
+#include <llvm/IR/Module.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>

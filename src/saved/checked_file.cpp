@@ -29,7 +29,8 @@ const std::shared_ptr<void>& nobody() {
 }  // namespace
 
 CheckedFile::CheckedFile(std::span<const std::byte> bytes, std::shared_ptr<void> owner, std::string name)
-    : bytes_(bytes), owner_(owner ? std::move(owner) : nobody()), name_(std::move(name)) {
+    : bytes_(bytes), owner_(std::move(owner)), name_(std::move(name)) {
+  if (!owner_) owner_ = nobody();
   if (!bytes.empty() && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlignment != 0) {
     fail("`{}`: a program in memory must begin at a multiple of {}", name_, kSectionAlignment);
   }

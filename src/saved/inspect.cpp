@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 
 #include "base/fail.h"
@@ -69,6 +70,10 @@ ProgramFileInfo inspect_program(const std::string& path, const ProgramFileOption
 }
 
 bool is_program_file(const std::string& path) {
+  std::error_code error;
+  if (path.ends_with(".tenon") && std::filesystem::is_regular_file(path, error)) {
+    return true;  // or was one
+  }
   std::ifstream file(path, std::ios::binary);
   std::array<char, saved::kMark.size()> begin = {};
   return file.read(begin.data(), begin.size()) && begin == saved::kMark;

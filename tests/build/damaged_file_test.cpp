@@ -220,17 +220,17 @@ TEST(DamagedFile, SlowManyChangesWithRightChecksumsDoNoHarm) {
 /// The image of machine code, behind which nothing of the file lies.
 class DamagedCode : public testing::Test {
  protected:
-  static void SetUpTestSuite() { file_ = built(softmax_of_product(), true); }
-  static void TearDownTestSuite() { file_.clear(); }
+  static void SetUpTestSuite() { built_file = built(softmax_of_product(), true); }
+  static void TearDownTestSuite() { built_file.clear(); }
   void SetUp() override {
-    if (code_format(file_) != devices::kImageCode) GTEST_SKIP() << "there is no machine code without LLVM";
+    if (code_format(built_file) != devices::kImageCode) GTEST_SKIP() << "there is no machine code without LLVM";
   }
   static std::string code_format(std::span<const std::byte> file) {
     return devices::module_from_bytes(take_apart(file).find(SectionKind::code).bytes).format;
   }
   /// What loading says of the file with another image.
   static std::string error_with(const std::function<void(codegen::CodeImage&)>& change) {
-    ProgramParts parts = take_apart(file_);
+    ProgramParts parts = take_apart(built_file);
     devices::Module module = devices::module_from_bytes(parts.find(SectionKind::code).bytes);
     codegen::CodeImage image = codegen::image_from_bytes(std::as_bytes(std::span(*module.objects[0].bytes)));
     change(image);
@@ -241,13 +241,13 @@ class DamagedCode : public testing::Test {
     return load_error(put_together(std::move(parts)));
   }
 
-  static inline std::vector<std::byte> file_;
+  static inline std::vector<std::byte> built_file;
 };
 
 TEST_F(DamagedCode, CodeThatWasChangedIsNotLoaded) {
-  const saved::SectionEntry entry = take_apart(file_).find(SectionKind::code).entry;
+  const saved::SectionEntry entry = take_apart(built_file).find(SectionKind::code).entry;
   for (int64_t at = 0; at < entry.bytes; at += 37) {
-    std::vector<std::byte> file = file_;
+    std::vector<std::byte> file = built_file;
     file[static_cast<size_t>(entry.offset + at)] ^= std::byte{1};
     EXPECT_TRUE(mentions(load_error(file), {"is damaged: its section `code`", "not what was written"}));
   }

@@ -11,6 +11,7 @@
 
 /// The parts of libraries, kProductParts for each of product_kinds(), null for those not to be tried and where there is
 /// none; defined beside their code.
+// NOLINTNEXTLINE(readability-identifier-naming): a name of assembly
 extern "C" void (*const product_parts[])(void** addresses);
 
 namespace tenon {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/refused.h"
 #include "support/arrays.h"
 #include "tenon/compile.h"
@@ -89,6 +91,23 @@ TEST(Generalize, SizesThatAreEqualByChanceAreACaseOfTheGeneralProgram) {
     EXPECT_EQ((x * 3).sum({1}).to_array().at(0), 3.0 * static_cast<double>(m * (m - 1)) / 2);
   }
   EXPECT_EQ(realization_counts().compiles, 3);
+}
+
+/// A pad that crops is a negative number, which no symbol stands for.
+TEST(Generalize, NegativeNumbersAreNoSizes) {
+  clear_programs();
+  clear_realizations();
+  const std::vector<std::pair<int64_t, int64_t>> cases = {{8, 2}, {9, 1}, {12, 0}, {7, -3}, {20, -1}, {6, 4}, {5, -2}};
+  for (const auto& [n, high] : cases) {
+    const Tensor x = tensor(counted({n}), {n});
+    const int64_t kept = n + std::min<int64_t>(high, 0);
+    EXPECT_EQ(pad(x, {0}, {high}).sum({0}).to_array().at(0), static_cast<double>(kept * (kept - 1)) / 2);
+  }
+  for (const int64_t high : {-1, -4, 3, -2, 0}) {
+    const Tensor x = tensor(counted({10}), {10});
+    const int64_t kept = 10 + std::min<int64_t>(high, 0);
+    EXPECT_EQ(pad(x, {0}, {high}).sum({0}).to_array().at(0), static_cast<double>(kept * (kept - 1)) / 2);
+  }
 }
 
 /// What no program can be made of for all sizes is tried once: each further size compiles with its numbers alone.

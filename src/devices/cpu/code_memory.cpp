@@ -27,7 +27,7 @@ void CodeMemory::set_slot(int64_t slot, const void* address) {
   const int64_t place = slots_at_ + 8 * slot;
   TENON_CHECK(slot >= 0 && static_cast<size_t>(place) + sizeof(address) <= bytes_, "slot {}", slot);
   static_assert(sizeof(address) == 8);
-  std::memcpy(memory_ + place, &address, sizeof(address));
+  std::memcpy(memory_ + place, static_cast<const void*>(&address), sizeof(address));
 }
 
 void CodeMemory::seal() {

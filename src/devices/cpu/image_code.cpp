@@ -64,6 +64,7 @@ class LoadedImage {
 
   template <class Function>
   Function function(int64_t place) const {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): data pointers are no functions.
     return reinterpret_cast<Function>(reinterpret_cast<uintptr_t>(memory_.code() + place));
   }
 

@@ -23,7 +23,7 @@ constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 constexpr int64_t kBlocksOfLongScratch = 2;  // of a multiprocessor
 
 /// The stream of the thread that calls.
-Handle stream() { return reinterpret_cast<Handle>(uintptr_t{2}); }
+Handle stream() { return reinterpret_cast<Handle>(uintptr_t{2}); }  // NOLINT(performance-no-int-to-ptr)
 
 Address address(const void* memory) { return reinterpret_cast<Address>(memory); }
 
@@ -133,7 +133,7 @@ std::byte* GpuDevice::allocate(int64_t bytes) {
   const auto result = driver_.allocate(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
   if (result == CudaDriver::kOutOfMemory) throw std::bad_alloc();
   check_cuda(result, "give memory");
-  return reinterpret_cast<std::byte*>(memory);
+  return reinterpret_cast<std::byte*>(memory);  // NOLINT(performance-no-int-to-ptr): the driver gives numbers
 }
 
 void GpuDevice::release(std::byte* memory) noexcept {

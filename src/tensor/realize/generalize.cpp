@@ -74,13 +74,17 @@ class ChangingSizes {
     }
   }
 
-  Extent express(const SizeHistory& v) {
+  /// Nothing for a number that is not what another one is, and that was negative: symbols are sizes.
+  std::optional<Extent> express(const SizeHistory& v) {
     if (const auto known = find(v)) {
       return *known;
     }
     // Numbers of their own have a base that no other symbol has, so that equal sizes stay two symbols.
     std::optional<Extent> extent = follow(v);
     if (!extent) {
+      if (std::ranges::any_of(v, [](int64_t number) { return number < 0; })) {
+        return {};
+      }
       extent = symbol(fmt::format("n{}", fresh_++), v.front());
     }
     known_.push_back({v, *extent});
@@ -162,6 +166,9 @@ std::optional<std::map<std::string, int64_t, std::less<>>> sizes_as(const Pendin
   std::map<std::string, int64_t, std::less<>> sizes;
   for (const auto& [name, extent] : by) {
     if (extent.is_constant()) {
+      if (*extent.constant() < 0) {
+        return {};
+      }
       sizes.emplace(name, *extent.constant());
     }
   }
@@ -191,7 +198,11 @@ std::optional<Pending> generalized(const Pending& now, std::span<const std::shar
   bool changed = false;
   for (size_t i = 0; i < extents.size(); ++i) {
     if (sizes[i] && extents[i].is_constant() && !is_constant(*sizes[i])) {
-      extents[i] = changing.express(*sizes[i]);
+      const std::optional<Extent> extent = changing.express(*sizes[i]);
+      if (!extent) {
+        return {};
+      }
+      extents[i] = *extent;
       changed = true;
     }
   }

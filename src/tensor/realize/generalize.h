@@ -18,7 +18,7 @@ std::optional<std::map<std::string, int64_t, std::less<>>> sizes_as(const Pendin
 
 /// `now` with symbols for numbers that were others in `before`, which are of the same structure but for sizes. Numbers
 /// that follow from others in all of them (`2*n`, `n+1`, `n*m`) stay so; the others get symbols of their own, and so do
-/// offsets. Nothing where there is none, or where operations refuse the symbols.
+/// offsets. Nothing where there is none, where one was negative, or where operations refuse the symbols.
 ///   before: x: f32[4, 8], y = x[1:3]; x: f32[6, 8], y = x[1:5]
 ///   now:    x: f32[9, 8], y = x[1:8]          result: x: f32[n0, 8], y = x[1:n0-1]
 std::optional<Pending> generalized(const Pending& now, std::span<const std::shared_ptr<const Pending>> before);

@@ -279,8 +279,8 @@ std::optional<FoundProgram> made_of_symbols(ProgramTable& all, const Pending& pe
     }
     graph = what.graph;
     return make_program(all, std::move(what), aliases);
-  } catch (const Refused&) {
-  } catch (const Unsupported&) {
+  } catch (const Refused&) {      // NOLINT(bugprone-empty-catch): remembered below
+  } catch (const Unsupported&) {  // NOLINT(bugprone-empty-catch): likewise
   }
   if (graph) {
     all.remember_refused(*std::move(graph));

@@ -229,7 +229,7 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
     if (const std::string line = recorded_at(pending, *found.program->plain, error.place()); !line.empty()) {
       told.note(fmt::format("recorded at {}", line));
     }
-    throw told;
+    throw PositionError(std::move(told));
   }
 }
 
