@@ -11,9 +11,11 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// Names that begin as those of tenon/c.h are the interface's.
 std::string identifier(std::string text) {
   std::ranges::replace_if(text, [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
-  return text.empty() || !is_letter(text[0]) ? "model_" + text : text;
+  const bool is_taken = text == "tenon" || text.starts_with("tenon_") || text.starts_with("TENON");
+  return text.empty() || !is_letter(text[0]) || is_taken ? "model_" + text : text;
 }
 
 std::string upper(std::string text) {
