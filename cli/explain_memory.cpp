@@ -141,9 +141,7 @@ MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bind
       OtherSize at{.axis = name, .size = other, .memory = std::nullopt};
       try {
         at.memory = executable.memory(changed);
-        // NOLINTNEXTLINE(bugprone-empty-catch): a constraint holds it to other axes, or it is beyond the machine's
-        // memory
-      } catch (const Error&) {
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): a constraint, or no memory for it
       }
       result.others.push_back(std::move(at));
     }

@@ -77,7 +77,7 @@ class ChangingSizes {
   /// Nothing for a number that is not what another one is, and that was negative: symbols are sizes.
   std::optional<Extent> express(const SizeHistory& v) {
     if (const auto known = find(v)) {
-      return *known;
+      return known;
     }
     // Numbers of their own have a base that no other symbol has, so that equal sizes stay two symbols.
     std::optional<Extent> extent = follow(v);
@@ -88,7 +88,7 @@ class ChangingSizes {
       extent = symbol(fmt::format("n{}", fresh_++), v.front());
     }
     known_.push_back({v, *extent});
-    return *extent;
+    return extent;
   }
 
  private:
