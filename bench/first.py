@@ -28,8 +28,8 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parent))  # last: torch.py and others lie there
 
 from opponents import figures, machine, terminal
+from opponents.command import add_places
 
-ROOT = Path(__file__).resolve().parent.parent
 WAYS = {"cold": "Tenon, cold", "warm": "Tenon, warm", "file": "Tenon, file"}
 OTHERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 TOLERANCE = 1e-3  # relative to the largest element
@@ -43,11 +43,7 @@ def parse(words):
     parser.add_argument("--threads", type=int, help="of every side (default: as many as there are processors)")
     parser.add_argument("--rounds", type=int, help="processes of each side: 3, quick 1")
     parser.add_argument("--json", action="store_true", help="one object a line for each model, then one of means")
-    parser.add_argument("--tenon", type=Path, default=os.environ.get("TENON_COMMAND", ROOT / "build/release/tenon"),
-                        help="the command; bench_peers_steps lies beside it")  # fmt: skip
-    parser.add_argument("--python", help="the interpreter that has the opponents (./dev: instead of its own)")
-    parser.add_argument("--folder", type=Path, default=os.environ.get("TENON_BENCH_FOLDER", ROOT / "build/bench-first"),
-                        help="where models and inputs are kept")  # fmt: skip
+    add_places(parser, "bench-first")
     options = parser.parse_args(words)
     options.rounds = options.rounds or (1 if options.quick else 3)
     return options

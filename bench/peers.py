@@ -17,7 +17,6 @@ differs, fails or is not installed is left out, and said. The status is not 0 wh
 
 import argparse
 import json
-import os
 import signal
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parent))  # last: torch.py and others lie there
 
 from opponents import figures, machine, page, terminal
+from opponents.command import add_places
 from opponents.names import TITLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,11 +52,7 @@ def parse(words):
     parser.add_argument("--svg", type=Path, metavar="FILE", help="the picture of ratios")
     parser.add_argument("--write", action="store_true", help="this machine's section of docs/performance.md, and README.md's picture")
     parser.add_argument("--list", action="store_true", help="the workloads")
-    parser.add_argument("--tenon", type=Path, default=os.environ.get("TENON_COMMAND", ROOT / "build/release/tenon"),
-                        help="the command; bench_peers_steps lies beside it")  # fmt: skip
-    parser.add_argument("--python", help="the interpreter that has the opponents (./dev: instead of its own)")
-    parser.add_argument("--folder", type=Path, default=os.environ.get("TENON_BENCH_FOLDER", ROOT / "build/bench-peers"),
-                        help="where models and inputs are kept")  # fmt: skip
+    add_places(parser, "bench-peers")
     options = parser.parse_args(words)
     options.rounds = (3 if options.quick else 5) if options.rounds is None else options.rounds
     options.seconds = options.seconds or (0.2 if options.quick else 0.5)

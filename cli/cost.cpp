@@ -39,40 +39,7 @@ double size_at(const Extent& extent, const Bindings& bindings) {
   }
 }
 
-/// Adds up what nodes cost, each as often as it runs.
-void add_cost(const Graph& graph, const Extent& times, CostBound& sum) {
-  for (const Node* node : graph.nodes()) {
-    if (const auto* loop = node->as<Loop>()) {
-      add_cost(loop->body, times * loop->trips, sum);
-    } else if (const auto* branches = node->as<If>()) {
-      add_cost(branches->then_body, times, sum);
-      add_cost(branches->else_body, times, sum);
-    } else if (node->as<Constant>() == nullptr && node->as<Input>() == nullptr && node->as<Iota>() == nullptr &&
-               !as_view(node->op)) {
-      Extent places = 1;
-      if (const auto* window = node->as<Window>()) {
-        for (const int64_t each : window->size)
-          places = places * each;
-      }
-      for (const Shape& shape : node->shapes)
-        sum.elements = sum.elements + times * shape.element_count() * places;
-      if (node->as<Reduce>() != nullptr) {
-        sum.elements = sum.elements + times * node->inputs[0].shape().element_count();
-      }
-      if (node->as<Contract>() != nullptr || node->as<Conv>() != nullptr) {
-        sum.flops = sum.flops + times * macs(*node) * 2;
-      }
-    }
-  }
-}
-
 }  // namespace
-
-CostBound cost_bound(const Graph& graph) {
-  CostBound sum;
-  add_cost(passes::inline_calls(graph), 1, sum);
-  return sum;
-}
 
 std::vector<CostModel::Counted> CostModel::counted(const Graph& graph) {
   std::vector<Counted> all;
@@ -92,7 +59,7 @@ std::vector<CostModel::Counted> CostModel::counted(const Graph& graph) {
     } else if (const auto* window = node->as<Window>()) {
       each.elements = {dims_of(node->shapes[0])};
       for (const int64_t places : window->size) {
-        each.times *= static_cast<double>(places);
+        each.elements[0].emplace_back(places);
       }
     } else if (node->as<Reduce>() != nullptr) {
       each.elements = {dims_of(node->inputs[0].shape())};
@@ -109,7 +76,7 @@ Cost CostModel::cost_at(const std::vector<Counted>& all, const Bindings& binding
   for (const Counted& each : all) {
     double most = 0;
     for (const std::vector<Extent>& dims : each.elements) {
-      double product = each.times;
+      double product = 1;
       for (const Extent& extent : dims) {
         product *= size_at(extent, bindings);
       }
@@ -127,9 +94,31 @@ Cost CostModel::cost_at(const std::vector<Counted>& all, const Bindings& binding
   return sum;
 }
 
+CostBound CostModel::bound_of(const std::vector<Counted>& all) {
+  CostBound sum;
+  for (const Counted& each : all) {
+    for (const std::vector<Extent>& dims : each.elements) {
+      Extent product = 1;
+      for (const Extent& extent : dims) {
+        product = product * extent;
+      }
+      sum.elements = sum.elements + product;
+    }
+    sum.flops = sum.flops + each.macs * 2;
+    for (const std::vector<Counted>& one : each.bodies) {
+      const CostBound body = bound_of(one);
+      sum.elements = sum.elements + each.trips * body.elements;
+      sum.flops = sum.flops + each.trips * body.flops;
+    }
+  }
+  return sum;
+}
+
 CostModel::CostModel(const Graph& graph) : all_(counted(passes::inline_calls(graph))) {}
 
 Cost CostModel::at(const Bindings& bindings) const { return cost_at(all_, bindings); }
+
+CostBound CostModel::bound() const { return bound_of(all_); }
 
 void announce_cost(const CostModel& model, const Bindings& bindings, const Arguments& arguments) {
   const Cost cost = model.at(bindings);

@@ -20,6 +20,12 @@ struct Cost {
   double seconds() const { return elements / 1e9 + flops / 1e11; }
 };
 
+/// Expressions of sizes: no less than the cost, as they add up what counts as the largest of several.
+struct CostBound {
+  Extent elements = 0;
+  Extent flops = 0;
+};
+
 /// The cost of a graph as a function of sizes. It holds nothing of the graph, which may go.
 class CostModel {
  public:
@@ -27,28 +33,22 @@ class CostModel {
   explicit CostModel(const Graph& graph);
 
   Cost at(const Bindings& bindings) const;
+  /// Error (NotRepresentable): it does not fit 64 bits at any sizes.
+  CostBound bound() const;
 
  private:
   struct Counted {
     std::vector<std::vector<Extent>> elements = {};  // products, of which the largest counts
-    double times = 1;                                // that each of them does
     Extent macs = 0;
     Extent trips = 1;
     std::vector<std::vector<Counted>> bodies = {};  // of which the longest counts
   };
   static std::vector<Counted> counted(const Graph& graph);
   static Cost cost_at(const std::vector<Counted>& all, const Bindings& bindings);
+  static CostBound bound_of(const std::vector<Counted>& all);
 
   std::vector<Counted> all_;
 };
-
-/// The same for all sizes, and no less where a node counts as the largest of several.
-struct CostBound {
-  Extent elements = 0;
-  Extent flops = 0;
-};
-/// Error: it does not fit 64 bits at any sizes.
-CostBound cost_bound(const Graph& graph);
 
 constexpr double kLongRun = 10;      // seconds from which on a run is announced
 constexpr double kLongestRun = 600;  // and from which on it is not begun unless `--long` says so

@@ -81,7 +81,7 @@ Executable KeptModel::compile(GraphModel&& model) {
   }
   if (keeps) {
     try {
-      const CostBound cost = cost_bound(model.graph);
+      const CostBound cost = CostModel(model.graph).bound();
       options.metadata[kElements] = cost.elements.to_string();
       options.metadata[kFlops] = cost.flops.to_string();
     } catch (const NotRepresentable&) {

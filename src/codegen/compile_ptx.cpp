@@ -1,7 +1,6 @@
 #include "codegen/compile_ptx.h"
 
 #include <fmt/format.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -10,6 +9,7 @@
 
 #include "base/fail.h"
 #include "codegen/emit/llvm_emit_gpu_kernel.h"
+#include "codegen/jit/llvm_optimize.h"
 #include "codegen/target/llvm_target.h"
 
 namespace tenon::codegen {
@@ -26,23 +26,6 @@ Target gpu_target(const GpuMachine& gpu) {
           .fma = true};
 }
 
-void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loop_analyses;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
-  library.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loop_analyses);
-  builder.crossRegisterProxies(loop_analyses, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 }  // namespace
 
 std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
@@ -55,7 +38,9 @@ std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   TENON_CHECK(!llvm::verifyModule(*module, &stream), "the code of `{}` is malformed: {}", kernel.name, stream.str());
-  optimize_for_gpu(*module, *generator);
+  run_passes(*module, *generator, [](llvm::ModulePassManager& passes, llvm::PassBuilder& builder) {
+    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  });
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream out(text);
   llvm::legacy::PassManager passes;

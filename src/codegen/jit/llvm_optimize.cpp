@@ -64,7 +64,8 @@ void exempt_constants(llvm::Module& module) {
 
 }  // namespace
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, const OptimizeOptions& options) {
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine,
+                llvm::function_ref<void(llvm::ModulePassManager& passes, llvm::PassBuilder& builder)> add) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -81,8 +82,16 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
   builder.crossRegisterProxies(loops, functions, components, modules);
 
   llvm::ModulePassManager passes;
-  add_cleanup(passes, builder, options.effort);
-  if (options.sanitize_address) {
+  add(passes, builder);
+  passes.run(module, modules);
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, const OptimizeOptions& options) {
+  run_passes(module, machine, [&](llvm::ModulePassManager& passes, llvm::PassBuilder& builder) {
+    add_cleanup(passes, builder, options.effort);
+    if (!options.sanitize_address) {
+      return;
+    }
     exempt_constants(module);
     for (llvm::Function& function : module) {
       if (!function.isDeclaration()) function.addFnAttr(llvm::Attribute::SanitizeAddress);
@@ -91,8 +100,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
     sanitizer.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
     passes.addPass(llvm::AddressSanitizerPass(sanitizer, /*UseGlobalGC=*/false, /*UseOdrIndicator=*/false,
                                               llvm::AsanDtorKind::None, llvm::AsanCtorKind::None));
-  }
-  passes.run(module, modules);
+  });
 }
 
 }  // namespace tenon::codegen

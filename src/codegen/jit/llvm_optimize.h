@@ -1,12 +1,23 @@
 // What LLVM does to the code that we emit, before it makes machine code of it.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/jit/jit.h"
 
+namespace llvm {
+class PassBuilder;
+}  // namespace llvm
+
 namespace tenon::codegen {
+
+/// Runs the passes that `add` adds, with all analyses that they may ask for. Calls to functions that happen to be named
+/// like those of C stay calls.
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine,
+                llvm::function_ref<void(llvm::ModulePassManager& passes, llvm::PassBuilder& builder)> add);
 
 struct OptimizeOptions {
   bool sanitize_address = false;  ///< check every load and store against the address sanitizer's shadow
