@@ -132,7 +132,7 @@ GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Execu
   return given;
 }
 
-int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable) {
+int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable, CodeOrigin origin) {
   const GivenSizes given = split_sizes(Bindings::parse(arguments.find("--bind").value_or("")), ports, executable);
   Bindings bindings = complete_bindings(ports, given.early);
   for (const auto& [name, size] : given.late) {
@@ -142,7 +142,7 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
   if (arguments.has("--json")) {
     memory_json(memory, executable).print();
   } else {
-    fmt::print("{}", memory_text(memory, executable));
+    fmt::print("{}", memory_text(memory, executable, origin));
   }
   return 0;
 }
@@ -280,7 +280,7 @@ int explain_program(const Arguments& arguments) {
   }
   const ProgramFile file = open_program(arguments.rest()[0]);
   if (arguments.has("--memory")) {
-    return show_memory(arguments, ports_of(file.info), file.executable);
+    return show_memory(arguments, ports_of(file.info), file.executable, CodeOrigin::file);
   }
   print_steps(arguments, nullptr, nullptr, file.executable,
               bind_as_asked(arguments, ports_of(file.info), file.executable, true));
@@ -317,6 +317,10 @@ int run_explain(const Arguments& arguments) {
         "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
         "out");
   }
+  if (assembly_of && options.machine.is_gpu()) {
+    fail("`--asm` shows the code of CPUs, and machine `{}` is a GPU: `--kernel {}` shows the step's loops",
+         options.machine.name, *assembly_of);
+  }
   const bool has_sizes = arguments.has("--bind") || arguments.has("--memory");
   const compiler::CodeChoice code{.native = arguments.has("--passes") || (has_sizes && is_this),
                                   .options = {.disk_cache = options.disk_cache && !arguments.has("--passes")}};
@@ -338,7 +342,7 @@ int run_explain(const Arguments& arguments) {
     return 0;
   }
   if (arguments.has("--memory")) {
-    return show_memory(arguments, ports_of(model), executable);
+    return show_memory(arguments, ports_of(model), executable, CodeOrigin::compiled);
   }
   return explain_steps(arguments, model, lowered, executable);
 }

@@ -224,10 +224,10 @@ void bind_executable(nb::module_& m) {
       "The same function, in which outputs take over the memory of inputs.");
   m.def(
       "compile_graph",
-      [](const Graph& graph, bool fuse, bool native, bool disk_cache, std::optional<Dtype> weights,
+      [](const Graph& graph, bool fuse, bool native, bool disk_cache, nb::handle weights,
          const std::map<std::string, std::vector<std::string>>& sizes_from) {
         CompileOptions options{.fuse = fuse, .native = native, .disk_cache = disk_cache};
-        options.weights = weights;
+        options.weights = weights_from(weights);
         options.sizes_from = sizes_from;
         const nb::gil_scoped_release release;
         return CompiledGraph(compile(graph, options), graph, options);
@@ -297,11 +297,11 @@ void bind_loaded(nb::module_& m) {
   model.def_prop_ro("executable", &LoadedModel::executable);
   m.def(
       "load_onnx",
-      [](const std::string& path, bool fuse, bool disk_cache, std::optional<Dtype> weights,
+      [](const std::string& path, bool fuse, bool disk_cache, nb::handle weights,
          const std::map<std::string, std::string>& donate, bool donate_found) {
-        const nb::gil_scoped_release release;
         LoadOptions options{.onnx = {}, .compile = {.fuse = fuse, .disk_cache = disk_cache}};
-        options.compile.weights = weights;
+        options.compile.weights = weights_from(weights);
+        const nb::gil_scoped_release release;
         options.donate = donations(donate);
         options.donate_found = donate_found;
         return load(path, options);
