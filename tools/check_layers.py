@@ -51,6 +51,7 @@ PUBLIC_HEADERS = {
     "executable.h": "runtime",
     "memory_timeline.h": "runtime",
     "run_report.h": "runtime",
+    "size_counts.h": "runtime",
     "strided_array.h": "runtime",
     "tensor_view.h": "runtime",
     "trace.h": "runtime",
