@@ -7,6 +7,7 @@
 
 #ifdef TENON_WITH_LLVM
 #include "codegen/compile_kernels.h"
+#include "codegen/compile_ptx.h"
 #endif
 
 namespace tenon::compiler {
@@ -75,6 +76,10 @@ std::string step_loops(const Lowered& lowered, int64_t step) {
 #ifdef TENON_WITH_LLVM
 
 std::string step_assembly(const Lowered& lowered, int64_t step) {
+  if (lowered.machine.is_gpu()) {
+    return show_step(lowered, step,
+                     [&](const loops::Kernel& kernel) { return codegen::compile_ptx(kernel, lowered.machine); });
+  }
   const codegen::Target target = codegen::target_of(lowered.machine);
   return fmt::format("# {}\n", describe(target)) + show_step(lowered, step, [&](const loops::Kernel& kernel) {
            return codegen::emit_assembly(codegen::kernel_request(kernel, target), target);
