@@ -1,13 +1,16 @@
 // Any bytes as a program's file: a program that can be planned, or an Error, and nothing else. Checksums are made right
 // before a file is loaded, so that what lies behind them is tried. Nothing is run: code is trusted.
+// `fuzz_program seeds FOLDER` writes programs to begin with.
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "devices/module.h"
 #include "native/code_image.h"
@@ -19,6 +22,7 @@
 #include "tenon/text.h"
 
 // NOLINTBEGIN(readability-identifier-naming): names of libFuzzer
+extern "C" int LLVMFuzzerInitialize(int* count, char*** words);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned int seed);
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
@@ -61,7 +65,7 @@ const std::vector<std::vector<std::byte>>& seeds() {
   return files;
 }
 
-/// Linked code is not made here, so its bytes are tried on their own.
+/// Forms that a program's file contains, each on its own.
 void read_alone(std::span<const std::byte> bytes) {
   const auto try_one = [&](const auto& read) {
     try {
@@ -75,6 +79,15 @@ void read_alone(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
+  if (*count != 3 || std::string_view((*words)[1]) != "seeds") return 0;
+  const std::filesystem::path folder = (*words)[2];
+  for (size_t i = 0; i < seeds().size(); ++i) {
+    tenon::write_file(folder / ("seed" + std::to_string(i)), seeds()[i]);
+  }
+  std::exit(0);  // NOLINT(concurrency-mt-unsafe): nothing else runs yet
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));

@@ -52,6 +52,7 @@
 #include "tenon/save.h"
 #include "tenon/selection.h"
 #include "tenon/shape.h"
+#include "tenon/size_counts.h"
 #include "tenon/storage.h"
 #include "tenon/strided_array.h"
 #include "tenon/tensor.h"

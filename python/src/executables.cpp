@@ -16,6 +16,7 @@
 #include "tenon/gpu.h"
 #include "tenon/load.h"
 #include "tenon/models.h"
+#include "tenon/size_counts.h"
 
 namespace tenon::python {
 namespace {
@@ -147,14 +148,41 @@ nb::dict step_of(const StepReport& step) {
   return result;
 }
 
+/// What executable.sizes gives: a dict for each binding, the most used first.
+nb::list size_counts_of(const Executable& self) {
+  nb::list all;
+  for (const SizeCount& size : size_counts(self).sizes) {
+    nb::dict sizes;
+    for (const auto& [name, value] : size.bindings) {
+      sizes[name.c_str()] = value;
+    }
+    nb::dict one;
+    one["sizes"] = sizes;
+    one["segment"] = size.segment;
+    one["hits"] = size.hits;
+    one["specializations"] = size.specializations;
+    one["evictions"] = size.evictions;
+    one["bytes"] = size.bytes;
+    one["specialize_ms"] = size.specialize_ms;
+    all.append(one);
+  }
+  return all;
+}
+
 nb::dict counters_of(const Executable& self) {
   const RunCounters counters = self.counters();
   nb::dict result;
   result["runs"] = counters.runs;
   result["specializations"] = counters.specializations;
+  result["hits"] = counters.hits;
+  result["evictions"] = counters.evictions;
+  result["cached_bytes"] = counters.cached_bytes;
+  result["idle_bytes"] = counters.idle_bytes;
   result["memory_bytes"] = counters.memory_bytes;
   result["peak_memory_bytes"] = counters.peak_memory_bytes;
   result["compile_ms"] = counters.compile_ms;
+  result["specialize_ms"] = counters.specialize_ms;
+  result["waiting_ms"] = counters.waiting_ms;
   result["run_ms"] = counters.run_ms;
   return result;
 }
@@ -186,6 +214,10 @@ void bind_executable(nb::module_& m) {
       },
       nb::sig("def steps(self) -> list[dict]"));
   executable.def_prop_ro("counters", &counters_of, nb::sig("def counters(self) -> dict"));
+  executable.def_prop_ro("size_counts", &size_counts_of, nb::sig("def size_counts(self) -> list[dict]"));
+  executable.def(
+      "metrics_text", [](const Executable& self) { return metrics_text(self); },
+      "All counters as text that Prometheus reads, for a server to answer `/metrics` with.");
   executable.def("explain_text", &Executable::explain, "The steps as text: operators, bytes, why each ends.");
   executable.def(
       "specialize",

@@ -191,6 +191,15 @@ static void counts(const tenon_model* model) {
   for (tenon_counter each = TENON_RUNS; each <= TENON_RUN_NANOSECONDS; ++each) {
     REQUIRE(tenon_count(model, each, &after) == TENON_OK && after >= 0);
   }
+  size_t needed = 0;
+  REQUIRE(tenon_metrics(&model, 1, NULL, 0, &needed) == TENON_OK && needed > 100);
+  char* const text = malloc(needed + 64); /* figures may have grown by then */
+  REQUIRE(tenon_metrics(&model, 1, text, 1, &needed) == TENON_OK);
+  REQUIRE(tenon_metrics(&model, 1, text, needed + 64, &needed) == TENON_OK && strlen(text) + 1 == needed);
+  REQUIRE(strstr(text, "# TYPE tenon_runs_total counter\ntenon_runs_total{model=\"") != NULL);
+  free(text);
+  REQUIRE(tenon_metrics(NULL, 0, NULL, 0, &needed) == TENON_OK);
+  REQUIRE_ERROR(tenon_metrics(NULL, 1, NULL, 0, &needed), TENON_INVALID_ARGUMENT, "`models` is NULL");
   REQUIRE_ERROR(tenon_count(model, 10, &after), TENON_INVALID_ARGUMENT, "no counter 10");
   REQUIRE_ERROR(tenon_count(model, TENON_RUNS, NULL), TENON_INVALID_ARGUMENT, "`value` is NULL");
 }
