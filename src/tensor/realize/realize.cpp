@@ -22,6 +22,7 @@
 #include "tensor/realize/pending.h"
 #include "tensor/realize/programs.h"
 #include "tensor/realize/stored_along.h"
+#include "tensor/realize/weights.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/kept.h"
 #include "tensor/record/leaf.h"
@@ -206,18 +207,22 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
   }
   const std::vector<int> aliases = find_aliases(plan, pending);
   const FoundProgram found = find_program(pending, aliases, report.place);
+  const WeightPrograms::Found version = found.program->weights->find(*found.program, pending);
+  const Program& program = version.program ? *version.program : *found.program;
   report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
-  report.kernels = found.program->kernels;
+  report.kernels = program.kernels;
   report.compiled = found.compiled;
+  report.laid_out = version.made;
+  report.weights = version.weights;
   report.compile_ms = found.compile_ms;
-  const Donation donation(plan.cells, plan.values, pending, aliases, *found.program);
+  const Donation donation(plan.cells, plan.values, pending, aliases, program);
   std::vector<Array> inputs;
   for (size_t i = 0; i < pending.leaves().size(); ++i) {
     inputs.push_back(elements_of(pending.leaf(i)));
   }
-  RunLog log(*found.program, found.compiled);
+  RunLog log(program, found.compiled || version.made);
   try {
-    std::vector<Array> results = donation.run(found.program->executable, std::move(inputs),
+    std::vector<Array> results = donation.run(program.executable, std::move(inputs),
                                               {.threads = lazy_settings().threads,
                                                .bindings = found.bindings,
                                                .cancel = lazy_settings().cancel,
