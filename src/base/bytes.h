@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -146,6 +147,16 @@ class Reader {
     }
     return texts_[number];
   }
+  /// What those who read values of one kind keep from one to the next, made when it is first asked for.
+  template <class T>
+  T& kept() {
+    if (!kept_) {
+      kept_ = std::make_shared<T>();
+      kept_kind_ = &kKind<T>;
+    }
+    TENON_CHECK(kept_kind_ == &kKind<T>, "readers of two kinds keep something");
+    return *static_cast<T*>(kept_.get());
+  }
   /// While one lives, what is read lies inside of something of its own kind.
   class Inside {
    public:
@@ -235,7 +246,12 @@ class Reader {
   std::span<const std::byte> bytes_;
   size_t at_ = 0;
   int depth_ = 0;
+  template <class T>
+  static constexpr char kKind = 0;
+
   std::vector<std::string> texts_;
+  std::shared_ptr<void> kept_;
+  const char* kept_kind_ = nullptr;
 };
 
 }  // namespace tenon::bytes
