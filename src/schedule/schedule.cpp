@@ -9,6 +9,7 @@
 #include "schedule/alone.h"
 #include "schedule/blocks/map_to_blocks.h"
 #include "schedule/regions/regions.h"
+#include "schedule/shared_panels.h"
 
 namespace tenon::schedule {
 namespace {
@@ -266,6 +267,7 @@ Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, con
   const Roles roles(graph, programs, options);
   const StateUpdates state(graph, roles);
   std::vector<GroupedStep> steps = group(graph, roles, programs, options, state);
+  share_panels(steps);
   Assembler assembler(graph, roles.storage(), state, options.blocks, [&](const Graph& body, bool optimized) {
     return make_program(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
   });
