@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <system_error>
 
 #include "base/fail.h"
@@ -20,7 +21,8 @@ namespace {
 
 std::string checksum_of(const std::string& path) {
   const MappedFile file = map_file(path);
-  return to_hex(saved::checksum({file.memory.get(), static_cast<size_t>(file.bytes)}, 0));
+  const std::span<const std::byte> bytes(file.memory.get(), static_cast<size_t>(file.bytes));
+  return to_hex(saved::checksums(std::span(&bytes, 1)).front());
 }
 
 }  // namespace
