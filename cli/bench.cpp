@@ -38,6 +38,7 @@ constexpr Option kBenchOptions[] = {
     {"--seconds", "S", "go on for this long at each point (default 0.2)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
@@ -123,8 +124,10 @@ Point measure(const Measured& measured, const Bindings& swept, const Bindings& s
     announce_cost(measured.cost, prepared.bindings, arguments);
   }
   StatefulRun state(executable, measured.aliases, prepared.arrays());
-  const RunOptions options{
-      .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
+  const RunOptions options{.threads = settings.threads,
+                           .bindings = prepared.bindings,
+                           .flush_denormals = settings.flush_denormals,
+                           .results_on_device = true};
   Point point{.swept = swept, .bindings = prepared.bindings};
   const FirstRun first = first_run(executable, prepared.bindings, [&] { state(options); });
   point.specialize = first.specialize;

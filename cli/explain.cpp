@@ -45,6 +45,7 @@ constexpr Option kExplainOptions[] = {
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
@@ -264,7 +265,8 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
                   const Executable& executable) {
-  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, lowered.machine == this_machine());
+  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable,
+                                         lowered.machine == this_machine() || arguments.has(kDevice.name));
   write_pictures(arguments, model, lowered, executable, bound);  // may fail: then nothing is printed
   print_steps(arguments, &model, &lowered, executable, bound);
   return 0;
@@ -304,22 +306,18 @@ int run_explain(const Arguments& arguments) {
                                                                 arguments.find("--optimizer").value_or("adam")));
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
-  take_compile_options(arguments, options);
   options.machine = machine_of(arguments);
+  take_compile_options(arguments, options);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
   // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be
   // measured here; where that is the time to make it, it is not taken from disk. A list of steps alone counts constants
   // as the graph has them, not in panels of the machine's vectors.
-  const bool is_this = options.machine == this_machine();
+  const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
   if (arguments.has("--passes") && !is_this) {
     fail(
         "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
         "out");
-  }
-  if (assembly_of && options.machine.is_gpu()) {
-    fail("`--asm` shows the code of CPUs, and machine `{}` is a GPU: `--kernel {}` shows the step's loops",
-         options.machine.name, *assembly_of);
   }
   const bool has_sizes = arguments.has("--bind") || arguments.has("--memory");
   const compiler::CodeChoice code{.native = arguments.has("--passes") || (has_sizes && is_this),

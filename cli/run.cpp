@@ -38,6 +38,7 @@ constexpr Option kRunOptions[] = {
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
@@ -256,7 +257,8 @@ int run_run(const Arguments& arguments) {
   StatefulRun state(*executable, aliases, prepared.arrays());
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
                      .bindings = prepared.bindings,
-                     .flush_denormals = arguments.has("--flush-denormals")};
+                     .flush_denormals = arguments.has("--flush-denormals"),
+                     .results_on_device = true};
   std::vector<Array> outputs;
   {
     const InterruptibleRun interruptible;
@@ -274,6 +276,9 @@ int run_run(const Arguments& arguments) {
     options.trace = &trace;
     state(options);
     write_text(*file, trace.to_json());
+  }
+  for (Array& output : outputs) {
+    output = executable->to_cpu(output);
   }
   progress.show("");
   if (const auto folder = arguments.find("--output")) {

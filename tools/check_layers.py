@@ -22,6 +22,7 @@ PUBLIC_HEADERS = {
     "array.h": "base",
     "storage.h": "base",
     "machine.h": "base",
+    "gpu.h": "backend",
     "extent.h": "shape",
     "shape.h": "shape",
     "bindings.h": "shape",

@@ -21,6 +21,7 @@
 #include "tenon/error.h"
 #include "tenon/executable.h"
 #include "tenon/extent.h"
+#include "tenon/gpu.h"
 #include "tenon/graph.h"
 #include "tenon/half.h"
 #include "tenon/indexing.h"

@@ -13,6 +13,7 @@
 #include "programs.h"
 #include "tenon/compile.h"
 #include "tenon/donate.h"
+#include "tenon/gpu.h"
 #include "tenon/load.h"
 #include "tenon/models.h"
 #include "tenon/size_counts.h"
@@ -257,8 +258,9 @@ void bind_executable(nb::module_& m) {
   m.def(
       "compile_graph",
       [](const Graph& graph, bool fuse, bool native, bool disk_cache, nb::handle weights,
-         const std::map<std::string, std::vector<std::string>>& sizes_from) {
-        CompileOptions options{.fuse = fuse, .native = native, .disk_cache = disk_cache};
+         const std::map<std::string, std::vector<std::string>>& sizes_from, const std::string& device) {
+        CompileOptions options{
+            .fuse = fuse, .native = native, .disk_cache = disk_cache, .machine = machine_of_device(device)};
         options.weights = weights_from(weights);
         options.sizes_from = sizes_from;
         const nb::gil_scoped_release release;
@@ -266,7 +268,7 @@ void bind_executable(nb::module_& m) {
       },
       nb::arg("graph"), nb::kw_only(), nb::arg("fuse") = true, nb::arg("native") = true, nb::arg("disk_cache") = true,
       nb::arg("weights") = nb::none(), nb::arg("sizes_from") = std::map<std::string, std::vector<std::string>>(),
-      "Compile once, for every size.");
+      nb::arg("device") = "cpu", "Compile once, for every size.");
 }
 
 void bind_loaded(nb::module_& m) {
@@ -330,8 +332,9 @@ void bind_loaded(nb::module_& m) {
   m.def(
       "load_onnx",
       [](const std::string& path, bool fuse, bool disk_cache, nb::handle weights,
-         const std::map<std::string, std::string>& donate, bool donate_found) {
-        LoadOptions options{.onnx = {}, .compile = {.fuse = fuse, .disk_cache = disk_cache}};
+         const std::map<std::string, std::string>& donate, bool donate_found, const std::string& device) {
+        LoadOptions options{.onnx = {},
+                            .compile = {.fuse = fuse, .disk_cache = disk_cache, .machine = machine_of_device(device)}};
         options.compile.weights = weights_from(weights);
         const nb::gil_scoped_release release;
         options.donate = donations(donate);
@@ -339,7 +342,8 @@ void bind_loaded(nb::module_& m) {
         return load(path, options);
       },
       nb::arg("path"), nb::arg("fuse") = true, nb::arg("disk_cache") = true, nb::arg("weights") = nb::none(),
-      nb::arg("donate") = std::map<std::string, std::string>(), nb::arg("donate_found") = false);
+      nb::arg("donate") = std::map<std::string, std::string>(), nb::arg("donate_found") = false,
+      nb::arg("device") = "cpu");
 }
 
 }  // namespace
