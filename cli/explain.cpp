@@ -53,6 +53,7 @@ constexpr Option kExplainOptions[] = {
     {"--skip", "PASS,...", "leave these passes out"},
     kNoCacheOption,
     kWeights,
+    kPrecision,
 };
 
 constexpr Example kExplainExamples[] = {

@@ -120,7 +120,8 @@ ProgramFile open_program(const std::string& path) {
 }
 
 void require_no_compile_options(const Arguments& arguments) {
-  for (const Option* option : {&kDevice, &kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kWeights}) {
+  for (const Option* option :
+       {&kDevice, &kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kWeights, &kPrecision}) {
     if (arguments.has(option->name)) {
       fail("`{}` says how a model is compiled, and `{}` is a program that was built: give it to `tenon build`",
            option->name, arguments.rest()[0]);
