@@ -45,6 +45,7 @@ constexpr Option kExplainOptions[] = {
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
@@ -132,7 +133,7 @@ GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Execu
   return given;
 }
 
-int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable) {
+int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable, CodeOrigin origin) {
   const GivenSizes given = split_sizes(Bindings::parse(arguments.find("--bind").value_or("")), ports, executable);
   Bindings bindings = complete_bindings(ports, given.early);
   for (const auto& [name, size] : given.late) {
@@ -142,7 +143,7 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
   if (arguments.has("--json")) {
     memory_json(memory, executable).print();
   } else {
-    fmt::print("{}", memory_text(memory, executable));
+    fmt::print("{}", memory_text(memory, executable, origin));
   }
   return 0;
 }
@@ -264,7 +265,8 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
                   const Executable& executable) {
-  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, lowered.machine == this_machine());
+  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable,
+                                         lowered.machine == this_machine() || arguments.has(kDevice.name));
   write_pictures(arguments, model, lowered, executable, bound);  // may fail: then nothing is printed
   print_steps(arguments, &model, &lowered, executable, bound);
   return 0;
@@ -280,7 +282,7 @@ int explain_program(const Arguments& arguments) {
   }
   const ProgramFile file = open_program(arguments.rest()[0]);
   if (arguments.has("--memory")) {
-    return show_memory(arguments, ports_of(file.info), file.executable);
+    return show_memory(arguments, ports_of(file.info), file.executable, CodeOrigin::file);
   }
   print_steps(arguments, nullptr, nullptr, file.executable,
               bind_as_asked(arguments, ports_of(file.info), file.executable, true));
@@ -304,14 +306,14 @@ int run_explain(const Arguments& arguments) {
                                                                 arguments.find("--optimizer").value_or("adam")));
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
-  take_compile_options(arguments, options);
   options.machine = machine_of(arguments);
+  take_compile_options(arguments, options);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
   // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be
   // measured here; where that is the time to make it, it is not taken from disk. A list of steps alone counts constants
   // as the graph has them, not in panels of the machine's vectors.
-  const bool is_this = options.machine == this_machine();
+  const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
   if (arguments.has("--passes") && !is_this) {
     fail(
         "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
@@ -338,7 +340,7 @@ int run_explain(const Arguments& arguments) {
     return 0;
   }
   if (arguments.has("--memory")) {
-    return show_memory(arguments, ports_of(model), executable);
+    return show_memory(arguments, ports_of(model), executable, CodeOrigin::compiled);
   }
   return explain_steps(arguments, model, lowered, executable);
 }

@@ -42,16 +42,19 @@ class Model:
 
     `donate={"past": "present"}` has outputs take over the memory of inputs, and `donate="auto"` finds the pairs by
     name; a run with `donate=True` then writes what changed into the arrays that it is given, and gives these back.
+
+    `device="cuda"` (or "gpu") runs the model on the first NVIDIA GPU. Inputs in its memory are read where they are;
+    results are brought to the CPU.
     """
 
-    def __init__(self, path, *, fuse=True, disk_cache=True, weights=None, donate=None):
+    def __init__(self, path, *, fuse=True, disk_cache=True, weights=None, donate=None, device="cpu"):
         self.path = path
         self._donate = donate
         self._options = {"fuse": fuse, "weights": weights}
         path = os.fspath(path)
         if not _tenon.is_program_file(path):
-            self._model = _tenon.load_onnx(path, fuse, disk_cache, weights, *_pairs(donate))
-        elif not fuse or weights is not None or donate is not None:
+            self._model = _tenon.load_onnx(path, fuse, disk_cache, weights, *_pairs(donate), device)
+        elif not fuse or weights is not None or donate is not None or device != "cpu":
             raise _tenon.Error(f"`{path}` is a program, which was compiled when it was built: give options to its build")
         else:
             self._model = _Program(path)

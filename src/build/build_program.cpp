@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "base/fail.h"
+#include "build/embed_program.h"
 #include "build/index_limits.h"
 #include "build/program_cache.h"
 #include "compiler/lowered.h"
@@ -106,11 +106,17 @@ class Builder {
   saved::SavedProgram run() {
     saved::SavedProgram program{.info = describe(graph_, options_), .machines = {}, .reasons = options_.reasons};
     const std::vector<Machine> machines = options_.machines.empty() ? std::vector{this_machine()} : options_.machines;
-    std::set<std::string> seen;
-    for (const Machine& machine : machines) {
-      if (!seen.insert(to_text(named(machine))).second) {
-        fail("machine `{}` is given twice", machine.name);
+    for (auto machine = machines.begin(); machine != machines.end(); ++machine) {
+      const auto same = std::ranges::find(machines.begin(), machine, machine->facts, &Machine::facts);
+      if (same != machine && same->name == machine->name) {
+        fail("machine `{}` is given twice", machine->name);
       }
+      if (same != machine) {
+        fail("machines `{}` and `{}` are the same but for their names: a file has one program for both", same->name,
+             machine->name);
+      }
+    }
+    for (const Machine& machine : machines) {
       program.machines.push_back(for_machine(machine));
     }
     describe_sizes(program);
@@ -170,12 +176,17 @@ Graph with_sizes(const Graph& graph, const Bindings& sizes) {
 }
 
 void build_program(const Graph& graph, const std::string& path, const BuildOptions& options) {
+  build_program_as(graph, path, options, path);
+}
+
+void build_program_as(const Graph& graph, const std::string& path, const BuildOptions& options,
+                      const std::string& called) {
   Builder builder(graph, options);
   const saved::SavedProgram program = builder.run();
   const auto progress = [&](int64_t done, int64_t of) {
     builder.tell({.what = "writing", .machine = "", .done = done, .of = of});
   };
-  saved::write_program(program, path, {.progress = progress});
+  saved::write_program(program, path, {.progress = progress, .called = called});
 }
 
 CompiledProgram compile_to_keep(Graph&& graph, const BuildOptions& options) {

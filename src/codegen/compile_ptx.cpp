@@ -33,7 +33,6 @@ std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
   const std::unique_ptr<llvm::TargetMachine> generator = make_target_machine(target);
   llvm::LLVMContext context;
   const std::unique_ptr<llvm::Module> module = emit_gpu_kernel(context, kernel, target);
-  module->setTargetTriple(target.triple);
   module->setDataLayout(generator->createDataLayout());
   std::string problems;
   llvm::raw_string_ostream stream(problems);

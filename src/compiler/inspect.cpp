@@ -76,6 +76,11 @@ std::string step_loops(const Lowered& lowered, int64_t step) {
 #ifdef TENON_WITH_LLVM
 
 std::string step_assembly(const Lowered& lowered, int64_t step) {
+  if (lowered.machine.is_gpu()) {
+    return show_step(lowered, step, [&](const loops::Kernel& kernel) {
+      return codegen::code_generator().ptx(kernel, lowered.machine);
+    });
+  }
   const codegen::Target target = codegen::target_of(lowered.machine);
   return fmt::format("# {}\n", describe(target)) + show_step(lowered, step, [&](const loops::Kernel& kernel) {
            return codegen::code_generator().assembly(kernel, target);

@@ -9,9 +9,9 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/file.h"
 #include "saved/checked_file.h"
 #include "saved/info_bytes.h"
-#include "saved/new_file.h"
 #include "saved/segments_bytes.h"
 
 namespace tenon::saved {
@@ -144,7 +144,7 @@ class Layout {
 
 void write_program(const SavedProgram& program, const std::string& path, const WriteOptions& options) {
   const Layout layout(program);
-  NewFile file(path);
+  NewFile file(path, options.called);
   int64_t done = 0;
   constexpr size_t kPiece = size_t{16} << 20;
   layout.write([&](std::span<const std::byte> bytes) {

@@ -73,7 +73,7 @@ void mark_as_kernel(Emission& e) {
                       llvm::ConstantAsMetadata::get(e.b.getInt32(value))}));
   };
   note("kernel", 1);
-  note("maxntidx", static_cast<uint32_t>(e.gpu->threads));
+  note("maxntidx", static_cast<uint32_t>(e.gpu->threads / e.gpu->lanes));
 }
 
 /// void symbol(buffers that are no scratch..., sizes..., status, begin, end, scratch, bytes of scratch a block)
@@ -99,7 +99,9 @@ void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbo
   llvm::Value* const end = e.function->getArg(next++);
   llvm::Value* const memory = e.function->getArg(next++);
   llvm::Value* const bytes = e.function->getArg(next++);
-  gpu.threads = gpu.group = loops::threads_of(e.kernel, phase);
+  gpu.threads = loops::threads_of(e.kernel, phase);
+  gpu.lanes = loops::iterations_of_thread(e.kernel, phase);
+  gpu.group = gpu.threads / gpu.lanes;
   gpu.parts = e.module.getGlobalVariable("tenon_parts", true);
   e.gpu = &gpu;
 
@@ -141,6 +143,7 @@ std::string gpu_symbol(size_t phase) { return fmt::format("phase{}", phase); }
 std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,
                                               const Target& target) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
+  module->setTargetTriple(target.triple);
   const EmitOptions options;
   Emission e(*module, kernel, target, options);
   name_alias_scopes(e);

@@ -32,6 +32,11 @@ int64_t threads_of(const Kernel& kernel, const Phase& phase);
 /// The most that a phase has.
 int64_t most_threads(const Kernel& kernel);
 
+/// How many iterations of its loops bound to threads a machine may give to one of its threads, side by side: a power of
+/// two, so that most accesses of f32 are of 16 bytes. 1 where a phase has nests of several such loops, scratch of
+/// threads, loops that may not run or that are tiles of a thread, or no access whose elements lie side by side.
+int64_t iterations_of_thread(const Kernel& kernel, const Phase& phase);
+
 /// In how many parts an accumulator is that `loop` begins: the iterations of the loops bound to threads from `loop` on
 /// to where it is fed.
 int64_t parts_of(const Kernel& kernel, const Loop& loop, int accumulator);

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "kernel/loop/loop_threads.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/block_phase.h"
 #include "schedule/blocks/phase_edit.h"
@@ -103,6 +104,23 @@ std::set<int> used_buffers(const Kernel& kernel) {
   return used;
 }
 
+/// Threads of a block, at most. Where a machine's thread takes several iterations (loops::iterations_of_thread()), a
+/// block has that many times fewer.
+constexpr int64_t kThreads = 256;
+constexpr int64_t kThreadsOfSeveral = loops::kMostThreads;
+
+Kernel mapped_to(const Kernel& part, int64_t most_threads) {
+  Kernel result = part;
+  if (!map_to_threads(result, most_threads)) map_to_threads_of_blocks(result, most_threads);
+  return pruned(result);
+}
+
+Kernel mapped(const Kernel& part) {
+  Kernel result = mapped_to(part, kThreadsOfSeveral);
+  const bool takes_several = loops::iterations_of_thread(result, result.phases.front()) > 1;
+  return takes_several ? result : mapped_to(part, kThreads);
+}
+
 }  // namespace
 
 Kernel map_to_blocks(const Kernel& kernel) {
@@ -116,8 +134,7 @@ Kernel map_to_blocks(const Kernel& kernel) {
     Kernel part = kernel;
     part.phases = {phase};
     part = pruned(part);
-    if (!map_to_threads(part)) map_to_threads_of_blocks(part);
-    part = pruned(part);
+    part = mapped(part);
     for (size_t i = 0; i < part.buffers.size(); ++i) {
       if (part.buffers[i].scope == loops::Scope::block) result.buffers[i].scope = loops::Scope::block;
     }
