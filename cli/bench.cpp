@@ -45,6 +45,7 @@ constexpr Option kBenchOptions[] = {
     kPipelineRows,
     kNoCacheOption,
     kWeights,
+    kPrecision,
     kLongOption,
 };
 

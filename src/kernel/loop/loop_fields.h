@@ -21,7 +21,7 @@ namespace tenon {
 
 inline void fields(bytes::Writer& archive, Extent& extent) { archive.repeated(extent.to_string()); }
 inline void fields(bytes::Reader& archive, Extent& extent) {
-  extent = archive.kept<ExtentTexts>().parse(archive.repeated());
+  extent = archive.repeated<Extent>([&](const std::string& text) { return archive.kept<ExtentTexts>().parse(text); });
 }
 
 namespace loops {
