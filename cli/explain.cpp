@@ -346,10 +346,6 @@ int run_explain(const Arguments& arguments) {
         "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
         "out");
   }
-  if (assembly_of && options.machine.is_gpu()) {
-    fail("`--asm` shows the code of CPUs, and machine `{}` is a GPU: `--kernel {}` shows the step's loops",
-         options.machine.name, *assembly_of);
-  }
   const bool has_sizes = arguments.has("--bind") || arguments.has("--memory");
   const compiler::CodeChoice code{.native = arguments.has("--passes") || (has_sizes && is_this),
                                   .options = {.disk_cache = options.disk_cache && !arguments.has("--passes")}};

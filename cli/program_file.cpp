@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <system_error>
 
@@ -22,7 +23,8 @@ namespace {
 
 std::string checksum_of(const std::string& path) {
   const MappedFile file = map_file(path);
-  return to_hex(saved::checksum({file.memory.get(), static_cast<size_t>(file.bytes)}, 0));
+  const std::span<const std::byte> bytes(file.memory.get(), static_cast<size_t>(file.bytes));
+  return to_hex(saved::checksums(std::span(&bytes, 1)).front());
 }
 
 // Keys of metadata, each with a name behind it.

@@ -30,6 +30,12 @@ foreach(layer IN LISTS tenon_run_layers)
   list(APPEND tenon_run_objects $<TARGET_OBJECTS:tenon_${layer}>)
 endforeach()
 
+# Layers with much that no program in a file calls, such as writing files and other devices: the linker leaves out what
+# has a section of its own.
+foreach(layer devices runtime saved capi)
+  target_compile_options(tenon_${layer} PRIVATE -ffunction-sections -fdata-sections)
+endforeach()
+
 add_library(tenon_run SHARED ${tenon_run_objects})
 target_link_libraries(tenon_run PRIVATE Threads::Threads)
 tenon_export_c_interface(tenon_run)

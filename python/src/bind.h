@@ -31,6 +31,7 @@ void bind_models(nb::module_& m);
 void bind_tensors(nb::module_& m);
 void bind_device_memory(nb::module_& m);
 void bind_device_kernels(nb::module_& m);
+void bind_device_replays(nb::module_& m);
 void bind_realizations(nb::module_& m);
 void bind_modules(nb::module_& m);
 void bind_optimizers(nb::module_& m);

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "saved/checksum.h"
+#include "disk/content_hash.h"
 #include "saved/write.h"
 #include "tenon/error.h"
 
@@ -71,7 +71,7 @@ void ProgramKey::add(const CompileOptions& options) {
   static_cast<void>(report);
 }
 
-std::string ProgramKey::hex() const { return to_hex(saved::checksum(std::as_bytes(std::span(text_)))); }
+std::string ProgramKey::hex() const { return disk::to_hex(disk::content_hash(text_)); }
 
 std::string file_identity(const std::string& path) {
   struct stat file = {};

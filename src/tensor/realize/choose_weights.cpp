@@ -9,7 +9,7 @@
 namespace tenon::tensors {
 namespace {
 
-constexpr int64_t kLeastElements = 1024;    // of an operand of a product: smaller ones gain less than a compile costs
+constexpr int64_t kLeastElements = 1024;    // of weights of products together: fewer gain less than a compile costs
 constexpr int64_t kMostBeside = 64 * 1024;  // of what no product reads: a bias, a scale
 
 bool is_product(const Node& node);
@@ -48,8 +48,7 @@ class Chooser {
 
   bool may_pay() {
     look();
-    const std::vector<bool> read = read_by_products(true);
-    return std::ranges::find(read, true) != read.end();
+    return pays(read_by_products(true));
   }
 
   std::vector<size_t> chosen() {
@@ -57,15 +56,16 @@ class Chooser {
       look();
     } while (free_one());
     const std::vector<bool> read = read_by_products(false);
+    if (!pays(read)) {
+      return {};
+    }
     std::vector<size_t> result;
-    bool pays = false;
     for (size_t i = 0; i < still_.size(); ++i) {
       if (still_[i] && (read[i] || elements(graph_.inputs()[i].shape()) <= kMostBeside)) {
         result.push_back(i);
-        pays |= read[i];
       }
     }
-    return pays ? result : std::vector<size_t>();
+    return result;
   }
 
  private:
@@ -119,6 +119,15 @@ class Chooser {
     return first([](const Reach& of) { return of.inputs; });
   }
 
+  /// Whether these inputs are enough to be laid out.
+  bool pays(const std::vector<bool>& read) const {
+    int64_t sum = 0;
+    for (size_t i = 0; i < read.size(); ++i) {
+      sum += read[i] && still_[i] ? elements(graph_.inputs()[i].shape()) : 0;
+    }
+    return sum >= kLeastElements;
+  }
+
   /// Which inputs are beneath an operand of a product whose other operands change, or of any product.
   std::vector<bool> read_by_products(bool any) {
     std::vector<bool> read(still_.size(), false);
@@ -130,7 +139,7 @@ class Chooser {
       }
       for (const Value& in : node->inputs) {
         const Reach& of = reach_.at(&in.node());
-        if (of.still && of.inputs && elements(in.shape()) >= kLeastElements) {
+        if (of.still && of.inputs) {
           work.push_back(&in.node());
         }
       }

@@ -27,6 +27,7 @@
 #include "tensor/record/kept.h"
 #include "tensor/record/leaf.h"
 #include "tensor/record/record.h"
+#include "tensor/record/replay.h"
 #include "tensor/record/symbols.h"
 
 namespace tenon::tensors {
@@ -270,6 +271,7 @@ std::vector<Array> run_or_alone(LookPlan& plan, const std::vector<Handle*>& want
 
 std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::string_view reason,
                                    const std::source_location& where) {
+  require_elements();
   std::vector<Handle*> wanted;
   bool all_known = true;
   for (const Tensor& tensor : tensors) {
