@@ -64,7 +64,7 @@ std::string explain_page(const ExplainPage& page) {
   const std::string_view view = "<div class=\"view\" id=\"view\">";
   body.insert(body.find(view) + view.size(), picture);
   return html_page(page.title, body, page.data,
-                   std::string(kExplainScript) + std::string(kExplainCharts));
+                   std::string(kExplainScript) + std::string(kExplainRun) + std::string(kExplainCharts));
 }
 
 }  // namespace tenon::cli
