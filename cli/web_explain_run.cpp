@@ -5,13 +5,13 @@ namespace tenon::cli {
 const std::string_view kExplainRun = R"js(
 // Threads from left to right through one run. What is empty is waiting, or the caller between steps.
 if (data.run && data.run.threads.length) {
-  const run = data.run, W = 1280, L = 84, R = 12, row = 26, T = 6, H = T + row * run.threads.length + 40;
+  const run = data.run, W = Math.max(340, Math.min(1400, document.body.clientWidth - 70)), ticks = W < 700 ? 2 : 5, L = 84, R = 12, row = 26, T = 6, H = T + row * run.threads.length + 40;
   const X = t => L + t / Math.max(run.span, 1e-3) * (W - L - R);
   const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "threads and steps of one run" });
-  for (let i = 0; i <= 5; ++i) {
-    const t = run.span * i / 5;
+  for (let i = 0; i <= ticks; ++i) {
+    const t = run.span * i / ticks;
     chart.append(draw("line", { class: "axis", x1: X(t), x2: X(t), y1: T, y2: H - 34 }),
-      draw("text", { x: X(t), y: H - 18, "text-anchor": i === 0 ? "start" : i === 5 ? "end" : "middle" }, time(t)));
+      draw("text", { x: X(t), y: H - 18, "text-anchor": i === 0 ? "start" : i === ticks ? "end" : "middle" }, time(t)));
   }
   run.threads.forEach((lane, i) => {
     const y = T + i * row;
