@@ -119,6 +119,7 @@ def opponents(torch, case):
     """Rates of PyTorch by name; why not, where one fails."""
     if torch is None or case.torch is None:
         return {}
+    torch._dynamo.reset()
     inputs = case.inputs(torch)
     found = {"eager": rate(case, torch_time(torch, case.torch, inputs))}
     try:

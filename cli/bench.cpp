@@ -49,6 +49,7 @@ constexpr Option kBenchOptions[] = {
     kPipelineRows,
     kNoCacheOption,
     kWeights,
+    kPrecision,
     kLongOption,
 };
 

@@ -44,6 +44,7 @@ constexpr Option kBuildOptions[] = {
     kPipelineRows,
     kNoCacheOption,
     kWeights,
+    kPrecision,
 };
 
 constexpr Example kBuildExamples[] = {

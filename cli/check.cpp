@@ -39,6 +39,7 @@ constexpr Option kCheckOptions[] = {
     kPipelineRows,
     kNoCacheOption,
     kWeights,
+    kPrecision,
     kLongOption,
 };
 

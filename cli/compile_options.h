@@ -17,6 +17,8 @@ inline constexpr Option kNoCacheOption{"--no-cache", "",
 inline constexpr Option kWeights{"--weights", "DTYPE",
                                  "keep the matrices of products as bf16, f16 or i8: less memory, rounded"};
 
+inline constexpr Option kPrecision{"--precision", "tf32|bf16|f16",
+                                   "round what products and convolutions multiply; sums stay f32"};
 inline constexpr Option kDevice{"--device", "cpu|gpu", "where it runs; gpu: the first NVIDIA GPU (default cpu)"};
 
 /// What those say; with `--threads N` kernels are cut for as many cores as will run them. Error: both of the first two;

@@ -58,6 +58,7 @@ constexpr Option kExplainOptions[] = {
     {"--skip", "PASS,...", "leave these passes out"},
     kNoCacheOption,
     kWeights,
+    kPrecision,
 };
 
 constexpr Example kExplainExamples[] = {

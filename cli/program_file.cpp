@@ -69,9 +69,14 @@ Array array_of(const std::string& text) {
   const size_t end = text.find(']') + 1;
   const Shape shape = Shape::parse(text.substr(0, end));
   const std::vector<int64_t> dims = resolve(shape, {}).dims();
-  const std::string numbers = text.substr(end);
-  return is_float(shape.dtype()) ? Array::from(dims, numbers_of<double>(numbers)).cast(shape.dtype())
-                                 : Array::from(dims, numbers_of<int64_t>(numbers)).cast(shape.dtype());
+  const auto array = [&]<class T>(const std::vector<T>& numbers) {
+    if (!(shape.element_count() == Extent(std::ssize(numbers)))) {  // before memory is taken for so many
+      fail("{} has {} numbers", shape.to_string(), numbers.size());
+    }
+    return Array::from(dims, numbers).cast(shape.dtype());
+  };
+  return is_float(shape.dtype()) ? array(numbers_of<double>(text.substr(end)))
+                                 : array(numbers_of<int64_t>(text.substr(end)));
 }
 
 void require_not_given(const std::string& program, const std::string& input, const std::vector<std::string>& words) {
@@ -115,7 +120,8 @@ ProgramFile open_program(const std::string& path) {
 }
 
 void require_no_compile_options(const Arguments& arguments) {
-  for (const Option* option : {&kDevice, &kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kWeights}) {
+  for (const Option* option :
+       {&kDevice, &kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kWeights, &kPrecision}) {
     if (arguments.has(option->name)) {
       fail("`{}` says how a model is compiled, and `{}` is a program that was built: give it to `tenon build`",
            option->name, arguments.rest()[0]);

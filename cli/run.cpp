@@ -47,6 +47,7 @@ constexpr Option kRunOptions[] = {
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
     kNoCacheOption,
     kWeights,
+    kPrecision,
     kLongOption,
 };
 

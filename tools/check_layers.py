@@ -22,6 +22,7 @@ PUBLIC_HEADERS = {
     "array.h": "base",
     "storage.h": "base",
     "machine.h": "base",
+    "precision.h": "base",
     "gpu.h": "backend",
     "extent.h": "shape",
     "shape.h": "shape",

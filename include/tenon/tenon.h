@@ -43,6 +43,7 @@
 #include "tenon/optimizers.h"
 #include "tenon/partition.h"
 #include "tenon/position_error.h"
+#include "tenon/precision.h"
 #include "tenon/program_file.h"
 #include "tenon/random.h"
 #include "tenon/realizations.h"

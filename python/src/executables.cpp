@@ -187,6 +187,14 @@ nb::dict counters_of(const Executable& self) {
   return result;
 }
 
+Precision precision_of(const std::string& word) {
+  const auto precision = parse_precision(word);
+  if (!precision) {
+    throw Error("precision=\"" + word + "\" is none of f32, tf32, bf16 and f16");
+  }
+  return *precision;
+}
+
 void bind_executable(nb::module_& m) {
   nb::class_<Executable> executable(m, "Executable", "A compiled graph: runs at every size of its named axes.");
   executable.def("run", &run, nb::arg("inputs"), nb::kw_only(), nb::arg("threads") = nb::none(),
@@ -258,17 +266,19 @@ void bind_executable(nb::module_& m) {
   m.def(
       "compile_graph",
       [](const Graph& graph, bool fuse, bool native, bool disk_cache, nb::handle weights,
-         const std::map<std::string, std::vector<std::string>>& sizes_from, const std::string& device) {
+         const std::map<std::string, std::vector<std::string>>& sizes_from, const std::string& device,
+         const std::string& precision) {
         CompileOptions options{
             .fuse = fuse, .native = native, .disk_cache = disk_cache, .machine = machine_of_device(device)};
         options.weights = weights_from(weights);
+        options.precision = precision_of(precision);
         options.sizes_from = sizes_from;
         const nb::gil_scoped_release release;
         return CompiledGraph(compile(graph, options), graph, options);
       },
       nb::arg("graph"), nb::kw_only(), nb::arg("fuse") = true, nb::arg("native") = true, nb::arg("disk_cache") = true,
       nb::arg("weights") = nb::none(), nb::arg("sizes_from") = std::map<std::string, std::vector<std::string>>(),
-      nb::arg("device") = "cpu", "Compile once, for every size.");
+      nb::arg("device") = "cpu", nb::arg("precision") = "f32", "Compile once, for every size.");
 }
 
 void bind_loaded(nb::module_& m) {
@@ -332,10 +342,12 @@ void bind_loaded(nb::module_& m) {
   m.def(
       "load_onnx",
       [](const std::string& path, bool fuse, bool disk_cache, nb::handle weights,
-         const std::map<std::string, std::string>& donate, bool donate_found, const std::string& device) {
+         const std::map<std::string, std::string>& donate, bool donate_found, const std::string& device,
+         const std::string& precision) {
         LoadOptions options{.onnx = {},
                             .compile = {.fuse = fuse, .disk_cache = disk_cache, .machine = machine_of_device(device)}};
         options.compile.weights = weights_from(weights);
+        options.compile.precision = precision_of(precision);
         const nb::gil_scoped_release release;
         options.donate = donations(donate);
         options.donate_found = donate_found;
@@ -343,7 +355,7 @@ void bind_loaded(nb::module_& m) {
       },
       nb::arg("path"), nb::arg("fuse") = true, nb::arg("disk_cache") = true, nb::arg("weights") = nb::none(),
       nb::arg("donate") = std::map<std::string, std::string>(), nb::arg("donate_found") = false,
-      nb::arg("device") = "cpu");
+      nb::arg("device") = "cpu", nb::arg("precision") = "f32");
 }
 
 }  // namespace

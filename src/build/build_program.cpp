@@ -90,15 +90,9 @@ void describe_sizes(saved::SavedProgram& program) {
   program.info.constraints = first.segments.segments.front().constraints.added();
 }
 
-/// Code and constants; `laying_out` is called between them.
-saved::MachineProgram finish(compiler::Lowered lowered, const compiler::CodeChoice& choice,
-                             const std::function<void()>& laying_out) {
+saved::MachineProgram finish(compiler::Lowered lowered, const compiler::CodeChoice& choice) {
   const Machine machine = lowered.machine;
   compiler::ForFile made = compiler::compile_for_file(std::move(lowered), choice);
-  laying_out();
-  for (runtime::Segment& segment : made.segments.segments) {
-    lay_out_constants(segment.program);
-  }
   return {.machine = named(machine),
           .segments = std::move(made.segments),
           .names = std::move(made.names),
@@ -152,7 +146,7 @@ class Builder {
       tell(
           {.what = "compiling", .machine = called, .done = static_cast<int64_t>(done), .of = static_cast<int64_t>(of)});
     };
-    return finish(std::move(lowered), choice, [&] { tell({.what = "laying out constants", .machine = called}); });
+    return finish(std::move(lowered), choice);
   }
 
   const Graph& graph_;
@@ -204,7 +198,7 @@ CompiledProgram compile_to_keep(Graph&& graph, const BuildOptions& options) {
   report.passes.clear();
   compiler::CodeChoice choice = compiler::code_choice(options.compile);
   choice.options.own_products = false;
-  program.machines.push_back(finish(std::move(lowered), choice, [] {}));
+  program.machines.push_back(finish(std::move(lowered), choice));
   describe_sizes(program);
   const saved::MachineProgram& made = program.machines.front();
   const std::shared_ptr<devices::Device>& device = devices::host_device();

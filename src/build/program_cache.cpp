@@ -62,10 +62,11 @@ void ProgramKey::add(std::string_view text) { text_ += fmt::format("{}:{};", tex
 void ProgramKey::add(const CompileOptions& options) {
   // All members, so that one that is added must be thought of here. The last two only watch.
   const auto& [fuse, native, disk_cache, most_row_bytes, least_shared_work, machine, winograd, pipelines, pipeline_rows,
-               weights, skip, sizes_from, on_pass, report] = options;
+               weights, precision, skip, sizes_from, on_pass, report] = options;
   add(fmt::format("{} {} {} {} {} {} {} {} {}", fuse, native, disk_cache, most_row_bytes, least_shared_work, winograd,
                   pipelines, pipeline_rows, weights ? name(*weights) : "none"));
   add(to_text(machine));
+  add(name(precision));
   add(fmt::format("{} {}", skip, sizes_from));
   static_cast<void>(on_pass);
   static_cast<void>(report);

@@ -199,6 +199,7 @@ class Assembler {
     loops::Kernel mapped = blocks_ ? map_to_blocks(nest.kernel) : std::move(nest.kernel);
     LaunchPart part{.kernel = tenon::add_kernel(program_, std::move(mapped)), .buffers = {}};
     const loops::Kernel& kernel = program_.kernels.back();
+    nest.buffers.resize(kernel.buffers.size());  // blocks of threads may need more scratch
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Value& value = nest.buffers[i];
       const auto panels = nest.panels.find(static_cast<int>(i));

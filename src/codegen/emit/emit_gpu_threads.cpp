@@ -129,8 +129,7 @@ void run_side_by_side(Emission& e, const loops::Loop& loop, llvm::Value* number,
 void gpu_several(Emission& e, const loops::Loop& loop) {
   const loops::Axis& axis = e.axis(loop.axis);
   const int64_t outside = std::exchange(e.gpu->group, 1);
-  TENON_CHECK(loops::thread_extent(e.kernel, loop.axis) == e.gpu->threads && outside * e.gpu->lanes == e.gpu->threads,
-              "{}: a nest of loops bound to threads", e.kernel.name);
+  TENON_CHECK(outside * e.gpu->lanes == e.gpu->threads, "{}: a nest of loops bound to threads", e.kernel.name);
   llvm::Value* const number = e.b.CreateNSWMul(e.gpu->thread, e.b.getInt64(static_cast<uint64_t>(e.gpu->lanes)));
   llvm::Value* const left = axis.tile_of < 0 ? nullptr : e.b.CreateNSWSub(trip_count(e, axis), number);
   int& depth = e.depths[static_cast<size_t>(loop.axis)];
@@ -173,7 +172,7 @@ void gpu_thread_loop(Emission& e, const loops::Loop& loop) {
 Partial gpu_end_parts(Emission& e, int accumulator) {
   const int64_t count = e.gpu->threads / e.gpu->lanes;
   TENON_CHECK(
-      e.parts[static_cast<size_t>(accumulator)].count == e.gpu->threads && e.gpu->group == count && count >= kWarp,
+      e.parts[static_cast<size_t>(accumulator)].count >= e.gpu->threads && e.gpu->group == count && count >= kWarp,
       "{}: parts of an accumulator that are not all threads of a block", e.kernel.name);
   e.parts[static_cast<size_t>(accumulator)] = {};
   Partial held = end_accumulator(e, accumulator);

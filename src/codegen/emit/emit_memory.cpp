@@ -130,7 +130,7 @@ class LaneAccess {
       return annotate(e_, e_.b.CreateAlignedLoad(type_, first, align), buffer_);
     };
     if (mask == nullptr && e_.gpu != nullptr) {
-      return choose(e_, is_aligned(first), [&] { return read(whole()); }, [&] { return read(align_); });
+      return choose(e_, is_aligned(first), [&] { return read(whole()); }, [&] { return load_one_by_one(first); });
     }
     if (mask == nullptr) return read(align_);
     llvm::Constant* const nothing = llvm::Constant::getNullValue(type_);
@@ -148,7 +148,7 @@ class LaneAccess {
     if (mask == nullptr && e_.gpu != nullptr) {
       llvm::BasicBlock* const done = e_.block("stored");
       branch(is_aligned(first), done, [&] { annotate(e_, e_.b.CreateAlignedStore(value, first, whole()), buffer_); });
-      store();
+      store_one_by_one(first, value);
       e_.b.CreateBr(done);
       return e_.b.SetInsertPoint(done);
     }
@@ -158,6 +158,22 @@ class LaneAccess {
     store();
     e_.b.CreateBr(next);
     e_.b.SetInsertPoint(next);
+  }
+
+  /// LLVM would make one of accesses that differ in nothing but their alignment.
+  llvm::Value* load_one_by_one(llvm::Value* first) {
+    llvm::Value* lanes = llvm::PoisonValue::get(type_);
+    for (unsigned i = 0; i < e_.vector.lanes; ++i) {
+      llvm::Value* const at = e_.b.CreateConstGEP1_64(element_, first, i);
+      lanes = e_.b.CreateInsertElement(lanes, annotate(e_, e_.b.CreateAlignedLoad(element_, at, align_), buffer_), i);
+    }
+    return lanes;
+  }
+  void store_one_by_one(llvm::Value* first, llvm::Value* value) {
+    for (unsigned i = 0; i < e_.vector.lanes; ++i) {
+      llvm::Value* const at = e_.b.CreateConstGEP1_64(element_, first, i);
+      annotate(e_, e_.b.CreateAlignedStore(e_.b.CreateExtractElement(value, i), at, align_), buffer_);
+    }
   }
 
   /// GPUs read and write vectors only at multiples of their size.

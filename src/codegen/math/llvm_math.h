@@ -6,7 +6,8 @@
 //   exp, exp_normal, expm1, log, log1p, sin, cos, pow, atan2  2        tanh, erf  3
 // Infinities, NaN, signed zeros and subnormal numbers are right, both as operands and as results. A lane's value does
 // not depend on its neighbours. sin and cos beyond 2^17 leave the straight line: those lanes call a function,
-// where there are any.
+// where there are any. On GPUs
+// exp_normal_below_0 has 4.
 #pragma once
 
 #include "codegen/math/llvm_lanes.h"

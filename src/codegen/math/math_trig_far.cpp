@@ -14,6 +14,9 @@ namespace {
 constexpr auto kInversePi =
     std::to_array<uint32_t>({0, 0x517cc1b7, 0x27220a94, 0xfe13abe8, 0xfa9a6ee0, 0x6db14acc, 0x9e21c820, 0xff28b1d5});
 
+/// Of the biased exponent, where the bits of 1 / pi that are wanted begin with the table.
+constexpr uint32_t kLeastExponent = 150 - 31;
+
 llvm::GlobalVariable* table_of(llvm::Module& module) {
   constexpr const char* name = "tenon_inverse_pi";
   if (auto* const there = module.getGlobalVariable(name, true)) return there;
@@ -27,9 +30,11 @@ FarFromZero reduce_one(llvm::IRBuilderBase& b, llvm::Value* x, bool half) {
   llvm::IntegerType* const word = b.getInt32Ty();
   llvm::IntegerType* const wide = b.getInt64Ty();
   llvm::Value* const bits = b.CreateBitCast(x, word);
-  llvm::Value* const exponent = b.CreateAnd(b.CreateLShr(bits, 23), 0xff);
+  // Of smaller numbers beside those that are wanted it reads something, too.
+  llvm::Value* const given = b.CreateAnd(b.CreateLShr(bits, 23), 0xff);
+  llvm::Value* const exponent = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, given, b.getInt32(kLeastExponent));
   llvm::Value* const m = b.CreateZExt(b.CreateOr(b.CreateAnd(bits, 0x7fffff), 0x800000), wide);
-  llvm::Value* const at = b.CreateSub(exponent, b.getInt32(150 - 31));
+  llvm::Value* const at = b.CreateSub(exponent, b.getInt32(kLeastExponent));
   llvm::Value* const first = b.CreateLShr(at, 5);
   llvm::Value* const shift = b.CreateZExt(b.CreateAnd(at, 31), wide);
   llvm::GlobalVariable* const table = table_of(*b.GetInsertBlock()->getModule());

@@ -55,14 +55,14 @@ class BlockPhase {
     }
     find_kept(phase_.body, false);
     threads_ = count_threads();
+    for (loops::Buffer& buffer : kernel_.buffers) {
+      if (buffer.role == loops::Role::scratch) buffer.scope = loops::Scope::block;
+    }
     share(phase_.body);
     for (const auto& [axis, shared] : shared_) {
       substitute_axis(kernel_, axis, add(scale(affine_axis(shared.step), threads_), affine_axis(shared.thread)));
     }
     bind_grid();
-    for (loops::Buffer& buffer : kernel_.buffers) {
-      if (buffer.role == loops::Role::scratch) buffer.scope = loops::Scope::block;
-    }
     add_barriers(kernel_, steps_);
   }
 
@@ -131,7 +131,7 @@ class BlockPhase {
     for (loops::Statement& statement : block) {
       if (const auto* const product = std::get_if<loops::Product>(&statement.what)) {
         kernel_.buffers[static_cast<size_t>(product->work)].elements = 0;
-        statement = product_loops(kernel_, *product, steps_);
+        statement = product_loops(kernel_, *product, of_products_);
       } else if (auto* const loop = std::get_if<Loop>(&statement.what)) {
         is_shared(*loop) ? share(*loop) : share(loop->body);
       }
@@ -259,6 +259,7 @@ class BlockPhase {
   std::map<int, Shared> shared_;
   std::map<int, Block> selected_;  // by accumulator: what computes the input that it takes
   std::set<int> kept_whole_, steps_;
+  std::map<Dtype, ProductScratch> of_products_;  // by the type of their sums
 };
 
 }  // namespace
