@@ -57,7 +57,7 @@ def view(overload, x: torch.Tensor, args, kwargs, row=None):
     content.adopt(x)
     if content.cpu is None:
         content.open()
-        is_known = all([place in content.views for place in places]) if several else places in content.views
+        is_known = all(place in content.views for place in places) if several else places in content.views
         if row is not None and not is_known:
             tensors = row()
             is_repeated = overlaps(x.shape, x.stride())
