@@ -28,9 +28,9 @@ TEST_F(Recompiles, ANumber) {
   look(x * 2);
   EXPECT_EQ(why(), "") << "nothing ran here before";
   look(x * 3);
-  EXPECT_EQ(why(), "number: constant, read by broadcast has f32[] {3}, was f32[] {2}");
-  look(x * 2);
-  EXPECT_EQ(why(), "") << "found";
+  EXPECT_EQ(why(), "number: constant, read by broadcast has f32[] {3}, was f32[] {2}; it is an input from now on");
+  look(x * 4);
+  EXPECT_EQ(why(), "") << "found: the number is an input";
   EXPECT_EQ(realization_counts().recompiles, 1);
 }
 
@@ -47,6 +47,27 @@ TEST_F(Recompiles, TheStructure) {
   EXPECT_EQ(why(), "structure: operation 1 is tanh, was exp");
   look(x.tanh().exp());
   EXPECT_EQ(why(), "structure: 3 operations and inputs, were 2; the first one more is exp");
+}
+
+TEST_F(Recompiles, NumbersThatChangeBecomeInputs) {
+  const Tensor x = tensor(counted({4}));
+  for (int i = 0; i < 20; ++i) {
+    const Array got = (x * (0.5 * i + 0.25) + 1).to_array();
+    for (int64_t k = 0; k < 4; ++k) {
+      EXPECT_EQ(got.at(k), static_cast<double>(k) * (0.5 * i + 0.25) + 1) << i;
+    }
+  }
+  EXPECT_EQ(realization_counts().compiles, 2) << "one of the first number, one for all others";
+}
+
+TEST_F(Recompiles, NumbersThatChangeAndSizesThatChange) {
+  for (int i = 1; i < 20; ++i) {
+    const Tensor x = tensor(counted({i % 7 + 2, 4}));
+    const double got = (x.sum() * (1.0 / i)).item();
+    const double n = 4.0 * (i % 7 + 2);
+    EXPECT_NEAR(got, n * (n - 1) / 2 / i, 1e-3) << i;
+  }
+  EXPECT_LE(realization_counts().compiles, 3);
 }
 
 TEST_F(Recompiles, AreWrittenWhereThatIsAskedFor) {

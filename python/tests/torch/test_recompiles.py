@@ -95,3 +95,30 @@ def test_the_report_says_what_differed():
     assert "tanh, was exp" in report.realizations[-1].why
     assert "1 programs compiled again" in str(report)
     assert tenon.realization_counts()["recompiles"] == 1
+
+
+def test_a_learning_rate_that_changes():
+    weight, theirs = torch.ones(4).to(DEVICE), torch.ones(4)
+
+    def loop():
+        for step in range(1, 20):
+            for w in (weight, theirs):
+                w.mul_(1 - 0.3 / step)
+            close(weight, theirs)
+
+    assert compiles(loop) <= 3
+    assert compiles(loop) == 0
+
+
+def test_a_mean_whose_count_changes():
+    weight = torch.randn(4, 3).to(DEVICE).requires_grad_()
+
+    def loop():
+        for n in range(2, 20):
+            x = torch.randn(n, 4)
+            weight.grad = None
+            (x.to(DEVICE) @ weight).square().mean().backward()
+            close(weight.grad, 2 * x.t() @ (x @ weight.detach().cpu()) / (3 * n))
+
+    assert compiles(loop) <= 5
+    assert compiles(loop) <= 1

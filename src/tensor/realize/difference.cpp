@@ -55,6 +55,10 @@ std::string kind_of(const Entry& entry) { return entry.leaf ? "an input" : with_
 std::string difference_at(const Pending& now, const Pending& before, size_t i) {
   const Entry& x = now.entries()[i];
   const Entry& y = before.entries()[i];
+  if (x.leaf && !y.leaf && x.value.node().as<Constant>() != nullptr && y.value.node().as<Constant>() != nullptr) {
+    return fmt::format("number: constant{} has {}, was {}; it is an input from now on", reader_of(now, i), fields_of(x),
+                       fields_of(y));
+  }
   if (x.leaf != y.leaf || (!x.leaf && operation_name(x) != operation_name(y))) {
     return fmt::format("structure: operation {} is {}, was {}", i, kind_of(x), kind_of(y));
   }

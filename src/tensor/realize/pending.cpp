@@ -29,6 +29,9 @@ Resolved resolved(const Value& value) {
 }  // namespace
 
 const Array& elements_of(const Value& leaf) {
+  if (const auto* number = leaf.node().as<Constant>()) {
+    return number->value;
+  }
   const Leaf* attached = leaf_of(leaf.node());
   return attached != nullptr ? attached->array : *known_elements(leaf);
 }
@@ -87,6 +90,15 @@ void Pending::visit(const Value& root) {
     }
     stack.pop_back();
   }
+}
+
+void Pending::open_number(size_t entry) {
+  Entry& opened = entries_[entry];
+  TENON_CHECK(opened.value.node().as<Constant>() != nullptr, "no constant is to be a leaf");
+  opened.leaf = true;
+  operations_.erase(&opened.value.node());
+  known_.emplace(opened.value, static_cast<int>(entry));
+  leaves_.insert(std::ranges::lower_bound(leaves_, static_cast<int>(entry)), static_cast<int>(entry));
 }
 
 Value Pending::at(const Edge& edge) const {

@@ -49,6 +49,8 @@ class Pending {
   Value at(const Edge& edge) const;
   /// Where a value is; entry -1 for one that is not among those of this.
   Edge find(const Value& resolved) const;
+  /// A constant of one element becomes a leaf: programs get it as an input.
+  void open_number(size_t entry);
   /// One more of what the entries compute is wanted.
   void add_root(const Edge& edge) { roots_.push_back(edge); }
 

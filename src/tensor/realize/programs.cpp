@@ -16,6 +16,7 @@
 #include "ir/data_axes.h"
 #include "tenon/realizations.h"
 #include "tenon/unsupported.h"
+#include "tensor/realize/changing_numbers.h"
 #include "tensor/realize/difference.h"
 #include "tensor/realize/generalize.h"
 #include "tensor/realize/plain_names.h"
@@ -324,6 +325,7 @@ void clear_programs() {
   all.by_hash.clear();
   all.met.clear();
   all.refused.clear();
+  tensors::forget_changing_numbers();
 }
 
 }  // namespace tenon

@@ -17,6 +17,7 @@
 #include "ir/walk.h"
 #include "tenon/position_error.h"
 #include "tenon/unsupported.h"
+#include "tensor/realize/changing_numbers.h"
 #include "tensor/realize/donate.h"
 #include "tensor/realize/log.h"
 #include "tensor/realize/pending.h"
@@ -201,6 +202,7 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
     Access::forget(*handle);
   }
   Pending pending(plan.values);
+  open_changing_numbers(pending, report.place);
   const StoredAlong along(pending, plan.values, plan.cells, report.place);
   for (const Edge& edge : along.edges()) {
     pending.add_root(edge);
