@@ -18,6 +18,7 @@
 #include "machine.h"
 #include "picture.h"
 #include "program_file.h"
+#include "roofline.h"
 #include "shape/constraint_check.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -30,7 +31,7 @@ namespace {
 constexpr int64_t kMostConstantElements = 8;
 
 constexpr Option kExplainOptions[] = {
-    {"--bind", "NAME=SIZE,...", "also bytes, FLOPs and time of each step at these sizes"},
+    {"--bind", "NAME=SIZE,...", "also bytes, FLOPs and time of each step at these sizes, and what limits it"},
     {"--train", "", "one step of training instead of the model: batch statistics, loss, gradients, optimiser"},
     {"--loss", "LOSS", "with --train: cross_entropy (the default for logits), mse (else), ...: see `tenon train`"},
     {"--optimizer", "sgd|momentum|adam|adamw", "with --train: what moves the weights (default adam)"},
@@ -151,10 +152,12 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
 struct BoundSteps {
   std::vector<BoundStep> steps = {};
   Bindings bindings = {};
+  Roofline roofline = {};
 };
 
+/// `lowered` is null of a program that was built: then what steps compute is not known.
 BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, const Executable& executable,
-                         bool may_be_timed) {
+                         const compiler::Lowered* lowered) {
   BoundSteps result;
   if (const auto sizes = arguments.find("--bind")) {
     const GivenSizes given = split_sizes(Bindings::parse(*sizes), ports, executable);
@@ -165,8 +168,14 @@ BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, co
     }
     const std::vector<Array> inputs = prepared.arrays();
     // What zeros decide are not the sizes that were asked for: no times then, nor of another machine.
-    const bool timed = given.late.empty() && may_be_timed;
+    const bool timed = given.late.empty() && (lowered == nullptr || lowered->machine == this_machine());
     result.steps = bind_steps(executable, result.bindings, timed ? &inputs : nullptr);
+    if (lowered != nullptr && !lowered->machine.is_gpu()) {
+      result.roofline.works = works_of(*lowered, executable, result.bindings);
+      if (timed) {
+        result.roofline = roofline_of(std::move(result.roofline.works), result.steps, !arguments.has("--no-cache"));
+      }
+    }
   }
   return result;
 }
@@ -178,13 +187,16 @@ Json explain_json(const GraphModel* model, const Executable& executable, const B
   json.set("model", executable.name()).set("kernels", executable.kernel_count());
   json.set("copies", executable.copy_count());
   json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
-  json.set("steps", steps_json(executable, bound.steps, nodes));
+  json.set("steps", steps_json(executable, bound.steps, bound.roofline, nodes));
   if (model != nullptr && !model->assumed.empty()) {
     json.set("assumed", assumed_json(*model));
   }
   if (!bound.steps.empty()) {
     const MemoryReport memory = executable.memory(bound.bindings);
     json.set("bindings", bound.bindings.to_string());
+    if (bound.roofline.known()) {
+      json.set("roofs", roofs_json(bound.roofline));
+    }
     json.set("pipelines", pipelines_json(executable.pipelines(bound.bindings)));
     json.set("memory", Json::object()
                            .set("arena_bytes", memory.arena_bytes)
@@ -256,7 +268,7 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
     fmt::print("{}{}{}{}", runtime::explain(executable, name_notes(nodes)),
                model == nullptr ? "" : assumed_text(*model),
                model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
-               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, executable, bound.bindings));
+               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, bound.roofline, executable, bound.bindings));
     return;
   }
   explain_json(model, executable, bound, nodes).print();
@@ -264,7 +276,7 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
                   const Executable& executable) {
-  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, lowered.machine == this_machine());
+  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, &lowered);
   write_pictures(arguments, model, lowered, executable, bound);  // may fail: then nothing is printed
   print_steps(arguments, &model, &lowered, executable, bound);
   return 0;
@@ -283,7 +295,7 @@ int explain_program(const Arguments& arguments) {
     return show_memory(arguments, ports_of(file.info), file.executable);
   }
   print_steps(arguments, nullptr, nullptr, file.executable,
-              bind_as_asked(arguments, ports_of(file.info), file.executable, true));
+              bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr));
   if (!arguments.has("--json") &&
       std::ranges::find(file.info.sections, "reasons", &ProgramFileSection::kind) == file.info.sections.end()) {
     fmt::print("  why steps end here is not in the file: it was built with `--strip`\n");
