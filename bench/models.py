@@ -7,7 +7,7 @@ Runtime itself at any sizes that were tried, which says nothing. Sizes are guess
 ONNX Runtime takes them. Outputs agree when no element is off by more than a thousandth of the output's largest and a last bit of 1,
 integers exactly; where a file holds quantised values, whose rounding a last bit decides, by a twentieth and one step.
 With --interpreter, or without ONNX Runtime, what is compiled is held against the interpreter instead (`tenon check`),
-and a program that was built and loaded must give the same bits.
+and a program that was built must give the same bits by the command and by libtenon_run alone.
 """
 
 import argparse
@@ -30,10 +30,9 @@ except ImportError:
 
 sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
 
+from opponents.as_program import COMMAND, TIMEOUT, program_differs, reason_of
 from opponents.compare import difference
 
-COMMAND = os.environ["TENON_COMMAND"]
-TIMEOUT = 600
 LAST_BIT = 5e-7  # what a sigmoid near 0 is off by where it is computed as 1 less something
 TOLERANCE, QUANTISED_TOLERANCE = 1e-3, 5e-2
 RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"}
@@ -138,30 +137,6 @@ def is_one_step_off(output):
     return near and output["mismatched"] == 0 and not output["misfit"]
 
 
-def program_differs(path, inputs, folder, threads):
-    """What is wrong with the program that `tenon build` makes of a file: it must give the same bits."""
-    program = folder / "model.tenon"
-
-    def tenon(*words):
-        run = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
-        return run.stdout, f"status {run.returncode}: {reason_of(run.stderr)}" if run.returncode else ""
-
-    words = saved(inputs, folder)
-    failed = tenon("build", path, "-o", program, *words)[1] or tenon("run", path, "--threads", threads, "--output",
-                                                                    folder / "compiled", *words)[1]
-    if failed:
-        return f"as a program: {failed}"
-    takes = {each["name"] for each in json.loads(tenon("inspect", program, "--json")[0])["inputs"]}
-    words = [word for name, pair in zip(inputs, zip(words[::2], words[1::2])) if name in takes for word in pair]
-    failed = tenon("run", program, "--threads", threads, "--output", folder / "loaded", *words)[1]
-    if failed:
-        return f"as a program: {failed}"
-    for file in sorted((folder / "compiled").iterdir()):
-        if file.read_bytes() != (folder / "loaded" / file.name).read_bytes():
-            return f"as a program it gives another {file.stem}"
-    return ""
-
-
 def check_binding(path, session, binding, first_guess, folder, arguments, trait):
     """One binding against the interpreter: a record, and the guess of sizes that the model takes."""
     record = {}
@@ -176,7 +151,8 @@ def check_binding(path, session, binding, first_guess, folder, arguments, trait)
         except subprocess.TimeoutExpired:
             return record | {"result": "crashed", "reason": f"no answer in {TIMEOUT} seconds"}, guess
         if run.returncode == 0:
-            wrong = program_differs(path, inputs, folder, arguments.threads) if binding == 0 else ""
+            words = saved(inputs, folder)
+            wrong = program_differs(path, dict(zip(inputs, words[1::2])), folder, arguments.threads) if binding == 0 else ""
             return record | ({"result": "wrong", "reason": wrong} if wrong else {"result": "right"}), guess
         if run.returncode != 1:
             return record | {"result": "crashed", "reason": f"status {run.returncode}: {reason_of(run.stderr)}"}, guess
@@ -269,13 +245,6 @@ def times_of(path, session, inputs, folder, arguments):
         ours.append(json.loads(run.stdout)["microseconds"]["median"])
         theirs.append(median_of(session, inputs, times))
     return min(ours), min(theirs)
-
-
-def reason_of(text):
-    lines = [line.strip() for line in text.strip().splitlines()]
-    first = lines[0].removeprefix("tenon: ") if lines else "no message"
-    where = next((line for line in lines[1:] if line.startswith("at node")), "")
-    return f"{first} {where}".strip()
 
 
 def try_binding(path, session, binding, first_guess, folder, arguments, trait):

@@ -15,6 +15,7 @@
 #include "json.h"
 #include "plot.h"
 #include "program_file.h"
+#include "run_stats.h"
 #include "stateful_run.h"
 #include "stopwatch.h"
 #include "sweep.h"
@@ -32,16 +33,19 @@ constexpr Option kBenchOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of the other axes; built-in models have usual ones"},
     {"--input", "NAME=SOURCE", "`random` (the default), `zeros` or `ones`; without NAME=, for all inputs", true},
     {"--svg", "FILE.svg", "write a plot of latency and throughput"},
+    kStatsOption,
     {"--repeat", "N", "at least N runs for each point (default 3)"},
     {"--seconds", "S", "go on for this long at each point (default 0.2)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
     kPipelineRows,
     kNoCacheOption,
     kWeights,
+    kPrecision,
     kLongOption,
 };
 
@@ -121,8 +125,10 @@ Point measure(const Measured& measured, const Bindings& swept, const Bindings& s
     announce_cost(measured.cost, prepared.bindings, arguments);
   }
   StatefulRun state(executable, measured.aliases, prepared.arrays());
-  const RunOptions options{
-      .threads = settings.threads, .bindings = prepared.bindings, .flush_denormals = settings.flush_denormals};
+  const RunOptions options{.threads = settings.threads,
+                           .bindings = prepared.bindings,
+                           .flush_denormals = settings.flush_denormals,
+                           .results_on_device = true};
   Point point{.swept = swept, .bindings = prepared.bindings};
   const FirstRun first = first_run(executable, prepared.bindings, [&] { state(options); });
   point.specialize = first.specialize;
@@ -169,7 +175,7 @@ std::string plot(const std::string& title, const std::vector<Point>& points, con
   return plot_svg(title, {latency, rate});
 }
 
-void print_json(const Measured& measured, const std::vector<Point>& points) {
+void print_json(const Measured& measured, const std::vector<Point>& points, bool stats) {
   Json list = Json::array();
   for (const Point& point : points) {
     Json sizes = Json::object();
@@ -186,13 +192,16 @@ void print_json(const Measured& measured, const std::vector<Point>& points) {
                   .set("runs_per_second", point.runs_per_second())
                   .set("gflops", point.gflops()));
   }
-  Json::object()
-      .set("model", measured.name)
+  Json json = Json::object();
+  json.set("model", measured.name)
       .set("compiles", measured.compiles)
       .set("compile_us", measured.compile_time)
       .set("code", measured.code)
-      .set("points", list)
-      .print();
+      .set("points", list);
+  if (stats) {
+    json.set("stats", run_stats_json(*measured.executable));
+  }
+  json.print();
 }
 
 void print_row(const Point& point, size_t width) {
@@ -277,7 +286,9 @@ int run_bench(const Arguments& arguments) {
     }
   }
   if (as_json) {
-    print_json(measured, points);
+    print_json(measured, points, arguments.has("--stats"));
+  } else if (arguments.has("--stats")) {
+    fmt::print("{}", run_stats_text(*measured.executable));
   }
   if (const auto file = arguments.find("--svg")) {
     write_text(*file, plot(measured.name, points, sweeps.back()));

@@ -14,7 +14,9 @@
 #include "compile_options.h"
 #include "donation.h"
 #include "files.h"
+#include "inputs.h"
 #include "interrupt.h"
+#include "ir/node.h"
 #include "json.h"
 #include "machine.h"
 #include "model_ports.h"
@@ -42,6 +44,7 @@ constexpr Option kBuildOptions[] = {
     kPipelineRows,
     kNoCacheOption,
     kWeights,
+    kPrecision,
 };
 
 constexpr Example kBuildExamples[] = {
@@ -83,14 +86,14 @@ std::vector<Machine> machines_of(const Arguments& arguments) {
   return machines;
 }
 
-std::map<std::string, std::string> metadata_of(const Arguments& arguments) {
-  std::map<std::string, std::string> metadata = source_of(arguments);
+std::map<std::string, std::string> metadata_of(const Arguments& arguments, const GraphModel& model) {
+  std::map<std::string, std::string> metadata = source_of(arguments, model);
   for (const std::string& word : arguments.all("--metadata")) {
     const size_t equals = word.find('=');
     if (equals == 0 || equals == std::string::npos) {
       fail("`--metadata {}` is no KEY=VALUE", word);
     }
-    if (const std::string key = word.substr(0, equals); key == "source" || key == "weights") {
+    if (const std::string key = word.substr(0, equals); is_source_key(key) || key == "weights") {
       fail("`--metadata {}`: Tenon writes `{}` itself; take another name", word, key);
     }
     metadata[word.substr(0, equals)] = word.substr(equals + 1);
@@ -99,6 +102,26 @@ std::map<std::string, std::string> metadata_of(const Arguments& arguments) {
     metadata["weights"] = *weights;
   }
   return metadata;
+}
+
+/// What `--input` says of inputs that the program takes in each run is not for this verb.
+void check_inputs(const std::vector<std::string>& words, const GraphModel& model) {
+  std::vector<std::string> names = model.decided;
+  for (const Value& input : model.graph.inputs()) {
+    names.push_back(input.node().as<Input>()->name);
+  }
+  for (const std::string& word : words) {
+    if (word == "random" || word == "zeros" || word == "ones") {
+      fail("`--input {}`: a program takes its inputs when it runs; NAME=SOURCE is for one whose value decides a shape",
+           word);
+    }
+    const std::string name = parse_source("--input", word, names).name;
+    const bool is_part = std::ranges::find(model.decided, name) != model.decided.end();
+    if (!is_part && (model.assumed.empty() || !model.dims.contains(name))) {
+      fmt::print(stderr, "tenon: note: `--input {}`: the program takes `{}` in each run, as no shape depends on it\n",
+                 word, name);
+    }
+  }
 }
 
 std::string output_of(const Arguments& arguments, const std::string& name, std::string_view suffix) {
@@ -153,7 +176,7 @@ Built build_as(const Graph& graph, const std::string& path, const BuildOptions& 
       return;
     }
     const PassingProgram program(path);
-    build_program(graph, program.path(), options);
+    build_program_as(graph, program.path(), options, path);
     built.header = embed_program(program.path(), path, *emit);
     built.info = inspect_program(program.path(), {.verify = false});
   });
@@ -211,7 +234,8 @@ int run_build(const Arguments& arguments) {
   GraphModel model = with_donations(
       arguments,
       load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = sizes}));
-  options.metadata = metadata_of(arguments);
+  check_inputs(arguments.all("--input"), model);
+  options.metadata = metadata_of(arguments, model);
   options.usual = model.typical;
   for (const auto& [name, size] : sizes) {
     Bindings usual = without(options.usual, {name});

@@ -32,12 +32,14 @@ constexpr Option kCheckOptions[] = {
     {"--tolerance", "X", "allow this error relative to the largest element (default: by the output's type)"},
     {"--threads", "N", "at most N threads"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: the interpreter keeps them"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
     kPipelineRows,
     kNoCacheOption,
     kWeights,
+    kPrecision,
     kLongOption,
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "tenon/gpu.h"
 
 namespace tenon::cli {
 
@@ -20,7 +21,18 @@ void take_compile_options(const Arguments& arguments, CompileOptions& options) {
       fail("`--weights` is bf16, f16 or i8, not `{}`", *word);
     }
   }
-  if (const auto threads = arguments.find_number("--threads", 1)) {
+  if (const auto word = arguments.find(kPrecision.name)) {
+    const auto precision = parse_precision(*word);
+    if (!precision) {
+      fail("`{}` is f32, tf32, bf16 or f16, not `{}`", kPrecision.name, *word);
+    }
+    options.precision = *precision;
+  }
+  if (const auto device = arguments.find(kDevice.name)) {
+    options.machine = machine_of_device(*device);
+  }
+  const auto threads = arguments.find_number("--threads", 1);
+  if (threads && !options.machine.is_gpu()) {
     int64_t& cores = options.machine.cpu().cores;
     cores = std::min(cores, *threads);
   }

@@ -17,7 +17,12 @@ inline constexpr Option kNoCacheOption{"--no-cache", "",
 inline constexpr Option kWeights{"--weights", "DTYPE",
                                  "keep the matrices of products as bf16, f16 or i8: less memory, rounded"};
 
-/// What those say; with `--threads N` kernels are cut for as many cores as will run them. Error: both of the first two.
+inline constexpr Option kPrecision{"--precision", "tf32|bf16|f16",
+                                   "round what products and convolutions multiply; sums stay f32"};
+inline constexpr Option kDevice{"--device", "cpu|gpu", "where it runs; gpu: the first NVIDIA GPU (default cpu)"};
+
+/// What those say; with `--threads N` kernels are cut for as many cores as will run them. Error: both of the first two;
+/// a device that there is not.
 void take_compile_options(const Arguments& arguments, CompileOptions& options);
 
 }  // namespace tenon::cli

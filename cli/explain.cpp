@@ -46,6 +46,7 @@ constexpr Option kExplainOptions[] = {
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
@@ -53,6 +54,7 @@ constexpr Option kExplainOptions[] = {
     {"--skip", "PASS,...", "leave these passes out"},
     kNoCacheOption,
     kWeights,
+    kPrecision,
 };
 
 constexpr Example kExplainExamples[] = {
@@ -133,7 +135,7 @@ GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Execu
   return given;
 }
 
-int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable) {
+int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable, CodeOrigin origin) {
   const GivenSizes given = split_sizes(Bindings::parse(arguments.find("--bind").value_or("")), ports, executable);
   Bindings bindings = complete_bindings(ports, given.early);
   for (const auto& [name, size] : given.late) {
@@ -143,7 +145,7 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
   if (arguments.has("--json")) {
     memory_json(memory, executable).print();
   } else {
-    fmt::print("{}", memory_text(memory, executable));
+    fmt::print("{}", memory_text(memory, executable, origin));
   }
   return 0;
 }
@@ -157,7 +159,7 @@ struct BoundSteps {
 
 /// `lowered` is null of a program that was built: then what steps compute is not known.
 BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, const Executable& executable,
-                         const compiler::Lowered* lowered) {
+                         const compiler::Lowered* lowered, bool may_be_timed) {
   BoundSteps result;
   if (const auto sizes = arguments.find("--bind")) {
     const GivenSizes given = split_sizes(Bindings::parse(*sizes), ports, executable);
@@ -168,11 +170,11 @@ BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, co
     }
     const std::vector<Array> inputs = prepared.arrays();
     // What zeros decide are not the sizes that were asked for: no times then, nor of another machine.
-    const bool timed = given.late.empty() && (lowered == nullptr || lowered->machine == this_machine());
+    const bool timed = given.late.empty() && may_be_timed;
     result.steps = bind_steps(executable, result.bindings, timed ? &inputs : nullptr);
     if (lowered != nullptr && !lowered->machine.is_gpu()) {
       result.roofline.works = works_of(*lowered, executable, result.bindings);
-      if (timed) {
+      if (timed && lowered->machine == this_machine()) {
         result.roofline = roofline_of(std::move(result.roofline.works), result.steps, !arguments.has("--no-cache"));
       }
     }
@@ -276,7 +278,8 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
                   const Executable& executable) {
-  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, &lowered);
+  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, &lowered,
+                                         lowered.machine == this_machine() || arguments.has(kDevice.name));
   write_pictures(arguments, model, lowered, executable, bound);  // may fail: then nothing is printed
   print_steps(arguments, &model, &lowered, executable, bound);
   return 0;
@@ -292,10 +295,10 @@ int explain_program(const Arguments& arguments) {
   }
   const ProgramFile file = open_program(arguments.rest()[0]);
   if (arguments.has("--memory")) {
-    return show_memory(arguments, ports_of(file.info), file.executable);
+    return show_memory(arguments, ports_of(file.info), file.executable, CodeOrigin::file);
   }
   print_steps(arguments, nullptr, nullptr, file.executable,
-              bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr));
+              bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr, true));
   if (!arguments.has("--json") &&
       std::ranges::find(file.info.sections, "reasons", &ProgramFileSection::kind) == file.info.sections.end()) {
     fmt::print("  why steps end here is not in the file: it was built with `--strip`\n");
@@ -316,14 +319,14 @@ int run_explain(const Arguments& arguments) {
                                                                 arguments.find("--optimizer").value_or("adam")));
   CompileReport report;
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
-  take_compile_options(arguments, options);
   options.machine = machine_of(arguments);
+  take_compile_options(arguments, options);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
   // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be
   // measured here; where that is the time to make it, it is not taken from disk. A list of steps alone counts constants
   // as the graph has them, not in panels of the machine's vectors.
-  const bool is_this = options.machine == this_machine();
+  const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
   if (arguments.has("--passes") && !is_this) {
     fail(
         "`--passes` measures what compiling takes, and code is made here for this machine alone: leave `--machine` "
@@ -350,7 +353,7 @@ int run_explain(const Arguments& arguments) {
     return 0;
   }
   if (arguments.has("--memory")) {
-    return show_memory(arguments, ports_of(model), executable);
+    return show_memory(arguments, ports_of(model), executable, CodeOrigin::compiled);
   }
   return explain_steps(arguments, model, lowered, executable);
 }

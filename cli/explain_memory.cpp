@@ -149,7 +149,7 @@ MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bind
   return result;
 }
 
-std::string memory_text(const MemoryAtSizes& memory, const Executable& executable) {
+std::string memory_text(const MemoryAtSizes& memory, const Executable& executable, CodeOrigin origin) {
   const MemoryTimeline& timeline = memory.timeline;
   const MemoryReport& sums = timeline.memory;
   std::string text = fmt::format("{}{}\n", executable.name(),
@@ -161,8 +161,9 @@ std::string memory_text(const MemoryAtSizes& memory, const Executable& executabl
   }
   text += fmt::format("  outputs  {:>10}\n", bytes_text(sums.output_bytes));
   text += fmt::format("  weights  {:>10}  constants as kernels read them\n", bytes_text(timeline.constant_bytes));
-  text += fmt::format("  code     {:>10}  of kernels that were compiled for the program\n",
-                      bytes_text(timeline.code_bytes));
+  text += fmt::format("  code     {:>10}  {}\n", bytes_text(timeline.code_bytes),
+                      origin == CodeOrigin::file ? "of kernels and of products, which the file brings along"
+                                                 : "of kernels that were compiled for the program");
   if (timeline.blocks.empty()) {
     return text + "there are no intermediates\n";
   }

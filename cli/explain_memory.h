@@ -27,8 +27,11 @@ struct MemoryAtSizes {
 /// Error: the model does not run at these sizes.
 MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bindings);
 
+/// Code of products is a part of program files; what is compiled here calls that of this process.
+enum class CodeOrigin { compiled, file };
+
 /// A bar for each step, what is in use at the peak, and the same at other sizes.
-std::string memory_text(const MemoryAtSizes& memory, const Executable& executable);
+std::string memory_text(const MemoryAtSizes& memory, const Executable& executable, CodeOrigin origin);
 Json memory_json(const MemoryAtSizes& memory, const Executable& executable);
 
 }  // namespace tenon::cli

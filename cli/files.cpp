@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "base/fail.h"
+#include "base/file.h"
 
 namespace tenon::cli {
 
@@ -16,12 +18,19 @@ void require_folder_of(const std::string& path) {
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) {
-    fail("cannot write the file `{}`", path);
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {  // such as /dev/stdout
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) {
+      fail("cannot write `{}`", path);
+    }
+    return;
   }
+  NewFile file(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.put_in_place(false);
 }
 
 }  // namespace tenon::cli

@@ -33,7 +33,9 @@ bool has_its_files(const ProgramFileInfo& info) {
 }  // namespace
 
 KeptModel::KeptModel(const Arguments& arguments, const CompileOptions& options)
-    : identity_(identity_of(arguments.rest()[0])), options_(options), cache_(options.disk_cache && !identity_.empty()) {
+    : identity_(identity_of(arguments.rest()[0])),
+      options_(options),
+      cache_(options.disk_cache && !identity_.empty() && !options.machine.is_gpu()) {
   const std::string& word = arguments.rest()[0];
   key_.add(is_model_file(word) ? std::filesystem::absolute(word).lexically_normal().string() : word);
   key_.add(identity_);

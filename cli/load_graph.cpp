@@ -48,6 +48,9 @@ Array value_of(const std::string& name, const LoadGraphOptions& options, const B
       return Array::from<int64_t>({}, {source == "ones" ? 1 : 0});
     }
   }
+  if (const auto found = options.values.find(name); found != options.values.end()) {
+    return found->second;
+  }
   for (const Bindings* sizes : {&options.sizes, &usual}) {
     if (const auto size = sizes->find(name)) {
       return Array::from<int64_t>({}, {*size});
@@ -58,9 +61,9 @@ Array value_of(const std::string& name, const LoadGraphOptions& options, const B
 }
 
 /// The sizes of inputs that come from files: they decide branches that differ in shape.
-std::map<std::string, std::vector<int64_t>> dims_of_files(const std::vector<std::string>& words) {
-  std::map<std::string, std::vector<int64_t>> dims;
-  for (const std::string& word : words) {
+std::map<std::string, std::vector<int64_t>> dims_of_files(const LoadGraphOptions& options) {
+  std::map<std::string, std::vector<int64_t>> dims = options.dims;
+  for (const std::string& word : options.inputs) {
     const size_t split = word.find('=');
     if (split != std::string::npos && word.ends_with(".npy") && std::filesystem::exists(word.substr(split + 1))) {
       dims[word.substr(0, split)] = read_npy(word.substr(split + 1)).dims();
@@ -92,7 +95,7 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   known.assumed = &model.assumed;
   known.files = &model.files;
   known.at = options.sizes;
-  known.dims = dims_of_files(options.inputs);
+  known.dims = model.dims = dims_of_files(options);
   std::vector<OnnxWeight> weights;
   known.weights = options.trained != nullptr ? &weights : nullptr;
   while (true) {
@@ -104,8 +107,10 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
       model.typical = only_names_of(model.graph, usual, model.decided);
       return model;
     } catch (const OnnxValueNeeded& needed) {
-      known.values.emplace(needed.input(), value_of(needed.input(), options, usual));
+      const Array value = value_of(needed.input(), options, usual);
+      known.values.emplace(needed.input(), value);
       model.decided.push_back(needed.input());
+      model.decided_values.emplace(needed.input(), value);
     }
   }
 }

@@ -23,6 +23,9 @@ struct LoadGraphOptions {
   /// for inputs, or for a scalar the size of that name.
   std::vector<std::string> inputs = {};
   Bindings sizes = {};
+  /// The same values by the names of inputs, and sizes of inputs that decide branches, which words go before.
+  std::map<std::string, Array> values = {};
+  std::map<std::string, std::vector<int64_t>> dims = {};
   /// Where given, it gets the weights of an ONNX model, which are the last inputs of the graph then.
   std::vector<train::Weight>* trained = nullptr;
 };
@@ -31,6 +34,8 @@ struct GraphModel {
   Graph graph;
   Bindings typical;  // sizes that it is usually run at: of a built-in model, and of one that was exported
   std::vector<std::string> decided = {};                  // inputs whose value became part of the graph
+  std::map<std::string, Array> decided_values = {};       // and those values
+  std::map<std::string, std::vector<int64_t>> dims = {};  // of inputs from files, for which it was read
   std::map<std::string, Array, std::less<>> values = {};  // of inputs that begin with some: weights that are trained
   std::vector<OnnxAssumption> assumed = {};               // of sizes, when an ONNX model was read
   std::vector<std::filesystem::path> files = {};          // beside its own, with its large tensors

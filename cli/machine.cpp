@@ -7,6 +7,8 @@
 #include <system_error>
 
 #include "base/fail.h"
+#include "compile_options.h"
+#include "tenon/gpu.h"
 
 namespace tenon::cli {
 
@@ -29,7 +31,11 @@ Machine machine_of(const Arguments& arguments) {
     fail("`--machine` and `--target` are the same; give one of them");
   }
   given = given ? given : arguments.find("--target");
-  return given ? machine_of(*given) : this_machine();
+  const auto device = arguments.find(kDevice.name);
+  if (given && device) {
+    fail("`{}` is one of this machine, `--machine` another machine; give one of them", kDevice.name);
+  }
+  return given ? machine_of(*given) : machine_of_device(device.value_or("cpu"));
 }
 
 }  // namespace tenon::cli

@@ -2,8 +2,11 @@
 
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
+#include <span>
+#include <sstream>
 #include <system_error>
 
 #include "base/fail.h"
@@ -20,7 +23,80 @@ namespace {
 
 std::string checksum_of(const std::string& path) {
   const MappedFile file = map_file(path);
-  return to_hex(saved::checksum({file.memory.get(), static_cast<size_t>(file.bytes)}, 0));
+  const std::span<const std::byte> bytes(file.memory.get(), static_cast<size_t>(file.bytes));
+  return to_hex(saved::checksums(std::span(&bytes, 1)).front());
+}
+
+// Keys of metadata, each with a name behind it.
+constexpr const char* kData = "source_data ";    // a file beside the model: its checksum
+constexpr const char* kInput = "source_input ";  // an input whose value is part of the program: that value
+constexpr const char* kDims = "source_dims ";    // an input: the sizes for which the model was read
+
+std::optional<std::string> behind(const std::string& key, std::string_view prefix) {
+  return key.starts_with(prefix) ? std::optional(key.substr(prefix.size())) : std::nullopt;
+}
+
+std::string absolute_path(const std::filesystem::path& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+/// `i64[2] 3 5`: numbers that are read back as they were.
+std::string text_of(const Array& array) {
+  std::string text = fmt::format("{}[{}]", name(array.dtype()), fmt::join(array.dims(), ", "));
+  if (is_float(array.dtype())) {
+    const Array wide = array.cast(f64);
+    return fmt::format("{} {}", text, fmt::join(wide.values<double>(), " "));
+  }
+  const Array wide = array.cast(i64);
+  return fmt::format("{} {}", text, fmt::join(wide.values<int64_t>(), " "));
+}
+
+template <class T>
+std::vector<T> numbers_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<T> numbers;
+  for (std::string word; stream >> word;) {
+    T number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size()) fail("`{}` is no number", word);
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// What text_of() wrote.
+Array array_of(const std::string& text) {
+  const size_t end = text.find(']') + 1;
+  const Shape shape = Shape::parse(text.substr(0, end));
+  const std::vector<int64_t> dims = resolve(shape, {}).dims();
+  const auto array = [&]<class T>(const std::vector<T>& numbers) {
+    if (!(shape.element_count() == Extent(std::ssize(numbers)))) {  // before memory is taken for so many
+      fail("{} has {} numbers", shape.to_string(), numbers.size());
+    }
+    return Array::from(dims, numbers).cast(shape.dtype());
+  };
+  return is_float(shape.dtype()) ? array(numbers_of<double>(text.substr(end)))
+                                 : array(numbers_of<int64_t>(text.substr(end)));
+}
+
+void require_not_given(const std::string& program, const std::string& input, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word.starts_with(input + '=')) {
+      fail("`--input {}`: the value of `{}` is part of `{}`, which was built for one", word, input, program);
+    }
+  }
+}
+
+void require_unchanged(const std::string& program, const std::string& model, const std::string& file,
+                       const std::string& checksum) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    fail("`{}` was built from `{}`, which is not there to hold it against", program, file);
+  }
+  if (checksum_of(file) != checksum) {
+    fail("`{}` was built from another file than `{}` is now{}: there is nothing to hold it against", program, file,
+         file == model ? "" : fmt::format(", which has tensors of `{}`", model));
+  }
 }
 
 }  // namespace
@@ -44,7 +120,8 @@ ProgramFile open_program(const std::string& path) {
 }
 
 void require_no_compile_options(const Arguments& arguments) {
-  for (const Option* option : {&kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kNoCacheOption, &kWeights}) {
+  for (const Option* option :
+       {&kDevice, &kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kWeights, &kPrecision}) {
     if (arguments.has(option->name)) {
       fail("`{}` says how a model is compiled, and `{}` is a program that was built: give it to `tenon build`",
            option->name, arguments.rest()[0]);
@@ -52,14 +129,23 @@ void require_no_compile_options(const Arguments& arguments) {
   }
 }
 
-std::map<std::string, std::string> source_of(const Arguments& arguments) {
+std::map<std::string, std::string> source_of(const Arguments& arguments, const GraphModel& model) {
   const std::string& word = arguments.rest()[0];
   std::map<std::string, std::string> source;
   if (is_model_file(word)) {
-    source["source"] = std::filesystem::absolute(word).lexically_normal().string();
+    source["source"] = absolute_path(word);
     source["source_checksum"] = checksum_of(word);
   } else {
     source["source"] = word;
+  }
+  for (const std::filesystem::path& file : model.files) {
+    source[kData + absolute_path(file)] = checksum_of(file.string());
+  }
+  for (const auto& [name, value] : model.decided_values) {
+    source[kInput + name] = text_of(value);
+  }
+  for (const auto& [name, dims] : model.dims) {
+    source[kDims + name] = fmt::format("{}", fmt::join(dims, " "));
   }
   if (const auto sizes = arguments.find("--bind")) {
     source["source_sizes"] = Bindings::parse(*sizes).to_string();
@@ -69,6 +155,8 @@ std::map<std::string, std::string> source_of(const Arguments& arguments) {
   }
   return source;
 }
+
+bool is_source_key(std::string_view key) { return key == "source" || key.starts_with("source_"); }
 
 GraphModel model_of(const std::string& path, const ProgramFileInfo& info, LoadGraphOptions options) {
   const auto text = [&](const std::string& key) {
@@ -80,13 +168,15 @@ GraphModel model_of(const std::string& path, const ProgramFileInfo& info, LoadGr
     fail("`{}` does not say what model it was built from, so there is nothing to hold it against", path);
   }
   if (is_model_file(source)) {
-    std::error_code error;
-    if (!std::filesystem::exists(source, error)) {
-      fail("`{}` was built from `{}`, which is not there to hold it against", path, source);
+    require_unchanged(path, source, source, text("source_checksum"));
+  }
+  for (const auto& [key, value] : info.metadata) {
+    if (const auto file = behind(key, kData)) require_unchanged(path, source, *file, value);
+    if (const auto name = behind(key, kInput)) {
+      require_not_given(path, *name, options.inputs);
+      options.values.emplace(*name, array_of(value));
     }
-    if (checksum_of(source) != text("source_checksum")) {
-      fail("`{}` was built from another file than `{}` is now: there is nothing to hold it against", path, source);
-    }
+    if (const auto name = behind(key, kDims)) options.dims.emplace(*name, numbers_of<int64_t>(value));
   }
   const Bindings sizes = Bindings::parse(text("source_sizes"));
   for (const auto& [name, size] : sizes) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arguments.h"
@@ -29,10 +30,14 @@ ProgramFile open_program(const std::string& path);
 void require_no_compile_options(const Arguments& arguments);
 
 /// What `tenon build` writes into a file of where its program comes from, so that it can be held against that.
-std::map<std::string, std::string> source_of(const Arguments& arguments);
+std::map<std::string, std::string> source_of(const Arguments& arguments, const GraphModel& model);
 
-/// The model that the program of `path` was built from, as it was then: its sizes and what outputs take over. Error:
-/// the file does not say it, or the model is not where it was, or another one is there.
+/// Whether that writes such a key.
+bool is_source_key(std::string_view key);
+
+/// The model that the program of `path` was built from, as it was then: its sizes, the values of inputs that became
+/// part of it, and what outputs take over. Error: the file does not say it, or the model or its data are not where they
+/// were, or others are there.
 GraphModel model_of(const std::string& path, const ProgramFileInfo& info, LoadGraphOptions options);
 
 }  // namespace tenon::cli

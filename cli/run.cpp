@@ -18,6 +18,7 @@
 #include "kept_model.h"
 #include "npy.h"
 #include "program_file.h"
+#include "run_stats.h"
 #include "stateful_run.h"
 #include "stopwatch.h"
 #include "summary.h"
@@ -37,13 +38,16 @@ constexpr Option kRunOptions[] = {
     {"--repeat", "N", "run N times after the first run and give the median (default 1)"},
     {"--threads", "N", "at most N threads; results are the same for any N"},
     {"--flush-denormals", "", "take numbers too small for full precision for 0: faster where there are many"},
+    kDevice,
     kDonate,
     kNoPipelines,
     kNoWinograd,
     kPipelineRows,
+    kStatsOption,
     {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
     kNoCacheOption,
     kWeights,
+    kPrecision,
     kLongOption,
 };
 
@@ -95,7 +99,7 @@ Json array_json(const std::string& name, const Shape& declared, const Array& val
 }
 
 void print_run_json(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
-                    const Executable& executable, const Times& times) {
+                    const Executable& executable, const Times& times, bool stats) {
   Json inputs = Json::array();
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const NamedArray& input = prepared.inputs[i];
@@ -122,8 +126,8 @@ void print_run_json(const std::string& model, const PreparedInputs& prepared, co
       .set("tiles", counted.tiles)
       .set("kept_bytes", counted.kept_bytes)
       .set("waiting_us", counted.waiting_ms * 1e3);
-  Json::object()
-      .set("model", model)
+  Json json = Json::object();
+  json.set("model", model)
       .set("bindings", sizes)
       .set("inputs", inputs)
       .set("outputs", results)
@@ -132,8 +136,11 @@ void print_run_json(const std::string& model, const PreparedInputs& prepared, co
       .set("kept", times.is_kept)
       .set("microseconds", us)
       .set("counters", counters)
-      .set("repeats", times.repeated.times.size())
-      .print();
+      .set("repeats", times.repeated.times.size());
+  if (stats) {
+    json.set("stats", run_stats_json(executable));
+  }
+  json.print();
 }
 
 /// The declared shape with the sizes that came out, which for axes that data decide nobody knew before.
@@ -152,7 +159,7 @@ struct PortRow {
 };
 
 void print_run_text(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
-                    const Executable& executable, const Times& times) {
+                    const Executable& executable, const Times& times, bool stats) {
   const std::string sizes = prepared.bindings.to_string();
   fmt::print("{}{}{}\n", bold(model), sizes.empty() ? "" : " at ", sizes);
   std::vector<PortRow> rows;
@@ -184,6 +191,9 @@ void print_run_text(const std::string& model, const PreparedInputs& prepared, co
   fmt::print("  later runs  {:>10}   {}\n", time_text(times.repeated.median()),
              count == 1 ? "one run; --repeat N for the median of N"
                         : fmt::format("median of {}, least {}", count, time_text(times.repeated.least())));
+  if (stats) {
+    fmt::print("{}", run_stats_text(executable));
+  }
 }
 
 /// What is run: a graph that is compiled first, or a program that was built before.
@@ -248,7 +258,8 @@ int run_run(const Arguments& arguments) {
   StatefulRun state(*executable, aliases, prepared.arrays());
   RunOptions options{.threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
                      .bindings = prepared.bindings,
-                     .flush_denormals = arguments.has("--flush-denormals")};
+                     .flush_denormals = arguments.has("--flush-denormals"),
+                     .results_on_device = true};
   std::vector<Array> outputs;
   {
     const InterruptibleRun interruptible;
@@ -267,11 +278,15 @@ int run_run(const Arguments& arguments) {
     state(options);
     write_text(*file, trace.to_json());
   }
+  for (Array& output : outputs) {
+    output = executable->to_cpu(output);
+  }
   progress.show("");
   if (const auto folder = arguments.find("--output")) {
     write_outputs(*folder, executable->outputs(), outputs);
   }
-  (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, *executable, times);
+  (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, *executable, times,
+                                                              arguments.has("--stats"));
   std::fflush(stdout);
   if (to_keep) {
     to_keep->keep();

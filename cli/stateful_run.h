@@ -8,14 +8,19 @@
 
 namespace tenon::cli {
 
-/// State that outputs update is given back to the next run, which may write to it in place; other inputs stay.
+/// State that outputs update is given back to the next run, which may write to it in place; other inputs stay. They are
+/// where the program runs, and outputs may be (RunOptions::results_on_device).
 class StatefulRun {
  public:
   /// `graph` says which outputs update which inputs.
   StatefulRun(const Executable& executable, const Graph& graph, std::vector<Array> inputs)
       : StatefulRun(executable, aliases_of(graph), std::move(inputs)) {}
   StatefulRun(const Executable& executable, std::vector<int> aliases, std::vector<Array> inputs)
-      : executable_(executable), inputs_(std::move(inputs)), aliases_(std::move(aliases)) {}
+      : executable_(executable), inputs_(std::move(inputs)), aliases_(std::move(aliases)) {
+    for (Array& input : inputs_) {
+      input = executable.to_device(input);
+    }
+  }
 
   /// Of each output, the input that it updates, or -1.
   static std::vector<int> aliases_of(const Graph& graph) {

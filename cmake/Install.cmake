@@ -16,6 +16,9 @@ foreach(part tenon_llvm tenon_onnx_proto)
 endforeach()
 
 install(TARGETS ${parts} EXPORT TenonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon)
+if(TARGET tenon_code_module)
+  install(TARGETS tenon_code_module LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon)
+endif()
 install(DIRECTORY include/tenon ${generated_include_dir}/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN *.h PATTERN *.inc)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

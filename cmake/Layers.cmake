@@ -22,20 +22,21 @@ define_property(GLOBAL PROPERTY TENON_ABOVE_OPS BRIEF_DOCS "Names of the layers 
 define_property(GLOBAL PROPERTY TENON_INSTALLED BRIEF_DOCS "Targets of the layers, for cmake/Install.cmake")
 
 # tenon_layer(<name> [DEPS layer...] [DIR folder] [ONLY pattern...] [EXCEPT pattern...] [ROOMS room...]
-#             [HEADERS header...] [ALONE pattern...])
+#             [HEADERS header...] [ALONE pattern...] [APART])
 #
 # Make tenon_<name> from src/<name>/ and its folders and add it to tenon. DIR names another folder of src/; ONLY and EXCEPT choose
 # among its sources. DEPS must have been declared above. ROOMS is for tools/check_layers.py alone. HEADERS are
-# precompiled for this layer beside those that all share. ALONE are sources that tenon_join_sources() must not join. A
+# precompiled for this layer beside those that all share. ALONE are sources that tenon_join_sources() must not join. A layer
+# that is APART belongs to tenon where another layer links it. A
 # folder without sources gives an interface target; a folder that does not exist gives nothing.
 function(tenon_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR" "DEPS;ONLY;EXCEPT;ROOMS;HEADERS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "DIR" "DEPS;ONLY;EXCEPT;ROOMS;HEADERS;ALONE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tenon_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
   get_property(declared GLOBAL PROPERTY TENON_LAYERS)
   foreach(dep IN LISTS arg_DEPS)
-    if(NOT dep IN_LIST declared AND NOT dep STREQUAL codegen)  # codegen is there with TENON_LLVM alone
+    if(NOT dep IN_LIST declared)
       message(FATAL_ERROR "tenon_layer(${name}): ${dep} must be declared above it")
     endif()
   endforeach()
@@ -99,6 +100,8 @@ function(tenon_layer name)
       target_link_libraries(${target} ${scope} tenon_${dep})
     endif()
   endforeach()
-  target_link_libraries(tenon INTERFACE ${target})
+  if(NOT arg_APART)
+    target_link_libraries(tenon INTERFACE ${target})
+  endif()
   set_property(GLOBAL APPEND PROPERTY TENON_INSTALLED ${target})
 endfunction()

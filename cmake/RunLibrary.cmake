@@ -30,6 +30,12 @@ foreach(layer IN LISTS tenon_run_layers)
   list(APPEND tenon_run_objects $<TARGET_OBJECTS:tenon_${layer}>)
 endforeach()
 
+# Layers with much that no program in a file calls, such as writing files and other devices: the linker leaves out what
+# has a section of its own.
+foreach(layer devices runtime saved capi)
+  target_compile_options(tenon_${layer} PRIVATE -ffunction-sections -fdata-sections)
+endforeach()
+
 add_library(tenon_run SHARED ${tenon_run_objects})
 target_link_libraries(tenon_run PRIVATE Threads::Threads)
 tenon_export_c_interface(tenon_run)
@@ -47,6 +53,7 @@ function(tenon_add_compiler_library)
   add_library(tenon_c SHARED $<TARGET_OBJECTS:tenon_capi> $<TARGET_OBJECTS:tenon_capi_models>)
   set_target_properties(tenon_c PROPERTIES OUTPUT_NAME tenon)
   target_link_libraries(tenon_c PRIVATE tenon_load tenon_saved fmt::fmt)
+  tenon_use_code_module(tenon_c)
   tenon_export_c_interface(tenon_c)
   add_library(tenon::c ALIAS tenon_c)
 endfunction()

@@ -1,13 +1,17 @@
 // Any bytes as a program's file: a program that can be planned, or an Error, and nothing else. Checksums are made right
-// before a file is loaded, so that what lies behind them is tried. Nothing is run: code is trusted.
+// before a file is loaded, so that what lies behind them is tried. Nothing is run: machine code is trusted.
+// `fuzz_program seeds FOLDER` writes programs to begin with.
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "devices/module.h"
 #include "native/code_image.h"
@@ -19,6 +23,7 @@
 #include "tenon/text.h"
 
 // NOLINTBEGIN(readability-identifier-naming): names of libFuzzer
+extern "C" int LLVMFuzzerInitialize(int* count, char*** words);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned int seed);
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
@@ -61,33 +66,61 @@ const std::vector<std::vector<std::byte>>& seeds() {
   return files;
 }
 
-/// Linked code is not made here, so its bytes are tried on their own.
+/// What an Error does not stop.
+template <class Read>
+auto tried(const Read& read, std::span<const std::byte> bytes) -> std::optional<decltype(read(bytes))> {
+  try {
+    return read(bytes);
+  } catch (const Error&) {
+    return std::nullopt;  // what is wrong is told
+  }
+}
+
+/// Forms that a program's file contains, each on its own.
 void read_alone(std::span<const std::byte> bytes) {
-  const auto try_one = [&](const auto& read) {
-    try {
-      (void)read(bytes);
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what is wrong is to be told
+  (void)tried(tenon::devices::module_from_bytes, bytes);
+  (void)tried(tenon::codegen::image_from_bytes, bytes);
+  (void)tried(tenon::saved::info_from_bytes, bytes);
+}
+
+/// Loading machine code calls functions in it, and that is trusted: it is read here and not loaded.
+bool has_machine_code(const ProgramParts& parts) {
+  bool has_some = parts.header.sections > parts.sections.size();  // or there are sections that nobody looked at
+  for (const ProgramParts::Section& section : parts.sections) {
+    if (section.entry.kind != SectionKind::code) continue;
+    const auto module = tried(tenon::devices::module_from_bytes, section.bytes);
+    if (!module || module->format != tenon::devices::kImageCode) continue;
+    has_some = true;
+    for (const tenon::devices::CodeObject& object : module->objects) {
+      (void)tried(tenon::codegen::image_from_bytes, std::as_bytes(std::span(*object.bytes)));
     }
-  };
-  try_one(tenon::devices::module_from_bytes);
-  try_one(tenon::codegen::image_from_bytes);
-  try_one(tenon::saved::info_from_bytes);
+  }
+  return has_some;
 }
 
 }  // namespace
 
+extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
+  if (*count != 3 || std::string_view((*words)[1]) != "seeds") return 0;
+  const std::filesystem::path folder = (*words)[2];
+  for (size_t i = 0; i < seeds().size(); ++i) {
+    tenon::write_file(folder / ("seed" + std::to_string(i)), seeds()[i]);
+  }
+  std::exit(0);  // NOLINT(concurrency-mt-unsafe): nothing else runs yet
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   read_alone(bytes);
-  try {
-    (void)tenon::load_bytes(bytes);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what is wrong is to be told
-  }
   ProgramParts parts = tenon::take_apart(bytes);
+  for (const ProgramParts::Section& section : parts.sections) {
+    read_alone(section.bytes);
+  }
+  if (has_machine_code(parts)) return 0;
+  (void)tried(tenon::load_bytes, bytes);
   if (parts.sections.empty()) return 0;
-  try {
-    tenon::plan_program(tenon::load_bytes(tenon::put_together(std::move(parts))), 3);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what is wrong is to be told
+  if (const auto loaded = tried(tenon::load_bytes, tenon::put_together(std::move(parts)))) {
+    tenon::plan_program(*loaded, 3);
   }
   return 0;
 }

@@ -22,6 +22,8 @@ PUBLIC_HEADERS = {
     "array.h": "base",
     "storage.h": "base",
     "machine.h": "base",
+    "precision.h": "base",
+    "gpu.h": "backend",
     "extent.h": "shape",
     "shape.h": "shape",
     "bindings.h": "shape",
@@ -51,6 +53,7 @@ PUBLIC_HEADERS = {
     "executable.h": "runtime",
     "memory_timeline.h": "runtime",
     "run_report.h": "runtime",
+    "size_counts.h": "runtime",
     "strided_array.h": "runtime",
     "tensor_view.h": "runtime",
     "trace.h": "runtime",
@@ -84,7 +87,7 @@ UMBRELLA = "tenon.h"  # includes every public header; for users, tests and progr
 LAYER = re.compile(r"^tenon_layer\((\w+)([^)]*)\)", re.MULTILINE)
 GENERATED = re.compile(r"^tenon_generate_header\((\S+)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-KEYWORDS = {"DEPS", "DIR", "ONLY", "EXCEPT", "ROOMS", "HEADERS", "ALONE"}
+KEYWORDS = {"DEPS", "DIR", "ONLY", "EXCEPT", "ROOMS", "HEADERS", "ALONE", "APART"}
 TOP = "."  # the room of the files directly in a folder
 
 

@@ -18,7 +18,7 @@ namespace tenon {
 
 /// How far a build is.
 struct BuildProgress {
-  std::string_view what;  ///< "scheduling", "compiling", "laying out constants", "writing"
+  std::string_view what;  ///< "scheduling", "compiling", "writing"
   std::string machine;    ///< that this is for; empty when it is for all
   int64_t done = 0;       ///< pieces of code begun, or bytes written
   int64_t of = 0;         ///< 0: nobody knows

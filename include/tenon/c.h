@@ -164,6 +164,9 @@ enum {
   TENON_RUN_NANOSECONDS = 9 /* preparing sizes included */
 };
 tenon_status tenon_count(const tenon_model* model, tenon_counter counter, int64_t* value);
+/* All counters of some models, and how long it took to prepare sizes, as text that Prometheus reads. It is written with
+ * its end where `size` bytes hold that; `needed` gets how many do, so that one can ask with NULL and 0 first. */
+tenon_status tenon_metrics(const tenon_model* const* models, size_t count, char* text, size_t size, size_t* needed);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

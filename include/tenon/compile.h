@@ -11,6 +11,7 @@
 #include "tenon/executable.h"
 #include "tenon/graph.h"
 #include "tenon/machine.h"
+#include "tenon/precision.h"
 
 namespace tenon {
 
@@ -68,6 +69,9 @@ struct CompileOptions {
   /// widened as they are read: half or a quarter of the memory, and of the time of products of few rows. Error: another
   /// dtype.
   std::optional<Dtype> weights = {};
+  /// What f32 operands of products and convolutions are rounded to. Sums stay f32; results are as exact as that lets
+  /// them be.
+  Precision precision = Precision::f32;
   std::vector<std::string> skip = {};  ///< passes to leave out, by name; an unknown name is an Error
   /// Axis names whose sizes are the values of an input, by the input's name: one name for each of its elements, which
   /// are integers. `{{"shape", {"rows", "cols"}}}` binds both names from the input `shape: i64[2]` of each run.

@@ -63,6 +63,10 @@ class Executable {
   /// The array in the CPU's memory: itself, or a copy of what is in the memory of the device that runs this program.
   /// Error: another device's.
   Array to_cpu(const Array& array) const;
+  /// The array in the memory of the device that runs this program: itself, or a copy of what is in the CPU's memory,
+  /// which later runs read where it is. Of a program that runs on the CPU, the array itself. Error: no memory; another
+  /// device's.
+  Array to_device(const Array& array) const;
 
   /// As run(), but an output that is a view of an input or of another output shares its memory.
   std::vector<StridedArray> run_views(const std::vector<Array>& inputs, const RunOptions& options = {}) const;

@@ -20,6 +20,8 @@ struct Realization {
   int operations = 0;  ///< recorded operations that it covers
   int kernels = 0;
   bool compiled = false;  ///< else a program of the same structure was found
+  int weights = 0;        ///< inputs that were constants of the program, because they have stayed the same
+  bool laid_out = false;  ///< ... and were made so for this run: laid out and folded, in a program compiled for it
   double compile_ms = 0;
   double milliseconds = 0;  ///< all of it: finding or compiling the program, and running it
 
@@ -32,6 +34,7 @@ struct RealizationCounts {
   int64_t runs = 0;
   int64_t compiles = 0;
   int64_t kernels = 0;
+  int64_t laid_out = 0;  ///< programs compiled anew with weights that stayed as constants; not part of compiles
 };
 RealizationCounts realization_counts();
 void clear_realizations();
@@ -70,6 +73,13 @@ class WithLazySettings {
 /// What lazy tensors keep for programs of structures that they have met, in programs; those used last stay.
 void set_program_limit(int programs);
 void clear_programs();
+/// The most bytes that weights take as constants of programs, beside the tensors that they are of; those used last
+/// stay. 0: weights stay inputs. A quarter of the machine's memory unless told.
+///
+/// A tensor that is an operand of products in run after run without being written is a weight: after the fourth run its
+/// programs have it as a constant, in the layout that kernels read best and with what depends on it alone computed, as
+/// those of an ONNX file have. Results may differ in roundings from then on. A write takes that back.
+void set_weight_budget(int64_t bytes);
 
 /// Recorded operations in a row, one upon the other, after which they are computed whether or not somebody looks.
 inline constexpr int kMostPending = 4096;

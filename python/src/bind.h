@@ -31,6 +31,7 @@ void bind_models(nb::module_& m);
 void bind_tensors(nb::module_& m);
 void bind_device_memory(nb::module_& m);
 void bind_device_kernels(nb::module_& m);
+void bind_device_replays(nb::module_& m);
 void bind_realizations(nb::module_& m);
 void bind_modules(nb::module_& m);
 void bind_optimizers(nb::module_& m);
@@ -51,6 +52,8 @@ Extent extent_from(nb::handle object);
 Axis axis_from(nb::handle object);
 std::vector<Axis> axes_from(nb::handle list);
 Dtype dtype_from(nb::handle object);
+/// CompileOptions::weights: a dtype, or None.
+std::optional<Dtype> weights_from(nb::handle object);
 /// A Shape, a text such as "f32[batch, 4]".
 Shape shape_from_python(nb::handle object);
 Bindings bindings_from(nb::handle object);

@@ -1,6 +1,7 @@
 // The common case of what PyTorch calls for an operator on its device `tenon`, in one call of C++: operands that fill
 // their storages, results with storages of their own. The package's kernels, in Python, are for all other cases.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <exception>
 #include <optional>
@@ -10,57 +11,11 @@
 
 #include "arguments.h"
 #include "bind.h"
+#include "device_tensors.h"
 #include "tenon/cancel.h"
-#include "tensor/record/symbols.h"
 
 namespace tenon::python {
 namespace {
-
-/// What the package and PyTorch have that kernels need; lives as long as the process.
-struct DeviceClasses {
-  nb::object content;       ///< storages.Content
-  nb::object from_capsule;  ///< from a DLPack capsule to a tensor of PyTorch's
-};
-
-DeviceClasses& device_classes() {
-  static auto& classes = *new DeviceClasses;
-  return classes;
-}
-
-/// Names of attributes, made once.
-PyObject* attribute(const char* name) { return PyUnicode_InternFromString(name); }
-
-/// The attribute's value, or no object where there is none.
-nb::object try_attribute(nb::handle object, PyObject* name) {
-  PyObject* const found = PyObject_GetAttr(object.ptr(), name);
-  if (found == nullptr) {
-    PyErr_Clear();
-  }
-  return nb::steal(found);
-}
-
-nb::object try_call(nb::handle object, PyObject* method) {
-  PyObject* const found = PyObject_CallMethodObjArgs(object.ptr(), method, nullptr);
-  if (found == nullptr) {
-    PyErr_Clear();
-  }
-  return nb::steal(found);
-}
-
-/// The lazy tensor of a tensor of PyTorch's that fills its storage on the device; no object for anything else.
-nb::object plain_tensor(nb::handle x) {
-  static PyObject* const untyped_storage = attribute("untyped_storage");
-  static PyObject* const tenon = attribute("tenon");
-  static PyObject* const plain = attribute("plain");
-  static PyObject* const is_neg = attribute("is_neg");
-  const nb::object storage = try_call(x, untyped_storage);
-  const nb::object content = storage.is_valid() ? try_attribute(storage, tenon) : nb::object();
-  nb::object tensor = content.is_valid() ? try_attribute(content, plain) : nb::object();
-  if (!tensor.is_valid() || !nb::isinstance<Tensor>(tensor) || !try_call(x, is_neg).is(nb::handle(Py_False))) {
-    return {};
-  }
-  return tensor;
-}
 
 bool is_plain_number(nb::handle x) { return PyFloat_CheckExact(x.ptr()) || PyLong_CheckExact(x.ptr()); }
 
@@ -73,36 +28,6 @@ nb::object as_float(nb::handle number) {
     return {};
   }
   return nb::steal(PyFloat_FromDouble(value));
-}
-
-/// A tensor of PyTorch's with a storage of its own; no object where data decide a size.
-nb::object wrapped(const nb::object& tensor) {
-  static PyObject* const untyped_storage = attribute("untyped_storage");
-  static PyObject* const tenon = attribute("tenon");
-  const nb::object capsule = device_capsule(nb::cast<const Tensor&>(tensor));
-  if (capsule.is_none()) {
-    return {};
-  }
-  nb::object made = device_classes().from_capsule(capsule);
-  const nb::object storage = try_call(made, untyped_storage);
-  const nb::object content = device_classes().content(tensor);
-  if (!storage.is_valid() || PyObject_SetAttr(storage.ptr(), tenon, content.ptr()) != 0) {
-    throw nb::python_error();
-  }
-  return made;
-}
-
-bool same_sizes(const Shape& a, const Shape& b) {
-  if (a.dtype() != b.dtype() || a.rank() != b.rank()) {
-    return false;
-  }
-  for (int i = 0; i < a.rank(); ++i) {
-    const auto size = tensors::size_of(a.extent(i));
-    if (!size || size != tensors::size_of(b.extent(i))) {
-      return false;
-    }
-  }
-  return true;
 }
 
 /// An operator that is one operation of ours where all tensors have one float dtype.
@@ -199,10 +124,20 @@ nb::object plain_arguments(const nb::tuple& args) {
 void bind_device_kernels(nb::module_& m) {
   m.def(
       "set_device_classes",
-      [](nb::object content, nb::object from_capsule) {
-        device_classes() = {.content = std::move(content), .from_capsule = std::move(from_capsule)};
+      [](nb::object content, nb::object from_capsule, nb::object wrap, nb::object wrap_later, nb::dict dtypes,
+         nb::object tensor, nb::object default_dtype, std::vector<nb::object> plain_types) {
+        device_classes() = {.content = std::move(content),
+                            .from_capsule = std::move(from_capsule),
+                            .wrap = std::move(wrap),
+                            .wrap_later = std::move(wrap_later),
+                            .dtypes = std::move(dtypes),
+                            .tensor = std::move(tensor),
+                            .default_dtype = std::move(default_dtype),
+                            .plain_types = std::move(plain_types)};
       },
-      nb::arg("content"), nb::arg("from_capsule"), "What kernels of PyTorch's device make tensors of.");
+      nb::arg("content"), nb::arg("from_capsule"), nb::arg("wrap"), nb::arg("wrap_later"), nb::arg("dtypes"),
+      nb::arg("tensor"), nb::arg("default_dtype"), nb::arg("plain_types"),
+      "What kernels of PyTorch's device make tensors of.");
   m.def(
       "plain_arguments", &plain_arguments, nb::arg("args"),
       "The arguments of an operator on PyTorch's device, with lazy tensors for tensors that fill their storages. None "

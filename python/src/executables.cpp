@@ -13,8 +13,10 @@
 #include "programs.h"
 #include "tenon/compile.h"
 #include "tenon/donate.h"
+#include "tenon/gpu.h"
 #include "tenon/load.h"
 #include "tenon/models.h"
+#include "tenon/size_counts.h"
 
 namespace tenon::python {
 namespace {
@@ -146,16 +148,51 @@ nb::dict step_of(const StepReport& step) {
   return result;
 }
 
+/// What executable.sizes gives: a dict for each binding, the most used first.
+nb::list size_counts_of(const Executable& self) {
+  nb::list all;
+  for (const SizeCount& size : size_counts(self).sizes) {
+    nb::dict sizes;
+    for (const auto& [name, value] : size.bindings) {
+      sizes[name.c_str()] = value;
+    }
+    nb::dict one;
+    one["sizes"] = sizes;
+    one["segment"] = size.segment;
+    one["hits"] = size.hits;
+    one["specializations"] = size.specializations;
+    one["evictions"] = size.evictions;
+    one["bytes"] = size.bytes;
+    one["specialize_ms"] = size.specialize_ms;
+    all.append(one);
+  }
+  return all;
+}
+
 nb::dict counters_of(const Executable& self) {
   const RunCounters counters = self.counters();
   nb::dict result;
   result["runs"] = counters.runs;
   result["specializations"] = counters.specializations;
+  result["hits"] = counters.hits;
+  result["evictions"] = counters.evictions;
+  result["cached_bytes"] = counters.cached_bytes;
+  result["idle_bytes"] = counters.idle_bytes;
   result["memory_bytes"] = counters.memory_bytes;
   result["peak_memory_bytes"] = counters.peak_memory_bytes;
   result["compile_ms"] = counters.compile_ms;
+  result["specialize_ms"] = counters.specialize_ms;
+  result["waiting_ms"] = counters.waiting_ms;
   result["run_ms"] = counters.run_ms;
   return result;
+}
+
+Precision precision_of(const std::string& word) {
+  const auto precision = parse_precision(word);
+  if (!precision) {
+    throw Error("precision=\"" + word + "\" is none of f32, tf32, bf16 and f16");
+  }
+  return *precision;
 }
 
 void bind_executable(nb::module_& m) {
@@ -185,6 +222,10 @@ void bind_executable(nb::module_& m) {
       },
       nb::sig("def steps(self) -> list[dict]"));
   executable.def_prop_ro("counters", &counters_of, nb::sig("def counters(self) -> dict"));
+  executable.def_prop_ro("size_counts", &size_counts_of, nb::sig("def size_counts(self) -> list[dict]"));
+  executable.def(
+      "metrics_text", [](const Executable& self) { return metrics_text(self); },
+      "All counters as text that Prometheus reads, for a server to answer `/metrics` with.");
   executable.def("explain_text", &Executable::explain, "The steps as text: operators, bytes, why each ends.");
   executable.def(
       "specialize",
@@ -224,17 +265,20 @@ void bind_executable(nb::module_& m) {
       "The same function, in which outputs take over the memory of inputs.");
   m.def(
       "compile_graph",
-      [](const Graph& graph, bool fuse, bool native, bool disk_cache, std::optional<Dtype> weights,
-         const std::map<std::string, std::vector<std::string>>& sizes_from) {
-        CompileOptions options{.fuse = fuse, .native = native, .disk_cache = disk_cache};
-        options.weights = weights;
+      [](const Graph& graph, bool fuse, bool native, bool disk_cache, nb::handle weights,
+         const std::map<std::string, std::vector<std::string>>& sizes_from, const std::string& device,
+         const std::string& precision) {
+        CompileOptions options{
+            .fuse = fuse, .native = native, .disk_cache = disk_cache, .machine = machine_of_device(device)};
+        options.weights = weights_from(weights);
+        options.precision = precision_of(precision);
         options.sizes_from = sizes_from;
         const nb::gil_scoped_release release;
         return CompiledGraph(compile(graph, options), graph, options);
       },
       nb::arg("graph"), nb::kw_only(), nb::arg("fuse") = true, nb::arg("native") = true, nb::arg("disk_cache") = true,
       nb::arg("weights") = nb::none(), nb::arg("sizes_from") = std::map<std::string, std::vector<std::string>>(),
-      "Compile once, for every size.");
+      nb::arg("device") = "cpu", nb::arg("precision") = "f32", "Compile once, for every size.");
 }
 
 void bind_loaded(nb::module_& m) {
@@ -297,17 +341,21 @@ void bind_loaded(nb::module_& m) {
   model.def_prop_ro("executable", &LoadedModel::executable);
   m.def(
       "load_onnx",
-      [](const std::string& path, bool fuse, bool disk_cache, std::optional<Dtype> weights,
-         const std::map<std::string, std::string>& donate, bool donate_found) {
+      [](const std::string& path, bool fuse, bool disk_cache, nb::handle weights,
+         const std::map<std::string, std::string>& donate, bool donate_found, const std::string& device,
+         const std::string& precision) {
+        LoadOptions options{.onnx = {},
+                            .compile = {.fuse = fuse, .disk_cache = disk_cache, .machine = machine_of_device(device)}};
+        options.compile.weights = weights_from(weights);
+        options.compile.precision = precision_of(precision);
         const nb::gil_scoped_release release;
-        LoadOptions options{.onnx = {}, .compile = {.fuse = fuse, .disk_cache = disk_cache}};
-        options.compile.weights = weights;
         options.donate = donations(donate);
         options.donate_found = donate_found;
         return load(path, options);
       },
       nb::arg("path"), nb::arg("fuse") = true, nb::arg("disk_cache") = true, nb::arg("weights") = nb::none(),
-      nb::arg("donate") = std::map<std::string, std::string>(), nb::arg("donate_found") = false);
+      nb::arg("donate") = std::map<std::string, std::string>(), nb::arg("donate_found") = false,
+      nb::arg("device") = "cpu", nb::arg("precision") = "f32");
 }
 
 }  // namespace

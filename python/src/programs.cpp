@@ -1,7 +1,6 @@
 // Programs in files: built, loaded, looked at.
 #include "programs.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "bind.h"
@@ -82,10 +81,10 @@ void bind_programs(nb::module_& m) {
       "Build what was compiled into a file, with the options that it was compiled with: see `tenon.save`.");
   m.def(
       "build_program",
-      [](const Graph& graph, nb::handle path, std::optional<Dtype> weights, bool fuse, nb::handle machines,
-         nb::handle sizes, bool reasons, nb::handle metadata) {
+      [](const Graph& graph, nb::handle path, nb::handle weights, bool fuse, nb::handle machines, nb::handle sizes,
+         bool reasons, nb::handle metadata) {
         CompileOptions options{.fuse = fuse};
-        options.weights = weights;
+        options.weights = weights_from(weights);
         save(graph, options, path, {machines, sizes, reasons, metadata});
       },
       nb::arg("graph"), nb::arg("path"), nb::arg("weights").none(), nb::arg("fuse"), nb::arg("machines"),

@@ -14,6 +14,7 @@ void bind_realizations(nb::module_& m) {
   one.def_ro("tensors", &Realization::tensors).def_ro("writes", &Realization::writes);
   one.def_ro("operations", &Realization::operations).def_ro("kernels", &Realization::kernels);
   one.def_ro("compiled", &Realization::compiled).def_ro("compile_ms", &Realization::compile_ms);
+  one.def_ro("weights", &Realization::weights).def_ro("laid_out", &Realization::laid_out);
   one.def_ro("milliseconds", &Realization::milliseconds);
   m.def("realizations", &realizations, "The last programs that ran for lazy tensors, oldest first.");
   m.def("realizations_text", &realizations_text, "The same as a table.");
@@ -25,14 +26,18 @@ void bind_realizations(nb::module_& m) {
         result["runs"] = counts.runs;
         result["compiles"] = counts.compiles;
         result["kernels"] = counts.kernels;
+        result["laid_out"] = counts.laid_out;
         return result;
       },
-      "Runs, compiles and kernels since the start or clear_realizations().");
+      "Runs, compiles, kernels and programs with weights laid out since the start or clear_realizations().");
   m.def("clear_realizations", &clear_realizations);
   m.def("recorded_graph", &recorded_graph, nb::arg("tensors"), "The program that realize(tensors) would run.");
   m.def("log_kernels", &log_kernels, nb::arg("level"),
         "What is written to standard error as tensors run: 0 nothing, 1 programs, 2 kernels, 3 graphs.");
   m.def("clear_programs", &clear_programs);
+  m.def("set_weight_budget", &set_weight_budget, nb::arg("bytes"),
+        "The most bytes that weights take as constants of programs, because they have stayed the same; 0: they stay "
+        "inputs.");
   m.def("set_program_limit", &set_program_limit, nb::arg("programs"));
 }
 

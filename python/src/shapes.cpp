@@ -91,6 +91,10 @@ Dtype dtype_from(nb::handle object) {
       fmt::format("{} is no dtype; f32, f64, f16, bf16, i8 to i64, u8 to u64 and bool are", text).c_str());
 }
 
+std::optional<Dtype> weights_from(nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional(dtype_from(object));
+}
+
 Shape shape_from_python(nb::handle object) {
   if (nb::isinstance<nb::str>(object)) {
     return Shape::parse(nb::cast<std::string>(object));

@@ -70,6 +70,7 @@ from tenon._tenon import (
     recorded_graph,
     save_safetensors,
     set_program_limit,
+    set_weight_budget,
     u8,
     u16,
     u32,

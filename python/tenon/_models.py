@@ -42,16 +42,23 @@ class Model:
 
     `donate={"past": "present"}` has outputs take over the memory of inputs, and `donate="auto"` finds the pairs by
     name; a run with `donate=True` then writes what changed into the arrays that it is given, and gives these back.
+
+    `precision="bf16"` (or "tf32", "f16") rounds what products and convolutions multiply; sums stay f32.
+
+    `device="cuda"` (or "gpu") runs the model on the first NVIDIA GPU. Inputs in its memory are read where they are;
+    results are brought to the CPU.
     """
 
-    def __init__(self, path, *, fuse=True, disk_cache=True, weights=None, donate=None):
+    def __init__(self, path, *, fuse=True, disk_cache=True, weights=None, donate=None, device="cpu",
+                 precision="f32"):
         self.path = path
         self._donate = donate
         self._options = {"fuse": fuse, "weights": weights}
+        self._is_buildable = (device, precision) == ("cpu", "f32")
         path = os.fspath(path)
         if not _tenon.is_program_file(path):
-            self._model = _tenon.load_onnx(path, fuse, disk_cache, weights, *_pairs(donate))
-        elif not fuse or weights is not None or donate is not None:
+            self._model = _tenon.load_onnx(path, fuse, disk_cache, weights, *_pairs(donate), device, precision)
+        elif not fuse or weights is not None or donate is not None or (device, precision) != ("cpu", "f32"):
             raise _tenon.Error(f"`{path}` is a program, which was compiled when it was built: give options to its build")
         else:
             self._model = _Program(path)
@@ -109,6 +116,8 @@ class Model:
         """Build the model's file into a program, as `save(graph, path)` does."""
         if isinstance(self._model, _Program):
             raise _tenon.Error(f"`{os.fspath(self.path)}` is a program already: copy the file")
+        if not self._is_buildable:
+            raise _tenon.Error("a model with a `device` or a `precision` is not built into a file: use `tenon build`")
         graph = _tenon.import_onnx(os.fspath(self.path))
         graph = graph if self._donate is None else donate(graph, self._donate)
         save(graph, path, machines=machines, sizes=sizes, reasons=reasons, metadata=metadata, **self._options)

@@ -46,6 +46,23 @@ def test_weights_in_fewer_bits():
         tenon.compile(graph, weights=tenon.f64)
 
 
+def test_products_of_rounded_operands(onnx_file):
+    w = np.random.default_rng(1).standard_normal((96, 64)).astype(np.float32)
+    x = tenon.input("x", "f32[n, 96]")
+    graph = tenon.Graph("dense", [x], {"y": tenon.matmul(x, tenon.constant(w))})
+    a = np.random.default_rng(2).standard_normal((3, 96)).astype(np.float32)
+    exact = a @ w
+    worst = []
+    for precision in ("f32", "tf32", "bf16"):
+        got = tenon.compile(graph, precision=precision).run([a])[0].numpy()
+        worst.append(np.abs(got - exact).max() / np.abs(exact).max())
+    assert worst[0] < 1e-5 < worst[1] < 2e-3 < worst[2] < 2e-2
+    with pytest.raises(tenon.Error, match="none of f32, tf32, bf16 and f16"):
+        tenon.compile(graph, precision="f8")
+    with pytest.raises(tenon.Error, match="tenon build"):
+        tenon.load(onnx_file, precision="bf16").save("never.tenon")
+
+
 def test_a_model_refuses_what_does_not_fit(onnx_file):
     model = tenon.load(onnx_file)
     with pytest.raises(tenon.Error, match="takes 1 inputs"):

@@ -88,3 +88,11 @@ def test_nothing_reads_there():
 
 def test_the_cpu_says_so():
     assert tenon.Array([1.0]).__dlpack_device__() == (1, 0)
+
+
+def test_a_device_that_there_is_not():
+    x = tenon.input("x", "f32[n]")
+    graph = tenon.Graph("g", [x], {"y": x + x})
+    with pytest.raises(tenon.Error, match="there is no device `tpu`: programs run on `cpu` or `gpu`"):
+        tenon.compile(graph, device="tpu")
+    assert tenon.compile(graph, device="cpu").run([[1.0, 2.0]])[0].numpy().tolist() == [2, 4]

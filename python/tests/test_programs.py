@@ -64,6 +64,21 @@ def test_options_of_the_compile_are_those_of_the_file(tmp_path):
     assert (got != tenon.compile(graph).run([a])[0].numpy()).any()
 
 
+def test_weights_are_named_by_a_dtype_or_its_name(tmp_path):
+    w = np.random.default_rng(1).standard_normal((96, 64)).astype(np.float32)
+    graph = tenon.Graph("dense", [x := tenon.input("x", "f32[n, 96]")], {"y": tenon.matmul(x, tenon.constant(w))})
+    a = np.random.default_rng(2).standard_normal((3, 96)).astype(np.float32)
+    expected = tenon.compile(graph, weights=tenon.i8).run([a])[0].numpy()
+    np.testing.assert_array_equal(tenon.compile(graph, weights="i8").run([a])[0].numpy(), expected)
+    tenon.save(graph, tmp_path / "dense.tenon", weights="int8")
+    np.testing.assert_array_equal(tenon.load(tmp_path / "dense.tenon")(a), expected)
+    graph.export_onnx(str(tmp_path / "dense.onnx"))
+    np.testing.assert_array_equal(tenon.load(tmp_path / "dense.onnx", weights="i8")(a), expected)
+    for wrong in ("i9", 3):
+        with pytest.raises(TypeError, match=f"{wrong} is no dtype"):
+            tenon.save(graph, tmp_path / "wrong.tenon", weights=wrong)
+
+
 def test_a_model_is_saved(graph, tmp_path):
     graph.export_onnx(str(tmp_path / "net.onnx"))
     model = tenon.load(tmp_path / "net.onnx")

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ["device_kernels.cpp", "interrupt.cpp", "tensor_exchange.cpp"]  # the others see Python through nanobind
+SOURCES = [  # the others see Python through nanobind
+    "device_calls.cpp", "device_kernels.cpp", "device_replays.cpp", "device_tensors.cpp", "interrupt.cpp",
+    "tensor_exchange.cpp",
+]  # fmt: skip
 ASK = "import sys, sysconfig; print(sys.version_info >= (3, 12), sysconfig.get_path('include'))"
 
 

@@ -14,6 +14,9 @@ void describe_gpu(const Machine& machine, schedule::ScheduleOptions& options) {
   options.blocks = true;
   // Tiles have a quarter of what is called a cache there, and are to leave room for a second block.
   options.tiles = schedule::product_tiles(2 * gpu.block_shared_memory);
+  // Of 64 by 128 a thread has 32 sums.
+  options.tiles.rows = options.tiles.rows_of_stored = 64;
+  options.tiles.columns = 128;
   options.cores = gpu.multiprocessors;
   options.vector_bytes = kLane;
   options.winograd = false;

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "backend/describe_gpu.h"
-#include "codegen/compile_ptx.h"
 #include "devices/gpu/gpu_device.h"
+#include "native/code_generator.h"
 
 namespace tenon::backend {
 
@@ -34,7 +34,7 @@ CompiledKernels Gpu::compile(std::span<const loops::Kernel* const> kernels, cons
   Pool::shared().parallel_for(static_cast<int64_t>(firsts.size()), 1, [&](int64_t begin, int64_t end, int) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const auto start = Clock::now();
-      const std::string text = codegen::compile_ptx(*kernels[firsts[i]], machine);
+      const std::string text = codegen::code_generator().ptx(*kernels[firsts[i]], machine);
       module.objects[i] = {.symbol = "phase",
                            .bytes = std::make_shared<const std::vector<char>>(text.begin(), text.end())};
       result.milliseconds[firsts[i]] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();

@@ -4,18 +4,16 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "backend/describe_cpu.h"
 #include "base/fail.h"
-#include "codegen/compile_image.h"
-#include "codegen/compile_kernels.h"
-#include "codegen/products/product_library.h"
 #include "devices/cpu/cpu_device.h"
 #include "kernel/loop/loop_walk.h"
+#include "native/code_generator.h"
 #include "native/product_shape.h"
 
 namespace tenon::backend {
@@ -40,74 +38,30 @@ std::string full_text(const codegen::Target& target) {
          (target.sve_bits == 0 ? "" : fmt::format(", SVE of {} bits", target.sve_bits));
 }
 
-/// One of each target for the process, so that equal kernels of different graphs are compiled once; they live as long
-/// as any code.
-class Jits {
- public:
-  std::shared_ptr<codegen::Jit> of(const codegen::Target& target, bool disk_cache) {
-    const std::scoped_lock lock(mutex_);
-    for (const Shared& each : all_) {
-      if (each.disk_cache == disk_cache && each.jit->target() == target) return each.jit;
-    }
-    codegen::JitOptions options = codegen::kernel_jit_options();
-    options.target = target;
-    options.cache.enabled = disk_cache;
-    return all_.emplace_back(disk_cache, std::make_shared<codegen::Jit>(std::move(options))).jit;
-  }
-
-  /// One for code of a target in words, by preference one that has all of its functions; none where there is none.
-  std::shared_ptr<codegen::Jit> for_module(const devices::Module& module) {
-    const std::scoped_lock lock(mutex_);
-    std::shared_ptr<codegen::Jit> found;
-    for (const Shared& each : all_) {
-      if (codegen::code_identity(each.jit->target()) != module.target) continue;
-      const bool has_all = std::ranges::all_of(
-          module.objects, [&](const devices::CodeObject& object) { return each.jit->find(object.symbol) != nullptr; });
-      if (has_all) return each.jit;
-      found = each.jit;
-    }
-    return found;
-  }
-
- private:
-  struct Shared {
-    bool disk_cache;
-    std::shared_ptr<codegen::Jit> jit;
-  };
-  std::mutex mutex_;
-  std::vector<Shared> all_;  // two for each target at most
-};
-
-Jits& jits() {
-  static Jits all;
-  return all;
-}
-
 /// Links what this process has not got yet.
 std::shared_ptr<const devices::HostCode> load_objects(const devices::Module& module) {
-  std::shared_ptr<codegen::Jit> jit = jits().for_module(module);
-  if (!jit && module.target == codegen::code_identity(codegen::host_target())) {
-    jit = jits().of(codegen::host_target(), true);
-  }
-  if (!jit) {
-    fail("this code is for {}, and this machine is {}", module.description, describe(codegen::host_target()));
-  }
+  std::vector<ProductTypes> products;
   for (const int kind : module.product_kinds) {
     const std::span<const ProductKind> kinds = product_kinds();
     if (kind < 0 || static_cast<size_t>(kind) >= kinds.size()) {
       fail("this code needs products of kind {}, and there are {}", kind, kinds.size());
     }
-    codegen::prepare_products(kinds[static_cast<size_t>(kind)].types, jit->cache().enabled());
+    products.push_back(kinds[static_cast<size_t>(kind)].types);
   }
-  std::vector<KernelFunction> functions;
+  std::vector<codegen::FunctionObject> objects;
   for (const devices::CodeObject& object : module.objects) {
-    functions.push_back(reinterpret_cast<KernelFunction>(jit->link(object.symbol, *object.bytes)));
+    objects.push_back({.symbol = object.symbol, .bytes = object.bytes});
+  }
+  const std::optional<codegen::LinkedFunctions> linked =
+      codegen::code_generator().link(module.target, objects, products);
+  if (!linked) {
+    fail("this code is for {}, and this machine is {}", module.description, describe(codegen::host_target()));
   }
   std::vector<KernelFunction> of_kernels;
   for (const int object : module.object_of) {
-    of_kernels.push_back(functions[static_cast<size_t>(object)]);
+    of_kernels.push_back(linked->functions[static_cast<size_t>(object)]);
   }
-  return std::make_shared<devices::HostCode>(std::move(of_kernels), std::move(jit));
+  return std::make_shared<devices::HostCode>(std::move(of_kernels), linked->keep_alive);
 }
 
 std::vector<int> product_kinds_of(std::span<const loops::Kernel* const> kernels) {
@@ -139,7 +93,6 @@ CompiledKernels Native::compile(std::span<const loops::Kernel* const> kernels, c
         "(CompileOptions::native off), its kernels run here",
         machine.name, full_text(target), full_text(codegen::host_target()));
   }
-  const std::shared_ptr<codegen::Jit> jit = jits().of(target, options.disk_cache);
   CompiledKernels result;
   devices::Module& module = result.module;
   module.format = devices::kObjectCode;
@@ -147,10 +100,11 @@ CompiledKernels Native::compile(std::span<const loops::Kernel* const> kernels, c
   module.description = codegen::describe(target);
   module.product_kinds = product_kinds_of(kernels);
   std::map<std::string, int> object_of_symbol;
-  for (codegen::Jit::Function& function : codegen::make_kernels(kernels, *jit, {}, &result.milliseconds)) {
-    const auto [entry, is_new] = object_of_symbol.try_emplace(function.symbol, static_cast<int>(module.objects.size()));
+  for (codegen::FunctionObject& object :
+       codegen::code_generator().compile(kernels, target, options.disk_cache, result.milliseconds)) {
+    const auto [entry, is_new] = object_of_symbol.try_emplace(object.symbol, static_cast<int>(module.objects.size()));
     if (is_new) {
-      module.objects.push_back({.symbol = std::move(function.symbol), .bytes = std::move(function.object)});
+      module.objects.push_back({.symbol = std::move(object.symbol), .bytes = std::move(object.bytes)});
     }
     module.object_of.push_back(entry->second);
   }
@@ -161,10 +115,10 @@ CompiledKernels Native::compile_for_file(std::span<const loops::Kernel* const> k
                                          const CodeOptions& options) const {
   const codegen::Target target = codegen::target_of(machine);
   CompiledKernels result;
-  const codegen::CodeImage image = codegen::compile_image(
+  const codegen::CodeImage image = codegen::code_generator().compile_image(
       kernels, machine,
       {.disk_cache = options.disk_cache, .own_products = options.own_products, .progress = options.progress},
-      &result.milliseconds);
+      result.milliseconds);
   const std::vector<std::byte> bytes = to_bytes(image);
   const auto* const first = reinterpret_cast<const char*>(bytes.data());
   devices::Module& module = result.module;

@@ -1,6 +1,7 @@
 // Data as bytes, and bytes as data. A type says once what its fields are; writing and reading both follow that.
 #pragma once
 
+#include <any>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -132,19 +134,21 @@ class Reader {
     }
     return static_cast<size_t>(n);
   }
-  /// What repeated() wrote. The reference holds until the next call.
-  const std::string& repeated() {
+  /// What `parse` makes of a text that repeated() wrote. Equal texts are parsed once. The reference holds until the
+  /// next call.
+  template <class T, class Parse>
+  const T& repeated(const Parse& parse) {
     uint32_t number = 0;
     field(number);
     if (number > texts_.size()) {
       fail("text {} before byte {}, of {} so far", number, at_, texts_.size());
     }
     if (number == texts_.size()) {
-      std::string text;
-      field(text);
-      texts_.push_back(std::move(text));
+      field(texts_.emplace_back().text);
     }
-    return texts_[number];
+    Text& text = texts_[number];
+    if (text.parsed.type() != typeid(T)) text.parsed = T(parse(text.text));
+    return *std::any_cast<T>(&text.parsed);
   }
   /// While one lives, what is read lies inside of something of its own kind.
   class Inside {
@@ -235,7 +239,11 @@ class Reader {
   std::span<const std::byte> bytes_;
   size_t at_ = 0;
   int depth_ = 0;
-  std::vector<std::string> texts_;
+  struct Text {
+    std::string text;
+    std::any parsed;  // what it was last parsed as
+  };
+  std::vector<Text> texts_;
 };
 
 }  // namespace tenon::bytes

@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "base/fail.h"
+#include "build/embed_program.h"
 #include "build/index_limits.h"
 #include "build/program_cache.h"
 #include "compiler/lowered.h"
@@ -90,15 +90,9 @@ void describe_sizes(saved::SavedProgram& program) {
   program.info.constraints = first.segments.segments.front().constraints.added();
 }
 
-/// Code and constants; `laying_out` is called between them.
-saved::MachineProgram finish(compiler::Lowered lowered, const compiler::CodeChoice& choice,
-                             const std::function<void()>& laying_out) {
+saved::MachineProgram finish(compiler::Lowered lowered, const compiler::CodeChoice& choice) {
   const Machine machine = lowered.machine;
   compiler::ForFile made = compiler::compile_for_file(std::move(lowered), choice);
-  laying_out();
-  for (runtime::Segment& segment : made.segments.segments) {
-    lay_out_constants(segment.program);
-  }
   return {.machine = named(machine),
           .segments = std::move(made.segments),
           .names = std::move(made.names),
@@ -112,11 +106,17 @@ class Builder {
   saved::SavedProgram run() {
     saved::SavedProgram program{.info = describe(graph_, options_), .machines = {}, .reasons = options_.reasons};
     const std::vector<Machine> machines = options_.machines.empty() ? std::vector{this_machine()} : options_.machines;
-    std::set<std::string> seen;
-    for (const Machine& machine : machines) {
-      if (!seen.insert(to_text(named(machine))).second) {
-        fail("machine `{}` is given twice", machine.name);
+    for (auto machine = machines.begin(); machine != machines.end(); ++machine) {
+      const auto same = std::ranges::find(machines.begin(), machine, machine->facts, &Machine::facts);
+      if (same != machine && same->name == machine->name) {
+        fail("machine `{}` is given twice", machine->name);
       }
+      if (same != machine) {
+        fail("machines `{}` and `{}` are the same but for their names: a file has one program for both", same->name,
+             machine->name);
+      }
+    }
+    for (const Machine& machine : machines) {
       program.machines.push_back(for_machine(machine));
     }
     describe_sizes(program);
@@ -146,7 +146,7 @@ class Builder {
       tell(
           {.what = "compiling", .machine = called, .done = static_cast<int64_t>(done), .of = static_cast<int64_t>(of)});
     };
-    return finish(std::move(lowered), choice, [&] { tell({.what = "laying out constants", .machine = called}); });
+    return finish(std::move(lowered), choice);
   }
 
   const Graph& graph_;
@@ -176,12 +176,17 @@ Graph with_sizes(const Graph& graph, const Bindings& sizes) {
 }
 
 void build_program(const Graph& graph, const std::string& path, const BuildOptions& options) {
+  build_program_as(graph, path, options, path);
+}
+
+void build_program_as(const Graph& graph, const std::string& path, const BuildOptions& options,
+                      const std::string& called) {
   Builder builder(graph, options);
   const saved::SavedProgram program = builder.run();
   const auto progress = [&](int64_t done, int64_t of) {
     builder.tell({.what = "writing", .machine = "", .done = done, .of = of});
   };
-  saved::write_program(program, path, {.progress = progress});
+  saved::write_program(program, path, {.progress = progress, .called = called});
 }
 
 CompiledProgram compile_to_keep(Graph&& graph, const BuildOptions& options) {
@@ -193,7 +198,7 @@ CompiledProgram compile_to_keep(Graph&& graph, const BuildOptions& options) {
   report.passes.clear();
   compiler::CodeChoice choice = compiler::code_choice(options.compile);
   choice.options.own_products = false;
-  program.machines.push_back(finish(std::move(lowered), choice, [] {}));
+  program.machines.push_back(finish(std::move(lowered), choice));
   describe_sizes(program);
   const saved::MachineProgram& made = program.machines.front();
   const std::shared_ptr<devices::Device>& device = devices::host_device();

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "build/elf_object.h"
 #include "build/embed_header.h"
-#include "saved/new_file.h"
 #include "tenon/program_file.h"
 
 namespace tenon {
@@ -54,14 +53,14 @@ void read_all(const std::string& path, const Take& take) {
   }
 }
 
-void write_object(const std::string& program, const ElfObject& object, saved::NewFile& file) {
+void write_object(const std::string& program, const ElfObject& object, NewFile& file) {
   file.write(object.before);
   read_all(program, [&](std::span<const std::byte> part) { file.write(part); });
   file.write(object.after);
 }
 
 /// Numbers of eight bytes, so that compilers have less to read than a number for each.
-void write_source(const std::string& program, const EmbedNames& names, int64_t bytes, saved::NewFile& file) {
+void write_source(const std::string& program, const EmbedNames& names, int64_t bytes, NewFile& file) {
   file.write(bytes_of(embed_source_begin(names)));
   size_t in_line = 0;
   read_all(program, [&](std::span<const std::byte> part) {
@@ -118,8 +117,8 @@ std::string embed_program(const std::string& program, const std::string& output,
     fail("`{}` is where the header goes that comes with it: give it another suffix, such as {}", output, suffix(form));
   }
   const std::string header = std::filesystem::path(output).replace_extension(".h").string();
-  saved::NewFile file(output);
-  saved::NewFile beside(header);
+  NewFile file(output);
+  NewFile beside(header);
   if (form == EmbedForm::source) {
     write_source(program, names, info.bytes, file);
   } else {

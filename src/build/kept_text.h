@@ -8,8 +8,8 @@
 
 namespace tenon {
 
-/// What keep_text() was given under this name of a file, by this process or another; nothing where there is none, where
-/// it is longer than `most` bytes, or in a build without LLVM, which keeps nothing.
+/// What keep_text() was given under this name of a file, by this process or another; nothing where there is none, or
+/// where it is longer than `most` bytes.
 std::optional<std::string> kept_text(const std::string& name, size_t most);
 
 /// Never fails: what cannot be kept is not.

@@ -12,14 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "saved/checksum.h"
+#include "disk/content_hash.h"
 #include "saved/write.h"
 #include "tenon/error.h"
 
 #ifdef TENON_WITH_LLVM
-#include "codegen/jit/cache_directory.h"
-#include "codegen/jit/emitter_version.h"
-#include "codegen/jit/object_cache.h"
+#include "disk/build_id.h"
+#include "disk/cache_directory.h"
+#include "disk/object_cache.h"
+#include "native/code_generator.h"
 #endif
 
 namespace tenon {
@@ -30,9 +31,23 @@ constexpr const char* kSuffix = ".tenon";
 /// The clock of files may stand still for so long.
 constexpr int64_t kSecond = 1'000'000'000;
 
+int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * kSecond + time.tv_nsec; }
+
+/// All that the system says of a file but its name.
+std::string facts_of(const struct stat& file) {
+  return fmt::format("{} {} {} {} {}", file.st_dev, file.st_ino, file.st_size, nanoseconds(file.st_mtim),
+                     nanoseconds(file.st_ctim));
+}
+
+/// Empty: programs of this build cannot be told from those of others.
 std::string build_of_tenon() {
 #ifdef TENON_WITH_LLVM
-  return codegen::emitter_version();
+  std::string build = disk::build_id();
+  const std::string generator = codegen::code_generator_file();
+  if (generator.empty() || build.empty()) return build;
+  struct stat file = {};
+  if (::stat(generator.c_str(), &file) != 0) return "";
+  return build + " " + facts_of(file);
 #else
   return "";
 #endif
@@ -47,16 +62,17 @@ void ProgramKey::add(std::string_view text) { text_ += fmt::format("{}:{};", tex
 void ProgramKey::add(const CompileOptions& options) {
   // All members, so that one that is added must be thought of here. The last two only watch.
   const auto& [fuse, native, disk_cache, most_row_bytes, least_shared_work, machine, winograd, pipelines, pipeline_rows,
-               weights, skip, sizes_from, on_pass, report] = options;
+               weights, precision, skip, sizes_from, on_pass, report] = options;
   add(fmt::format("{} {} {} {} {} {} {} {} {}", fuse, native, disk_cache, most_row_bytes, least_shared_work, winograd,
                   pipelines, pipeline_rows, weights ? name(*weights) : "none"));
   add(to_text(machine));
+  add(name(precision));
   add(fmt::format("{} {}", skip, sizes_from));
   static_cast<void>(on_pass);
   static_cast<void>(report);
 }
 
-std::string ProgramKey::hex() const { return to_hex(saved::checksum(std::as_bytes(std::span(text_)))); }
+std::string ProgramKey::hex() const { return disk::to_hex(disk::content_hash(text_)); }
 
 std::string file_identity(const std::string& path) {
   struct stat file = {};
@@ -64,31 +80,29 @@ std::string file_identity(const std::string& path) {
   if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || ::clock_gettime(CLOCK_REALTIME, &now) != 0) {
     return "";
   }
-  const auto nanoseconds = [](const timespec& time) { return int64_t{time.tv_sec} * kSecond + time.tv_nsec; };
   const int64_t changed = std::max(nanoseconds(file.st_mtim), nanoseconds(file.st_ctim));
   if (nanoseconds(now) - changed < 2 * kSecond) {
     return "";
   }
-  return fmt::format("{} {} {} {} {}", file.st_dev, file.st_ino, file.st_size, nanoseconds(file.st_mtim),
-                     nanoseconds(file.st_ctim));
+  return facts_of(file);
 }
 
 struct ProgramCache::State {
 #ifdef TENON_WITH_LLVM
   std::string path;
-  codegen::CacheDirectory directory;
+  disk::CacheDirectory directory;
   int64_t byte_limit;
 
   std::string file(const ProgramKey& key) const { return key.hex() + kSuffix; }
 
   void keep_bound(const std::string& newest) const {
-    std::vector<codegen::CacheFile> files = directory.list(kSuffix);
-    std::ranges::sort(files, {}, &codegen::CacheFile::used);
+    std::vector<disk::CacheFile> files = directory.list(kSuffix);
+    std::ranges::sort(files, {}, &disk::CacheFile::used);
     int64_t bytes = 0;
-    for (const codegen::CacheFile& each : files) {
+    for (const disk::CacheFile& each : files) {
       bytes += static_cast<int64_t>(each.bytes);
     }
-    for (const codegen::CacheFile& each : files) {
+    for (const disk::CacheFile& each : files) {
       if (bytes <= byte_limit) break;
       if (each.name == newest) continue;
       directory.remove(each.name);
@@ -101,11 +115,11 @@ struct ProgramCache::State {
 #ifdef TENON_WITH_LLVM
 
 ProgramCache::ProgramCache(bool enabled, const std::string& directory, int64_t byte_limit) {
-  const std::string path = directory.empty() ? codegen::default_cache_directory() : directory;
+  const std::string path = directory.empty() ? disk::default_cache_directory() : directory;
   if (!enabled || path.empty() || build_of_tenon().empty()) return;
   // NOLINTNEXTLINE(modernize-make-unique): a folder that is open is not moved
   auto state = std::unique_ptr<State>(
-      new State{.path = path, .directory = codegen::CacheDirectory(path), .byte_limit = byte_limit});
+      new State{.path = path, .directory = disk::CacheDirectory(path), .byte_limit = byte_limit});
   if (state->directory.open()) state_ = std::move(state);
 }
 

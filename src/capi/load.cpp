@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -45,6 +46,9 @@ std::unique_ptr<tenon_model> load_file(const std::string& path, uint32_t flags) 
 tenon_status tenon_load_memory(const void* bytes, size_t size, uint32_t flags, tenon_model** model) {
   using namespace tenon;
   return capi::load_into(bytes, "bytes", flags, model, [&] {
+    if (size > static_cast<size_t>(PTRDIFF_MAX)) {
+      fail("`size` is {}, more than memory can hold", size);
+    }
     std::span<const std::byte> all(static_cast<const std::byte*>(bytes), size);
     const bool lies_well = reinterpret_cast<uintptr_t>(bytes) % static_cast<size_t>(kElementAlignment) == 0;
     std::shared_ptr<void> owner = lies_well ? nullptr : capi::aligned_copy(all);

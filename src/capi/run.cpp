@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "capi/handles.h"
 #include "capi/status.h"
+#include "tenon/size_counts.h"
 
 namespace {
 
@@ -117,6 +118,23 @@ tenon_status tenon_count(const tenon_model* model, tenon_counter counter, int64_
       case TENON_SPECIALIZE_NANOSECONDS: *value = nanoseconds(now.specialize_ms); break;
       case TENON_RUN_NANOSECONDS: *value = nanoseconds(now.run_ms); break;
       default: fail("there is no counter {}", counter);
+    }
+  });
+}
+
+tenon_status tenon_metrics(const tenon_model* const* models, size_t count, char* text, size_t size, size_t* needed) {
+  return guard(TENON_INVALID_ARGUMENT, [&] {
+    require(needed, "needed");
+    std::vector<tenon::Executable> executables;
+    for (size_t i = 0; i < count; ++i) {
+      require(static_cast<const void*>(models), "models");
+      require(models[i], "model");
+      executables.push_back(models[i]->executable);
+    }
+    const std::string all = tenon::metrics_text(executables);
+    *needed = all.size() + 1;
+    if (text != nullptr && size >= *needed) {
+      std::ranges::copy_n(all.c_str(), static_cast<std::ptrdiff_t>(*needed), text);
     }
   });
 }

@@ -40,11 +40,16 @@ std::vector<int64_t> dims_of(const tenon_tensor& tensor, const std::string& name
   return dims;
 }
 
-Dtype dtype_at(const tenon_tensor& tensor, const std::string& name) {
+/// Before sizes and bytes: these are what they are because of it.
+Dtype dtype_at(const tenon_tensor& tensor, const Port& port, const std::string& name) {
   if (!is_dtype(tensor.dtype)) {
     fail("{}: there is no dtype {}", name, tensor.dtype);
   }
-  return static_cast<Dtype>(tensor.dtype);
+  const auto dtype = static_cast<Dtype>(tensor.dtype);
+  if (dtype != port.shape.dtype()) {
+    fail("{} is {}, and a tensor of {} is given", name, port.shape.to_string(), tenon::name(dtype));
+  }
+  return dtype;
 }
 
 /// The bytes that elements of these sizes take; as many as can be where there are more.
@@ -70,7 +75,8 @@ std::vector<TensorView> views_of(const tenon_tensor* tensors, size_t count, cons
   for (size_t i = 0; i < count; ++i) {
     const std::string name = name_of(ports, i, what);
     const tenon_tensor& tensor = tensors[i];
-    TensorView view{.data = tensor.data, .dtype = dtype_at(tensor, name), .dims = dims_of(tensor, name), .strides = {}};
+    TensorView view{
+        .data = tensor.data, .dtype = dtype_at(tensor, ports[i], name), .dims = dims_of(tensor, name), .strides = {}};
     const size_t bytes = byte_count(view.dims, view.dtype);
     if (tensor.bytes < bytes) {
       fail("{}: {}[{}] takes {} bytes, and `bytes` is {}", name, tenon::name(view.dtype), fmt::join(view.dims, ", "),
@@ -91,7 +97,7 @@ std::vector<ConcreteInput> sizes_of(const tenon_tensor* tensors, size_t count, c
     const std::string name = name_of(ports, i, "input");
     sizes.push_back({.name = ports[i].name,
                      .pattern = ports[i].shape,
-                     .dtype = dtype_at(tensors[i], name),
+                     .dtype = dtype_at(tensors[i], ports[i], name),
                      .dims = dims_of(tensors[i], name)});
   }
   return sizes;

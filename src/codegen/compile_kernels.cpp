@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "codegen/emit/llvm_emit_kernel.h"
-#include "codegen/jit/emitter_version.h"
 #include "codegen/products/product_library.h"
+#include "disk/build_id.h"
 #include "kernel/loop/loop_walk.h"
 #include "native/external_symbols.h"
 
@@ -15,7 +15,7 @@ JitOptions kernel_jit_options() {
   JitOptions options;
   options.symbols.assign(external_symbols().begin(), external_symbols().end());
   options.symbols.insert(options.symbols.end(), product_symbols().begin(), product_symbols().end());
-  options.emitter = emitter_version();
+  options.emitter = disk::build_id();
   return options;
 }
 

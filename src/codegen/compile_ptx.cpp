@@ -6,11 +6,17 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
+#include <llvm/Transforms/Scalar/InferAlignment.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "base/fail.h"
 #include "codegen/emit/llvm_emit_gpu_kernel.h"
 #include "codegen/jit/llvm_optimize.h"
 #include "codegen/target/llvm_target.h"
+#include "kernel/loop/loop_threads.h"
 
 namespace tenon::codegen {
 namespace {
@@ -23,7 +29,21 @@ Target gpu_target(const GpuMachine& gpu) {
           .triple = "nvptx64-nvidia-cuda",
           .cpu = gpu.architecture,
           .features = fmt::format("+ptx{}", kPtx),
-          .fma = true};
+          .fma = true,
+          .f16_convert = true};
+}
+
+/// Which of the launch's sizes decide about short phases, in the words of devices::kPtxCode.
+std::string notes_on_short_phases(const loops::Kernel& kernel) {
+  const std::vector<Extent> sizes = loops::runtime_sizes(kernel);
+  std::string text;
+  for (const loops::ShortPhase& each : loops::short_phases(kernel)) {
+    text += fmt::format("//short {} {} {}", each.phase, each.threads, each.most);
+    for (const Extent& length : each.lengths)
+      text += fmt::format(" {}", std::ranges::find(sizes, length) - sizes.begin());
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -33,13 +53,17 @@ std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
   const std::unique_ptr<llvm::TargetMachine> generator = make_target_machine(target);
   llvm::LLVMContext context;
   const std::unique_ptr<llvm::Module> module = emit_gpu_kernel(context, kernel, target);
-  module->setTargetTriple(target.triple);
   module->setDataLayout(generator->createDataLayout());
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   TENON_CHECK(!llvm::verifyModule(*module, &stream), "the code of `{}` is malformed: {}", kernel.name, stream.str());
   run_passes(*module, *generator, [](llvm::ModulePassManager& passes, llvm::PassBuilder& builder) {
     passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+    // What is shared is known to be, and where: the back end then joins accesses that lie side by side.
+    llvm::FunctionPassManager last;
+    last.addPass(llvm::InferAddressSpacesPass());
+    last.addPass(llvm::InferAlignmentPass());
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(last)));
   });
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream out(text);
@@ -47,7 +71,7 @@ std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
   TENON_CHECK(!generator->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile),
               "no PTX for {}", target.cpu);
   passes.run(*module);
-  return {text.begin(), text.end()};
+  return std::string(text.begin(), text.end()) + notes_on_short_phases(kernel);
 }
 
 }  // namespace tenon::codegen

@@ -86,11 +86,16 @@ CodeChoice code_choice(const CompileOptions& options) {
 }
 
 ForFile compile_for_file(Lowered lowered, const CodeChoice& code) {
+  const Machine machine = lowered.machine;
   ForFile result{.segments = {}, .names = names_of(lowered.given), .module = {}};
-  result.module = backend::backend_for(lowered.machine, code.native)
-                      .compile_for_file(lowered.kernels(), lowered.machine, code.options)
-                      .module;
   result.segments = without_code(std::move(lowered));
+  const std::vector<const loops::Kernel*> kernels = kernels_of(result.segments);
+  // As in compile().
+  std::future<devices::Module> compiled = std::async([&] {
+    return backend::backend_for(machine, code.native).compile_for_file(kernels, machine, code.options).module;
+  });
+  lay_out_constants(result.segments);
+  result.module = compiled.get();
   return result;
 }
 

@@ -6,7 +6,8 @@
 #include "base/fail.h"
 
 #ifdef TENON_WITH_LLVM
-#include "codegen/compile_kernels.h"
+#include "disk/object_cache.h"
+#include "native/code_generator.h"
 #endif
 
 namespace tenon::compiler {
@@ -75,16 +76,21 @@ std::string step_loops(const Lowered& lowered, int64_t step) {
 #ifdef TENON_WITH_LLVM
 
 std::string step_assembly(const Lowered& lowered, int64_t step) {
+  if (lowered.machine.is_gpu()) {
+    return show_step(lowered, step, [&](const loops::Kernel& kernel) {
+      return codegen::code_generator().ptx(kernel, lowered.machine);
+    });
+  }
   const codegen::Target target = codegen::target_of(lowered.machine);
   return fmt::format("# {}\n", describe(target)) + show_step(lowered, step, [&](const loops::Kernel& kernel) {
-           return codegen::emit_assembly(codegen::kernel_request(kernel, target), target);
+           return codegen::code_generator().assembly(kernel, target);
          });
 }
 
 BuildReport build_report() {
   return {.code = "native code by LLVM",
           .target = describe(codegen::host_target()),
-          .cache = codegen::ObjectCache({}).status()};
+          .cache = disk::ObjectCache({}).status()};
 }
 
 #else

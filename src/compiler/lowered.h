@@ -62,11 +62,11 @@ CodeChoice code_choice(const CompileOptions& options);
 
 /// What runs but for loaded code, and the code as a module that any process can load.
 struct ForFile {
-  runtime::Segments segments;      // whose constants are not laid out yet, and whose loops are gone
+  runtime::Segments segments;
   std::vector<std::string> names;  // RuntimeOptions::names
   devices::Module module;
 };
-/// Code for kernels whose machine need not be this one.
+/// Code for kernels whose machine need not be this one. Constants are laid out beside it.
 ForFile compile_for_file(Lowered lowered, const CodeChoice& code);
 
 /// What is left of compile(): code for the kernels, and the executable. `report` gets them. `options` are what a test

@@ -6,6 +6,7 @@
 #include "compiler/stopwatch.h"
 #include "ir/data_axes.h"
 #include "ops/keep_binders.h"
+#include "passes/narrow_products.h"
 #include "passes/narrow_weights.h"
 #include "passes/table.h"
 
@@ -77,15 +78,19 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
   if (options.weights) {
     run("narrow_weights", [&](const Graph& whole) { return passes::narrow_weights(whole, *options.weights); });
   }
+  if (options.precision != Precision::f32) {
+    run("narrow_products", [&](const Graph& whole) { return passes::narrow_products(whole, options.precision); });
+  }
   return graph;
 }
 
 std::function<Graph(const Graph& body)> body_optimizer(const CompileOptions& options) {
-  return [skip = options.skip, weights = options.weights](const Graph& body) {
+  return [skip = options.skip, weights = options.weights, precision = options.precision](const Graph& body) {
     std::vector<PassRun> unseen;
     CompileOptions quiet;
     quiet.skip = skip;
     quiet.weights = weights;
+    quiet.precision = precision;
     return optimize(body, quiet, unseen);
   };
 }

@@ -103,7 +103,7 @@ MathOptions math_options(const Target& target) {
           .scale = has_avx512,
           .tables = has_avx512,
           .limits = !is_x86,
-          .loads_addends = !is_x86};
+          .loads_addends = target.triple.starts_with("aarch64")};
 }
 
 }  // namespace tenon::codegen

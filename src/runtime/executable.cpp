@@ -1,5 +1,6 @@
 #include "tenon/executable.h"
 
+#include <new>
 #include <string>
 
 #include "base/fail.h"
@@ -62,6 +63,27 @@ Array Executable::to_cpu(const Array& array) const {
     fail("this array is in the memory of {}, which does not run the program", to_string(array.place()));
   }
   return runtime::copied_out(program().device(), array);
+}
+
+Array Executable::to_device(const Array& array) const {
+  devices::Device& device = program().device();
+  if (array.place().kind != DeviceKind::cpu && array.place() != device.place()) {
+    fail("this array is in the memory of {}, which does not run the program", to_string(array.place()));
+  }
+  if (device.is_host() || array.place() == device.place()) {
+    return array;
+  }
+  const auto bytes = static_cast<int64_t>(array.byte_count());
+  const auto release = [program = program_](std::byte* memory) { program->device().release(memory); };
+  std::shared_ptr<std::byte[]> memory;
+  try {
+    memory = std::shared_ptr<std::byte[]>(device.allocate(bytes), release);
+  } catch (const std::bad_alloc&) {
+    fail("{} has no memory for an array of {} bytes", to_string(device.place()), bytes);
+  }
+  device.copy_in(memory.get(), array.data(), bytes);
+  device.wait();  // runs on other threads read it
+  return runtime::array_on(device, array.dtype(), array.dims(), std::move(memory));
 }
 
 std::vector<StridedArray> Executable::run_views(const std::vector<Array>& inputs, const RunOptions& options) const {

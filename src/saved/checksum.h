@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tenon::saved {
 
@@ -15,9 +16,12 @@ struct Checksum {
   friend auto operator<=>(const Checksum&, const Checksum&) = default;
 };
 
-/// Any change of up to eight neighbouring bytes gives another checksum, and other changes all but certainly. With
-/// `threads` above 1 large spans are cut up for as many threads of Pool::shared(); the result is the same.
-Checksum checksum(std::span<const std::byte> bytes, int threads = 1);
+/// A change of one word of eight bytes, counted from the first, gives another checksum, and other changes all but
+/// certainly do.
+Checksum checksum(std::span<const std::byte> bytes);
+
+/// Those of many spans, cut up for the threads of Pool::shared().
+std::vector<Checksum> checksums(std::span<const std::span<const std::byte>> all);
 
 /// 32 hexadecimal digits.
 std::string to_hex(const Checksum& checksum);

@@ -2,6 +2,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <vector>
 
 #include "base/fail.h"
 #include "native/target.h"
@@ -30,8 +32,11 @@ bool is_intact(const CheckedFile& file, const SectionEntry& entry) {
       return true;
     }
     const std::vector<ConstantPlace> list = file.constants();
-    return std::ranges::all_of(
-        list, [&](const ConstantPlace& place) { return checksum(file.constant(place), 0) == place.checksum; });
+    std::vector<std::span<const std::byte>> bytes;
+    for (const ConstantPlace& place : list) {
+      bytes.push_back(file.constant(place));
+    }
+    return std::ranges::equal(checksums(bytes), list, {}, {}, &ConstantPlace::checksum);
   } catch (const Error&) {
     return false;
   }

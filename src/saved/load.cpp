@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <span>
 #include <tuple>
+#include <vector>
 
 #include "base/fail.h"
-#include "base/pool.h"
 #include "devices/cpu/cpu_device.h"
 #include "native/target.h"
 #include "runtime/run/make_executable.h"
@@ -64,32 +64,22 @@ class Constants {
   }
 
   void verify() const {
-    std::vector<const ConstantPlace*> small;
-    std::vector<const ConstantPlace*> large;
+    std::vector<const ConstantPlace*> places;
+    std::vector<std::span<const std::byte>> bytes;
     for (size_t i = 0; i < places_.size(); ++i) {
-      if (used_[i]) (places_[i].bytes > kLarge ? large : small).push_back(&places_[i]);
+      if (!used_[i]) continue;
+      places.push_back(&places_[i]);
+      bytes.push_back(file_.constant(places_[i]));
     }
-    std::atomic<const ConstantPlace*> wrong = nullptr;
-    const auto check = [&](const ConstantPlace& place, int threads) {
-      if (checksum(file_.constant(place), threads) != place.checksum) wrong = &place;
-    };
-    for (const ConstantPlace* each : large) {  // a loop inside of a loop would run on one thread
-      check(*each, 0);
-    }
-    Pool::shared().parallel_for(std::ssize(small), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
-      for (int64_t i = begin; i < end; ++i) {
-        check(*small[static_cast<size_t>(i)], 1);
-      }
-    });
-    if (const ConstantPlace* const place = wrong) {
+    const std::vector<Checksum> sums = checksums(bytes);
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (sums[i] == places[i]->checksum) continue;
       file_.fail_damaged(fmt::format("a constant, {} bytes from {} of its section on, is not what was written",
-                                     place->bytes, place->offset));
+                                     places[i]->bytes, places[i]->offset));
     }
   }
 
  private:
-  static constexpr int64_t kLarge = int64_t{8} << 20;
-
   const CheckedFile& file_;
   std::vector<ConstantPlace> places_;
   std::vector<bool> used_;

@@ -16,7 +16,7 @@ inline constexpr int kLast<Constraint::Kind> = static_cast<int>(Constraint::Kind
 namespace tenon {
 
 static void fields(bytes::Writer& archive, Shape& shape) { archive.repeated(shape.to_string()); }
-static void fields(bytes::Reader& archive, Shape& shape) { shape = Shape::parse(archive.repeated()); }
+static void fields(bytes::Reader& archive, Shape& shape) { shape = archive.repeated<Shape>(Shape::parse); }
 static void fields(auto& archive, SignatureInput& x) { archive(x.name, x.shape, x.gives); }
 static void fields(auto& archive, SignatureOutput& x) { archive(x.name, x.shape); }
 static void fields(auto& archive, Signature& x) { archive(x.name, x.inputs, x.outputs); }

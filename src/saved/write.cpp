@@ -9,9 +9,9 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/file.h"
 #include "saved/checked_file.h"
 #include "saved/info_bytes.h"
-#include "saved/new_file.h"
 #include "saved/segments_bytes.h"
 
 namespace tenon::saved {
@@ -25,15 +25,17 @@ class ConstantPool {
  public:
   uint32_t number_of(const Array& constant) {
     const std::span<const std::byte> bytes(constant.data(), constant.byte_count());
-    const Checksum sum = checksum(bytes, 0);
-    const auto [known, is_new] =
-        numbers_.try_emplace(std::pair(sum, bytes.size()), static_cast<uint32_t>(places_.size()));
-    if (is_new) {
-      places_.push_back({.offset = bytes_, .bytes = std::ssize(bytes), .checksum = sum});
-      arrays_.push_back(constant);
-      bytes_ = round_up(bytes_ + std::ssize(bytes), kSectionAlignment);
+    const Checksum sum = checksums(std::span(&bytes, 1)).front();
+    const auto [first, last] = numbers_.equal_range(std::pair(sum, bytes.size()));
+    for (auto each = first; each != last; ++each) {
+      if (std::ranges::equal(bytes, std::span(arrays_[each->second].data(), bytes.size()))) return each->second;
     }
-    return known->second;
+    const auto number = static_cast<uint32_t>(places_.size());
+    numbers_.emplace(std::pair(sum, bytes.size()), number);
+    places_.push_back({.offset = bytes_, .bytes = std::ssize(bytes), .checksum = sum});
+    arrays_.push_back(constant);
+    bytes_ = round_up(bytes_ + std::ssize(bytes), kSectionAlignment);
+    return number;
   }
 
   const std::vector<ConstantPlace>& places() const { return places_; }
@@ -41,7 +43,7 @@ class ConstantPool {
   int64_t bytes() const { return bytes_; }
 
  private:
-  std::map<std::pair<Checksum, size_t>, uint32_t> numbers_;
+  std::multimap<std::pair<Checksum, size_t>, uint32_t> numbers_;
   std::vector<ConstantPlace> places_;
   std::vector<Array> arrays_;
   int64_t bytes_ = 0;
@@ -142,7 +144,7 @@ class Layout {
 
 void write_program(const SavedProgram& program, const std::string& path, const WriteOptions& options) {
   const Layout layout(program);
-  NewFile file(path);
+  NewFile file(path, options.called);
   int64_t done = 0;
   constexpr size_t kPiece = size_t{16} << 20;
   layout.write([&](std::span<const std::byte> bytes) {

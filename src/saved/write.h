@@ -19,6 +19,8 @@ struct WriteOptions {
   /// Wait until the disk has it. Else a file that was written just before the power failed may be damaged, which its
   /// checksums show.
   bool durable = true;
+  /// The path that errors name, where it is another: of a file that becomes something else.
+  std::string called = {};
 };
 
 /// Write the file beside `path`, under a name of its own, and put it in its place when it is whole: others see the old

@@ -9,6 +9,7 @@
 #include "schedule/alone.h"
 #include "schedule/blocks/map_to_blocks.h"
 #include "schedule/regions/regions.h"
+#include "schedule/shared_panels.h"
 
 namespace tenon::schedule {
 namespace {
@@ -198,6 +199,7 @@ class Assembler {
     loops::Kernel mapped = blocks_ ? map_to_blocks(nest.kernel) : std::move(nest.kernel);
     LaunchPart part{.kernel = tenon::add_kernel(program_, std::move(mapped)), .buffers = {}};
     const loops::Kernel& kernel = program_.kernels.back();
+    nest.buffers.resize(kernel.buffers.size());  // blocks of threads may need more scratch
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Value& value = nest.buffers[i];
       const auto panels = nest.panels.find(static_cast<int>(i));
@@ -266,6 +268,7 @@ Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, con
   const Roles roles(graph, programs, options);
   const StateUpdates state(graph, roles);
   std::vector<GroupedStep> steps = group(graph, roles, programs, options, state);
+  share_panels(steps);
   Assembler assembler(graph, roles.storage(), state, options.blocks, [&](const Graph& body, bool optimized) {
     return make_program(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
   });

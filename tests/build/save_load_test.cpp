@@ -78,6 +78,19 @@ TEST(SaveLoad, LoopsOfModelsGiveTheSameBits) {
   }
 }
 
+TEST(SaveLoad, AMachineOfAnotherNameIsNoOtherMachine) {
+  const ProgramFolder folder;
+  const Graph graph = parse_graph("graph g(x: f32[n]) { return y=add(x, 1) }");
+  Machine twin = machine_named("x86-64-v3");
+  twin.name = "twin";
+  EXPECT_EQ(
+      error_text([&] { build_program(graph, folder / "fat.tenon", {.machines = {machine_named("x86-64-v3"), twin}}); }),
+      "machines `x86-64-v3` and `twin` are the same but for their names: a file has one program for both");
+  EXPECT_FALSE(std::filesystem::exists(folder / "fat.tenon"));
+  twin.cpu().cores += 1;
+  build_program(graph, folder / "fat.tenon", {.machines = {machine_named("x86-64-v3"), twin}});
+}
+
 TEST(SaveLoad, SlowRandomGraphsGiveTheSameBits) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);

@@ -14,7 +14,7 @@ BUILD = Path(os.environ["TENON_COMMAND"]).resolve().parent
 RUN = BUILD / "libtenon_run.so"
 LIBRARIES = [path for path in (RUN, BUILD / "libtenon.so") if path.exists()]
 SYSTEM = re.compile(r"lib(c|m|stdc\+\+|gcc_s|pthread)\.so\.\d+|ld-linux\S*\.so\.\d+")
-MOST_BYTES = 2 << 20
+MOST_BYTES = 2_000_000
 
 
 def output(*words):

@@ -154,6 +154,9 @@ static void refuses_wrong_calls(const tenon_model* model) {
   bad = in;
   bad.dtype = 40;
   REQUIRE_ERROR(tenon_run(model, &bad, 1, &out, 1, NULL), TENON_INVALID_ARGUMENT, "no dtype 40");
+  bad.dtype = TENON_F64; /* before its bytes, which are too few for that */
+  REQUIRE_ERROR(tenon_run(model, &bad, 1, &out, 1, NULL), TENON_INVALID_ARGUMENT,
+                "is f32[row, col], and a tensor of f64 is given");
   bad.dtype = TENON_I32;
   REQUIRE_ERROR(tenon_run(model, &bad, 1, &out, 1, NULL), TENON_INVALID_ARGUMENT, "i32");
   bad = tensor(x, sizeof x, dims, 1);
@@ -191,6 +194,15 @@ static void counts(const tenon_model* model) {
   for (tenon_counter each = TENON_RUNS; each <= TENON_RUN_NANOSECONDS; ++each) {
     REQUIRE(tenon_count(model, each, &after) == TENON_OK && after >= 0);
   }
+  size_t needed = 0;
+  REQUIRE(tenon_metrics(&model, 1, NULL, 0, &needed) == TENON_OK && needed > 100);
+  char* const text = malloc(needed + 64); /* figures may have grown by then */
+  REQUIRE(tenon_metrics(&model, 1, text, 1, &needed) == TENON_OK);
+  REQUIRE(tenon_metrics(&model, 1, text, needed + 64, &needed) == TENON_OK && strlen(text) + 1 == needed);
+  REQUIRE(strstr(text, "# TYPE tenon_runs_total counter\ntenon_runs_total{model=\"") != NULL);
+  free(text);
+  REQUIRE(tenon_metrics(NULL, 0, NULL, 0, &needed) == TENON_OK);
+  REQUIRE_ERROR(tenon_metrics(NULL, 1, NULL, 0, &needed), TENON_INVALID_ARGUMENT, "`models` is NULL");
   REQUIRE_ERROR(tenon_count(model, 10, &after), TENON_INVALID_ARGUMENT, "no counter 10");
   REQUIRE_ERROR(tenon_count(model, TENON_RUNS, NULL), TENON_INVALID_ARGUMENT, "`value` is NULL");
 }
@@ -203,7 +215,7 @@ static void gives_results_of_sizes_that_data_decide(const char* path) {
   float y[6];
   const int64_t dims[2] = {3, 2};
   const tenon_tensor in = tensor(x, sizeof x, dims, 2);
-  const tenon_tensor outs[2] = {tensor(y, sizeof y, dims, 2), tensor(y, sizeof y, dims, 2)};
+  tenon_tensor outs[2] = {tensor(y, sizeof y, dims, 2), tensor(y, sizeof y, dims, 2)};
   tenon_tensor kept;
   tenon_tensor rows;
   REQUIRE(tenon_load(path, TENON_LOAD_UNVERIFIED, &model) == TENON_OK);
@@ -218,6 +230,12 @@ static void gives_results_of_sizes_that_data_decide(const char* path) {
   REQUIRE_ERROR(tenon_result_tensor(result, 0, NULL), TENON_INVALID_ARGUMENT, "`tensor` is NULL");
   tenon_result_free(result);
   REQUIRE(tenon_load(path, TENON_LOAD_DEFAULT, &model) == TENON_OK);
+  REQUIRE_ERROR(tenon_run(model, &in, 1, outs, 2, NULL), TENON_INVALID_ARGUMENT,
+                "output `rows` is i64[1, found], and a tensor of f32 is given");
+  outs[1].dtype = TENON_I64;
+  REQUIRE_ERROR(tenon_run(model, &in, 1, outs, 2, NULL), TENON_INVALID_ARGUMENT, "takes 48 bytes, and `bytes` is 24");
+  outs[1] = tensor(y, sizeof y, dims, 1);
+  outs[1].dtype = TENON_I64;
   REQUIRE_ERROR(tenon_run(model, &in, 1, outs, 2, NULL), TENON_INVALID_ARGUMENT, "kept");
   REQUIRE_ERROR(tenon_run_result(model, &in, 1, NULL, NULL), TENON_INVALID_ARGUMENT, "`result` is NULL");
   tenon_free(model);

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "codegen/jit/emitter_version.h"
+#include "disk/build_id.h"
 #include "native/linked_products.h"
 #include "native/product_target.h"
 #include "tenon/compile.h"
@@ -43,7 +43,7 @@ size_t files_left(bool disk_cache) {
 TEST(DiskCacheTest, HoldsKernelsAndProductsOrNothing) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(report_files(false), ::testing::ExitedWithCode(0), "files: 0\\.");
-  if (emitter_version().empty()) GTEST_SKIP() << "linked without a build id: nothing is ever kept";
+  if (disk::build_id().empty()) GTEST_SKIP() << "linked without a build id: nothing is ever kept";
   if (find_linked_products({}, product_target({}, host_target())) != nullptr) {
     EXPECT_EXIT(report_files(true), ::testing::ExitedWithCode(0), "files: 1\\.") << "a kernel; products are linked in";
   } else {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "codegen/jit/emitter_version.h"
 #include "codegen/native_kernel.h"
+#include "disk/build_id.h"
 #include "support/arrays.h"
 #include "support/loop_builder.h"
 #include "support/loop_kernels.h"
@@ -129,8 +129,8 @@ TEST(CompileKernels, OptionsAreOtherCode) {
 }
 
 TEST(CompileKernels, TheEmitterHasAVersion) {
-  EXPECT_GE(emitter_version().size(), 8u);
-  EXPECT_EQ(emitter_version(), kernel_jit_options().emitter);
+  EXPECT_GE(disk::build_id().size(), 8u);
+  EXPECT_EQ(disk::build_id(), kernel_jit_options().emitter);
 }
 
 }  // namespace

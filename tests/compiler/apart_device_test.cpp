@@ -195,6 +195,32 @@ TEST(ApartDevice, KeepsResultsWhereTheyAre) {
   EXPECT_EQ(device->counters().in_use, 0);
 }
 
+/// What is put there once is not copied by the runs that read it.
+TEST(ApartDevice, InputsArePutThereOnce) {
+  const Value x = input("x", shape(f32, "n"));
+  const Graph graph({x}, {{"y", exp(x)}});
+  const CompileOptions options{.native = false};
+  const auto device = apart_device(options);
+  {
+    const Executable executable = on(device, graph, options);
+    const Array data = Array::from<float>({3}, {1, -2, 3});
+    const Array there = executable.to_device(data);
+    EXPECT_EQ(there.place(), device->place());
+    EXPECT_EQ(executable.to_device(there).storage().address, there.storage().address);
+    EXPECT_TRUE(same_bits(executable.to_cpu(there), data));
+    const int64_t in = device->counters().bytes_in;
+    EXPECT_TRUE(same_bits(executable.run({there})[0], compile(graph, options).run({data})[0]));
+    EXPECT_EQ(device->counters().bytes_in, in);
+    const Executable plain = compile(graph, options);
+    EXPECT_EQ(plain.to_device(data).storage().address, data.storage().address);
+    EXPECT_EQ(error_text([&] { (void)plain.to_device(there); }),
+              "this array is in the memory of gpu:7, which does not run the program");
+    const Array empty = executable.to_device(Array::uninitialized(f32, {0}));
+    EXPECT_EQ(executable.run({empty})[0].size(), 0);
+  }
+  EXPECT_EQ(device->counters().in_use, 0);
+}
+
 /// An input that is handed over is updated where it is, one that is not in a copy on the device.
 TEST(ApartDevice, UpdatesStateWhereItIs) {
   const Value state = input("state", shape(f32, "n"));

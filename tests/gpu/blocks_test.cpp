@@ -1,7 +1,9 @@
 // Kernels mapped to blocks of threads give what plain loops give, in the loop interpreter, which finds races.
 #include <gtest/gtest.h>
 
+#include "compiler/lowered.h"
 #include "kernel/loop/loop_run.h"
+#include "kernel/loop/loop_threads.h"
 #include "schedule/blocks/map_to_blocks.h"
 #include "support/arrays.h"
 #include "support/differential.h"
@@ -32,10 +34,12 @@ TEST_P(Blocks, MatchPlainLoops) {
     std::vector<Array> expected = make_buffers(each.kernel, bindings, 7);
     each.prepare(bindings, expected);
     std::vector<Array> actual = expected;
+    const std::vector<Array> of_mapped = make_buffers(mapped, bindings, 7);  // with what it keeps from phase to phase
+    actual.insert(actual.end(), of_mapped.begin() + std::ssize(expected), of_mapped.end());
     const KernelStatus status = launch(mapped, entry, bindings, actual);
     const KernelStatus wanted = each.reference(bindings, expected);
     ASSERT_EQ(status.failed, wanted.failed);
-    for (size_t i = 0; i < actual.size() && wanted.failed == 0; ++i) {
+    for (size_t i = 0; i < expected.size() && wanted.failed == 0; ++i) {
       if (each.kernel.buffers[i].role == loops::Role::output) {
         ASSERT_TRUE(close(actual[i], expected[i], each.relative, each.absolute)) << "buffer " << i;
       }
@@ -69,6 +73,65 @@ TEST(BlocksOf, Models) {
     const auto actual = executable.run(inputs, {.bindings = bindings});
     for (size_t i = 0; i < expected.size(); ++i) {
       EXPECT_TRUE(close(actual[i], expected[i], 1e-3, 1e-4)) << each.name << ", output " << i;
+    }
+  }
+}
+
+/// The first kernel of a graph, mapped.
+loops::Kernel first_kernel(const Graph& graph) {
+  CompileReport report;
+  const compiler::Lowered lowered = compiler::lower(graph, on_blocks(), report);
+  return *lowered.kernels().front();
+}
+
+/// Accesses are of 16 bytes where elements lie side by side.
+TEST(BlocksOf, ThreadsTakeSeveralElements) {
+  const auto several = [](Dtype dtype, const auto& compute) {
+    const Value x = input("x", shape(dtype, "row", "col"));
+    const loops::Kernel kernel = first_kernel(Graph({x}, {{"y", compute(x)}}));
+    return loops::iterations_of_thread(kernel, kernel.phases.front());
+  };
+  const auto add = [](const Value& x) { return x + x; };
+  EXPECT_EQ(several(f32, add), 4);
+  EXPECT_EQ(several(f64, add), 2);
+  EXPECT_EQ(several(bf16, add), 8);
+  EXPECT_EQ(several(i8, add), 8);
+  EXPECT_EQ(several(f32, [](const Value& x) { return softmax(x); }), 4);
+  EXPECT_EQ(several(f32, [](const Value& x) { return matmul(x, transpose(x, {1, 0})); }), 1) << "blocks of two sides";
+}
+
+/// Rows that are short take fewer threads, where that is not known before.
+TEST(BlocksOf, ShortRowsHaveFunctionsOfTheirOwn) {
+  const auto threads_of = [](const Value& x) {
+    std::vector<int64_t> threads;
+    for (const loops::ShortPhase& each : loops::short_phases(first_kernel(Graph({x}, {{"y", softmax(x)}})))) {
+      EXPECT_EQ(each.most, 4 * each.threads);
+      EXPECT_EQ(each.lengths, std::vector<Extent>{Extent::name("col")});
+      if (each.phase == 0) threads.push_back(each.threads);
+    }
+    return threads;
+  };
+  EXPECT_EQ(threads_of(input("x", shape(f32, "row", "col"))), (std::vector<int64_t>{32, 128}));
+  EXPECT_EQ(threads_of(input("x", shape(f32, "row", 64))), std::vector<int64_t>{}) << "it is known";
+}
+
+/// Along an axis that does not lie side by side: in parts, for any number of columns.
+TEST(BlocksOf, SumsOfColumns) {
+  const Value x = input("x", shape(f32, "row", "col"));
+  const Value y = input("y", shape(f32, "col"));
+  const Value scaled = mul(x, exp(y));
+  const Graph graph({x, y}, {{"sum", reduce_sum(scaled, {0}) * y}, {"max", reduce_max(scaled, {0})}});
+  const loops::Kernel kernel = first_kernel(Graph({x}, {{"sum", reduce_sum(x, {0})}}));
+  EXPECT_EQ(kernel.phases.size(), 2u) << to_string(kernel);
+  const Executable executable = compile(graph, on_blocks());
+  std::mt19937_64 random(6);
+  for (const int64_t rows : {0, 1, 31, 33, 700, 5000}) {
+    for (const int64_t columns : {1, 5, 300}) {
+      const std::vector<Array> inputs{random_array(f32, {rows, columns}, random), random_array(f32, {columns}, random)};
+      const auto expected = interpret(graph, inputs);
+      const auto actual = executable.run(inputs);
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_TRUE(close(actual[i], expected[i], 1e-4, 1e-4)) << rows << " rows, " << columns << " columns";
     }
   }
 }

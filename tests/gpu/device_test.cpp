@@ -30,7 +30,7 @@ class OnGpu : public testing::Test {
   }
 };
 
-CompileOptions on_gpu() { return {.machine = devices::host_gpu_facts()}; }
+CompileOptions on_gpu() { return {.machine = gpu()}; }
 
 bool has_no_code(const std::string& error) { return error.find("no code for on GPUs") != std::string::npos; }
 
@@ -101,6 +101,27 @@ TEST_F(OnGpu, TellsOfPositionsOutOfRange) {
   EXPECT_EQ(executable.run(right)[0].values<float>()[1], 1) << "a failure is told once";
 }
 
+/// Of numbers that are far from zero, and of positions as transformers have them.
+TEST_F(OnGpu, SinesAndCosines) {
+  const Value x = input("x", shape(f32, "n"));
+  const Graph graph({x}, {{"sin", sin(x)}, {"cos", cos(x)}});
+  const Array data = Array::from<float>({9}, {0, -0.0f, 1, -3, 512, 1e5f, -3e6f, 1e30f, 3.4e38f});
+  const auto wanted = interpret(graph, {data});
+  const auto actual = compile(graph, on_gpu()).run({data});
+  for (size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_TRUE(close(actual[i], wanted[i], 1e-6, 1e-7)) << "output " << i;
+}
+
+TEST_F(OnGpu, ArraysStayThere) {
+  const Value x = input("x", shape(f32, "n"));
+  const Executable executable = compile(Graph({x}, {{"y", x + 1.0}}), on_gpu());
+  Array there = executable.to_device(Array::full(f32, {1000}, 1));
+  EXPECT_EQ(there.place().kind, DeviceKind::gpu);
+  for (int i = 0; i < 3; ++i)
+    there = executable.run({there}, {.results_on_device = true})[0];
+  EXPECT_EQ(executable.to_cpu(there).at(999), 4);
+}
+
 TEST(WithoutGpu, IsOneErrorAndTheProcessGoesOn) {
   if (!backend::has_native_code()) GTEST_SKIP() << "this build makes no code";
   if (no_gpu().empty()) GTEST_SKIP() << "there is a GPU";
@@ -109,7 +130,9 @@ TEST(WithoutGpu, IsOneErrorAndTheProcessGoesOn) {
   for (int i = 0; i < 2; ++i) {
     const std::string error = error_text([&] { compile(graph, {.machine = machine_named("sm_80")}); });
     EXPECT_TRUE(error.starts_with("there is no GPU that can be used")) << error;
+    EXPECT_EQ(error_text([] { (void)machine_of_device("cuda"); }), error);
   }
+  EXPECT_EQ(machine_of_device("cpu"), this_machine());
   EXPECT_EQ(compile(graph).run({Array::full(f32, {3}, 1)})[0].values<float>()[2], 2);
 }
 

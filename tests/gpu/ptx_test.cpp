@@ -52,6 +52,14 @@ TEST_P(SlowPtx, OfModelsAssembles) {
 INSTANTIATE_TEST_SUITE_P(On, Ptx, testing::Values("sm_90a"));
 INSTANTIATE_TEST_SUITE_P(On, SlowPtx, testing::Values("sm_80", "sm_90a"));
 
+TEST_P(Ptx, OfSinesAssembles) {
+  const Value x = input("x", shape(f32, "n"));
+  CompileReport report;
+  const compiler::Lowered lowered =
+      compiler::lower(Graph({x}, {{"y", sin(x) * cos(x)}}), {.machine = machine()}, report);
+  EXPECT_EQ(assemble(code(lowered.kernels())), "");
+}
+
 TEST(PtxOf, FunctionsThatOnlyCpusHaveIsAnError) {
   if (!backend::has_native_code()) GTEST_SKIP() << "this build makes no code";
   const Value x = input("x", shape(f64, "n"));

@@ -393,7 +393,7 @@ TEST(Export, RefusesWhatHasNoForm) {
   EXPECT_EQ(refusal("graph f(k: u64[], c: u64[]) { return y=random(k, c, shape=u32[4]) }"),
             "random numbers that are a function of a key have no ONNX form\n  node `random` of graph `f`");
   EXPECT_EQ(error_text([] { export_onnx(parse_graph("graph f(x: f32[n]) { return y=x }"), "/nowhere/f.onnx"); }),
-            "cannot write the file `/nowhere/f.onnx`");
+            "cannot write `/nowhere/f.onnx`: No such file or directory");
 }
 
 }  // namespace

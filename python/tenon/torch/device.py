@@ -18,9 +18,9 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 import tenon
 
-from . import autocast, differentiated, fallback, hooks, strides, views
+from . import autocast, differentiated, fallback, hooks, strides, table, views
 from .arguments import OnCpu, check_indices, lazy
-from .dtypes import Unsupported, is_supported, torch_dtype
+from .dtypes import TENON_DTYPES, Unsupported, is_supported, torch_dtype
 from .handles import given_sizes, wrap, wrap_later
 from .memory import order_of
 from .special import SPECIAL
@@ -104,6 +104,10 @@ def _draws_from(generator: torch.Generator):
         return tuple(_tenon.make_tensor(number, [], False) for number in (key, np.zeros((), np.uint64)))
 
     return draw
+
+
+def _refuse_to_draw():
+    raise Unsupported("random numbers while what a row records is learned")
 
 
 # --- Kernels
@@ -227,11 +231,28 @@ def _kernel(overload, functional: Functional):
         outcome = [written[i] if i in written else _wrapped(results[i], operands, places[i]) for i in returned]
         return outcome[0] if len(outcome) == 1 else tuple(outcome)
 
+    def record(args, kwargs):
+        """What the row gives, for operands without elements."""
+        kwargs = {k: v for k, v in kwargs.items() if k not in functional.drop and k != "generator"}
+        with random_by(_refuse_to_draw):
+            return call_row(row, args, kwargs, later=not writes)
+
     if is_view:
         return view_kernel
+    follows_from_sizes = not row.random and not makes_sizes and not any("Tensor[]" in str(a.type) for a in table.written(schema))
+    if follows_from_sizes:
+        targets = [(i, (names.index(name), name)) for i, name in writes]
+        returned = None if not writes else functional.returns or tuple(range(len(schema.returns)))
+        again = _tenon.ReplayKernel(kernel, record, targets, returned)
+    else:
+        again = kernel
     if row.direct is not None and not is_out and writes in ((), ((0, names[0]),)):
-        return _tenon.DirectKernel(row.direct, bool(writes), kernel)
-    return kernel
+        return _tenon.DirectKernel(row.direct, bool(writes), again)
+    return again
+
+
+def _wrap_later(make, dtype, sizes):
+    return wrap_later(Later(make, dtype, sizes))
 
 
 def _boxed_fallback(overload, *args, **kwargs):
@@ -270,7 +291,8 @@ def _register(library: torch.library.Library) -> None:
 
 
 def _install():
-    _tenon.set_device_classes(Content, from_capsule)
+    plain = [torch.dtype, torch.device, torch.layout, torch.memory_format]
+    _tenon.set_device_classes(Content, from_capsule, wrap, _wrap_later, TENON_DTYPES, torch.Tensor, torch.get_default_dtype, plain)
     _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend())
     library = torch.library.Library("aten", "IMPL")
     everything = torch.library.Library("_", "IMPL")

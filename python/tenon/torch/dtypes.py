@@ -15,13 +15,13 @@ class Weak:
         self.kind = kind
 
 
-_TO_TENON = {getattr(torch, name): dtype for name, dtype in _tenon.usual_dtype_names.items()}
-_TO_TORCH = {ours: theirs for theirs, ours in _TO_TENON.items()}
+TENON_DTYPES = {getattr(torch, name): dtype for name, dtype in _tenon.usual_dtype_names.items()}
+_TO_TORCH = {ours: theirs for theirs, ours in TENON_DTYPES.items()}
 
 
 def tenon_dtype(dtype: torch.dtype) -> tenon.Dtype:
     """The Tenon dtype; `Unsupported` for complex, quantised and 8-bit float dtypes."""
-    found = _TO_TENON.get(dtype)
+    found = TENON_DTYPES.get(dtype)
     if found is None:
         raise Unsupported(f"dtype {str(dtype).removeprefix('torch.')} has no Tenon dtype")
     return found
@@ -32,7 +32,7 @@ def torch_dtype(dtype: tenon.Dtype) -> torch.dtype:
 
 
 def is_supported(dtype: torch.dtype) -> bool:
-    return dtype in _TO_TENON
+    return dtype in TENON_DTYPES
 
 
 def is_value(x) -> bool:

@@ -123,7 +123,8 @@ class Functional:
     drop: tuple[str, ...] = ()
 
 
-def _written(schema) -> list:
+def written(schema) -> list:
+    """The arguments that an operator writes to."""
     return [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
 
 
@@ -159,23 +160,23 @@ def find_functional(overload) -> Functional | None:
     if (found := find(overload)) is not None:
         return Functional(found)
     schema = overload._schema
-    written = _written(schema)
-    if not written or not name.startswith("aten."):
+    targets = written(schema)
+    if not targets or not name.startswith("aten."):
         return None
     if name in _RENAMED:
         found = rows().get(_full_name(_RENAMED[name]))
-        return found and Functional(found, ((0, written[0].name),))
+        return found and Functional(found, ((0, targets[0].name),))
     base = overload._overloadpacket.__name__
     if base.endswith("_") and not base.endswith("__"):
-        return _from_in_place(base[:-1], overload, written)
-    return _from_out(base, overload, written)
+        return _from_in_place(base[:-1], overload, targets)
+    return _from_out(base, overload, targets)
 
 
 def _packet(name: str):
     return getattr(torch.ops.aten, name, None)
 
 
-def _from_in_place(base: str, overload, written) -> Functional | None:
+def _from_in_place(base: str, overload, targets) -> Functional | None:
     packet = _packet(base)
     if packet is None:
         return None
@@ -184,21 +185,21 @@ def _from_in_place(base: str, overload, written) -> Functional | None:
     # The overload of the same name first, then any that takes the same.
     for name in [n for n in names if n == overload._overloadname] + names:
         other = getattr(packet, name)
-        if [str(a.type) for a in other._schema.arguments] == wanted and not _written(other._schema):
+        if [str(a.type) for a in other._schema.arguments] == wanted and not written(other._schema):
             found = find(other)
-            return found and Functional(found, tuple((i, a.name) for i, a in enumerate(written)))
+            return found and Functional(found, tuple((i, a.name) for i, a in enumerate(targets)))
     return None
 
 
-def _from_out(base: str, overload, written) -> Functional | None:
+def _from_out(base: str, overload, targets) -> Functional | None:
     packet = _packet(base)
-    drop = tuple(a.name for a in written)
+    drop = tuple(a.name for a in targets)
     wanted = _signature(overload._schema, drop)
     ignored = ("dtype", *_PLACEMENT)
     for loose in (False, True):
         for name in packet.overloads():
             other = getattr(packet, name)
-            if _written(other._schema):
+            if written(other._schema):
                 continue
             same = _signature(other._schema) == wanted
             if loose:  # `arange(end, *, out)` has no dtype: that of `out` counts

@@ -177,6 +177,20 @@ llvm::Value* extreme_lane(Emission& e, const loops::Accumulator& accumulator, ll
   return e.b.CreateSelect(any_nan, llvm::ConstantFP::getNaN(extreme->getType()), extreme);
 }
 
+/// Lanes in the order in which halving combines neighbours first.
+Partial neighbours_apart(Emission& e, const Partial& partial, unsigned lanes) {
+  std::vector<int> order{0};
+  while (order.size() < lanes) {
+    const size_t known = order.size();
+    for (size_t i = 0; i < known; ++i)
+      order.push_back(order[i] + static_cast<int>(lanes / (2 * known)));
+  }
+  const auto reordered = [&](llvm::Value* value) -> llvm::Value* {
+    return value == nullptr ? nullptr : e.b.CreateShuffleVector(value, order);
+  };
+  return {reordered(partial.value), reordered(partial.position)};
+}
+
 /// All slots as one scalar: widest first, each folded to the width of the next. `read` gives what is in one.
 Partial fold(Emission& e, int index, const std::function<Partial(const OpenAccumulator::Slot&)>& read) {
   const loops::Accumulator& accumulator = what_is(e, index);
@@ -185,6 +199,7 @@ Partial fold(Emission& e, int index, const std::function<Partial(const OpenAccum
   std::ranges::sort(slots, std::ranges::greater{}, &OpenAccumulator::Slot::lanes);
   Partial total = read(slots[0]);
   unsigned lanes = slots[0].lanes;
+  if (e.gpu != nullptr && lanes > 1) total = neighbours_apart(e, total, lanes);
   const bool is_extreme = accumulator.op == ReduceOp::max || accumulator.op == ReduceOp::min;
   const auto narrow_to = [&](unsigned wanted) {
     if (wanted == 0 && lanes > 1 && is_extreme && total.value->getType()->isFPOrFPVectorTy()) {

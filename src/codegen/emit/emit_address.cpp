@@ -45,6 +45,13 @@ llvm::Value* buffer_pointer(Emission& e, int index) {
   if (e.gpu != nullptr && e.buffer(index).role != loops::Role::scratch) {
     return pointer = e.gpu->buffers[static_cast<size_t>(index)];
   }
+  if (e.gpu != nullptr && is_private_scratch(e.buffer(index))) {  // which LLVM keeps in registers
+    const auto elements = e.buffer(index).elements.constant();
+    TENON_CHECK(elements.has_value(), "{}: scratch of threads whose size is not known", e.kernel.name);
+    llvm::Type* const element = memory_type(e.context(), e.buffer(index).dtype, 0);
+    auto* const array = llvm::ArrayType::get(element, static_cast<uint64_t>(*elements));
+    return pointer = e.in_block(e.allocas, [&] { return e.b.CreateAlloca(array); });
+  }
   pointer = e.in_block(e.entry, [&]() -> llvm::Value* {
     if (e.buffer(index).role != loops::Role::scratch) {
       llvm::LoadInst* const table = e.b.CreateLoad(e.b.getPtrTy(), e.args);  // KernelArgs::buffers

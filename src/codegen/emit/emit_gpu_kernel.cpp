@@ -13,6 +13,10 @@ namespace tenon::codegen {
 namespace {
 
 constexpr unsigned kSharedSpace = 3;
+/// Threads of a block: two of them have 128 registers for each.
+constexpr int64_t kMostOfTwo = 256;
+/// So much of what is shared every block can have, on all GPUs.
+constexpr int64_t kAlwaysShared = int64_t{96} << 10;
 
 llvm::Value* special_register(Emission& e, llvm::Intrinsic::ID which) {
   return e.b.CreateZExt(e.b.CreateIntrinsic(which, {}, {}), e.i64());
@@ -54,15 +58,19 @@ void emit_gpu_grid(Emission& e, const loops::Phase& phase, llvm::Value* begin, l
 }
 
 /// Where the scratch of this block begins: in shared memory, or in memory of the device, so much a block.
-llvm::Value* scratch_of_block(Emission& e, llvm::Value* memory, llvm::Value* bytes) {
-  auto* const shared = new llvm::GlobalVariable(e.module, llvm::ArrayType::get(e.b.getInt8Ty(), 0), false,
-                                                llvm::GlobalValue::ExternalLinkage, nullptr, "tenon_scratch", nullptr,
-                                                llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-  shared->setAlignment(llvm::Align(64));
-  llvm::Value* const block = special_register(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
-  llvm::Value* const own = e.b.CreateGEP(e.b.getInt8Ty(), memory, e.b.CreateNSWMul(block, bytes));
-  llvm::Value* const is_shared = e.b.CreateICmpEQ(bytes, e.b.getInt64(0));
-  return e.b.CreateSelect(is_shared, e.b.CreateAddrSpaceCast(shared, e.b.getPtrTy()), own);
+llvm::Value* scratch_of_block(Emission& e, ScratchPlace place, llvm::Value* memory, llvm::Value* bytes) {
+  if (place == ScratchPlace::device) {
+    llvm::Value* const block = special_register(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+    return e.b.CreateGEP(e.b.getInt8Ty(), memory, e.b.CreateNSWMul(block, bytes));
+  }
+  llvm::GlobalVariable* shared = e.module.getGlobalVariable("tenon_scratch");
+  if (shared == nullptr) {
+    shared = new llvm::GlobalVariable(e.module, llvm::ArrayType::get(e.b.getInt8Ty(), 0), false,
+                                      llvm::GlobalValue::ExternalLinkage, nullptr, "tenon_scratch", nullptr,
+                                      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+    shared->setAlignment(llvm::Align(64));
+  }
+  return e.b.CreateAddrSpaceCast(shared, e.b.getPtrTy());
 }
 
 void mark_as_kernel(Emission& e) {
@@ -73,11 +81,16 @@ void mark_as_kernel(Emission& e) {
                       llvm::ConstantAsMetadata::get(e.b.getInt32(value))}));
   };
   note("kernel", 1);
-  note("maxntidx", static_cast<uint32_t>(e.gpu->threads));
+  note("maxntidx", static_cast<uint32_t>(e.gpu->threads / e.gpu->lanes));
+  // What a thread keeps in registers alone makes it use very many: two blocks are to fit a multiprocessor.
+  const bool keeps = std::ranges::any_of(e.kernel.buffers, loops::is_private_scratch);
+  if (keeps && e.gpu->threads <= kMostOfTwo) note("minctasm", 2);
 }
 
+/// With `threads`, for blocks of so many.
 /// void symbol(buffers that are no scratch..., sizes..., status, begin, end, scratch, bytes of scratch a block)
-void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbol) {
+void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbol, ScratchPlace place,
+                int64_t threads = 0) {
   llvm::Type* const pointer = e.b.getPtrTy();
   std::vector<llvm::Type*> types;
   for (const loops::Buffer& buffer : e.kernel.buffers) {
@@ -99,7 +112,9 @@ void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbo
   llvm::Value* const end = e.function->getArg(next++);
   llvm::Value* const memory = e.function->getArg(next++);
   llvm::Value* const bytes = e.function->getArg(next++);
-  gpu.threads = gpu.group = loops::threads_of(e.kernel, phase);
+  gpu.lanes = loops::iterations_of_thread(e.kernel, phase);
+  gpu.threads = threads > 0 ? threads * gpu.lanes : loops::threads_of(e.kernel, phase);
+  gpu.group = gpu.threads / gpu.lanes;
   gpu.parts = e.module.getGlobalVariable("tenon_parts", true);
   e.gpu = &gpu;
 
@@ -112,7 +127,7 @@ void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbo
   gpu.thread = special_register(e, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
   const bool has_scratch = std::ranges::any_of(
       e.kernel.buffers, [](const loops::Buffer& each) { return each.role == loops::Role::scratch; });
-  if (has_scratch) e.scratch = scratch_of_block(e, memory, bytes);
+  if (has_scratch) e.scratch = scratch_of_block(e, place, memory, bytes);
   e.b.CreateBr(body);
   e.b.SetInsertPoint(body);
   e.sizes.clear();
@@ -136,11 +151,16 @@ void refuse_calls(const llvm::Module& module, const loops::Kernel& kernel) {
 
 }  // namespace
 
-std::string gpu_symbol(size_t phase) { return fmt::format("phase{}", phase); }
+std::string gpu_symbol(size_t phase, ScratchPlace place) {
+  return fmt::format("phase{}{}", phase, place == ScratchPlace::shared ? "" : "_in_device_memory");
+}
+
+std::string gpu_short_symbol(size_t phase, int64_t threads) { return fmt::format("phase{}_of_{}", phase, threads); }
 
 std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,
                                               const Target& target) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
+  module->setTargetTriple(target.triple);
   const EmitOptions options;
   Emission e(*module, kernel, target, options);
   name_alias_scopes(e);
@@ -149,8 +169,16 @@ std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const 
       new llvm::GlobalVariable(*module, words, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(words),
                                "tenon_parts", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   parts->setAlignment(llvm::Align(8));
-  for (size_t i = 0; i < kernel.phases.size(); ++i)
-    emit_phase(e, kernel.phases[i], gpu_symbol(i));
+  const std::optional<int64_t> scratch = loops::scratch_bytes(kernel).constant();
+  for (size_t i = 0; i < kernel.phases.size(); ++i) {
+    emit_phase(e, kernel.phases[i], gpu_symbol(i, ScratchPlace::shared), ScratchPlace::shared);
+    if (!scratch || *scratch > kAlwaysShared)
+      emit_phase(e, kernel.phases[i], gpu_symbol(i, ScratchPlace::device), ScratchPlace::device);
+  }
+  for (const loops::ShortPhase& each : loops::short_phases(kernel)) {
+    emit_phase(e, kernel.phases[each.phase], gpu_short_symbol(each.phase, each.threads), ScratchPlace::shared,
+               each.threads);
+  }
   refuse_calls(*module, kernel);
   return module;
 }

@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/emit/llvm_emission.h"
 #include "kernel/loop/loop_threads.h"
@@ -92,7 +93,57 @@ void gpu_report(Emission& e, llvm::Value* site, llvm::Value* position, llvm::Val
   });
 }
 
+namespace {
+
+/// The body at `number`, which no other loop bound to threads is around or inside of: `lanes` iterations from there on.
+/// Those of a tile that is not whole run under a mask.
+void run_side_by_side(Emission& e, const loops::Loop& loop, llvm::Value* number, llvm::Value* left) {
+  const auto lanes = static_cast<unsigned>(e.gpu->lanes);
+  const auto run = [&](bool masked) {
+    llvm::BasicBlock* const before = e.b.GetInsertBlock();
+    llvm::BasicBlock* const here = e.block("thread");
+    e.b.CreateBr(here);
+    e.b.SetInsertPoint(here);
+    e.axes[static_cast<size_t>(loop.axis)] = number;
+    e.heads[static_cast<size_t>(loop.axis)] = {.block = here};
+    e.vector = {.lanes = lanes,
+                .axis = loop.axis,
+                .mask = nullptr,
+                .unit_strides = false,
+                .nontemporal = nullptr,
+                .before = before};
+    if (masked) e.vector.mask = lanes_below(e, left);
+    e.thread_axes.push_back(loop.axis);
+    emit_block(e, loop.body);
+    e.thread_axes.pop_back();
+    e.vector = {};
+  };
+  if (left == nullptr) return run(false);
+  llvm::Value* const count = e.b.getInt64(lanes);
+  when(e, e.b.CreateICmpSGE(left, count), [&] { run(false); });
+  llvm::Value* const some = e.b.CreateAnd(e.b.CreateICmpSGT(left, e.b.getInt64(0)), e.b.CreateICmpSLT(left, count));
+  when(e, some, [&] { run(true); });
+}
+
+/// Where each thread has several iterations.
+void gpu_several(Emission& e, const loops::Loop& loop) {
+  const loops::Axis& axis = e.axis(loop.axis);
+  const int64_t outside = std::exchange(e.gpu->group, 1);
+  TENON_CHECK(outside * e.gpu->lanes == e.gpu->threads, "{}: a nest of loops bound to threads", e.kernel.name);
+  llvm::Value* const number = e.b.CreateNSWMul(e.gpu->thread, e.b.getInt64(static_cast<uint64_t>(e.gpu->lanes)));
+  llvm::Value* const left = axis.tile_of < 0 ? nullptr : e.b.CreateNSWSub(trip_count(e, axis), number);
+  int& depth = e.depths[static_cast<size_t>(loop.axis)];
+  depth = 1 + *std::ranges::max_element(e.depths);
+  run_side_by_side(e, loop, number, left);
+  e.axes[static_cast<size_t>(loop.axis)] = nullptr;
+  depth = 0;
+  e.gpu->group = outside;
+}
+
+}  // namespace
+
 void gpu_thread_loop(Emission& e, const loops::Loop& loop) {
+  if (e.gpu->lanes > 1) return gpu_several(e, loop);
   const loops::Axis& axis = e.axis(loop.axis);
   const int64_t extent = loops::thread_extent(e.kernel, loop.axis);
   const int64_t outside = e.gpu->group;
@@ -119,9 +170,10 @@ void gpu_thread_loop(Emission& e, const loops::Loop& loop) {
 }
 
 Partial gpu_end_parts(Emission& e, int accumulator) {
-  const int64_t count = e.parts[static_cast<size_t>(accumulator)].count;
-  TENON_CHECK(count == e.gpu->threads && e.gpu->group == count && count >= kWarp,
-              "{}: parts of an accumulator that are not all threads of a block", e.kernel.name);
+  const int64_t count = e.gpu->threads / e.gpu->lanes;
+  TENON_CHECK(
+      e.parts[static_cast<size_t>(accumulator)].count >= e.gpu->threads && e.gpu->group == count && count >= kWarp,
+      "{}: parts of an accumulator that are not all threads of a block", e.kernel.name);
   e.parts[static_cast<size_t>(accumulator)] = {};
   Partial held = end_accumulator(e, accumulator);
   for (int64_t apart = 1; apart < kWarp; apart *= 2) {

@@ -21,6 +21,27 @@ llvm::Instruction* annotate(Emission& e, llvm::Instruction* access, int buffer) 
   return access;
 }
 
+/// condition ? then() : otherwise(), each of which runs where it is wanted alone.
+llvm::Value* choose(Emission& e, llvm::Value* condition, const std::function<llvm::Value*()>& then,
+                    const std::function<llvm::Value*()>& otherwise) {
+  llvm::BasicBlock* const yes = e.block("then");
+  llvm::BasicBlock* const no = e.block("otherwise");
+  llvm::BasicBlock* const next = e.block("chosen");
+  e.b.CreateCondBr(condition, yes, no);
+  std::array<std::pair<llvm::Value*, llvm::BasicBlock*>, 2> incoming;
+  for (const bool side : {true, false}) {
+    e.b.SetInsertPoint(side ? yes : no);
+    llvm::Value* const value = side ? then() : otherwise();
+    incoming[side ? 0 : 1] = {value, e.b.GetInsertBlock()};
+    e.b.CreateBr(next);
+  }
+  e.b.SetInsertPoint(next);
+  llvm::PHINode* const phi = e.b.CreatePHI(incoming[0].first->getType(), 2);
+  for (const auto& [value, from] : incoming)
+    phi->addIncoming(value, from);
+  return phi;
+}
+
 /// One access by vector lanes, in memory form.
 class LaneAccess {
  public:
@@ -105,7 +126,13 @@ class LaneAccess {
   }
 
   llvm::Value* load_contiguous(llvm::Value* first, llvm::Value* mask) {
-    if (mask == nullptr) return annotate(e_, e_.b.CreateAlignedLoad(type_, first, align_), buffer_);
+    const auto read = [&](llvm::Align align) -> llvm::Value* {
+      return annotate(e_, e_.b.CreateAlignedLoad(type_, first, align), buffer_);
+    };
+    if (mask == nullptr && e_.gpu != nullptr) {
+      return choose(e_, is_aligned(first), [&] { return read(whole()); }, [&] { return load_one_by_one(first); });
+    }
+    if (mask == nullptr) return read(align_);
     llvm::Constant* const nothing = llvm::Constant::getNullValue(type_);
     return annotate(e_, e_.b.CreateMaskedLoad(type_, first, align_, mask, nothing), buffer_);
   }
@@ -118,12 +145,42 @@ class LaneAccess {
                                : e_.b.CreateMaskedStore(value, first, align_, mask),
                buffer_);
     };
+    if (mask == nullptr && e_.gpu != nullptr) {
+      llvm::BasicBlock* const done = e_.block("stored");
+      branch(is_aligned(first), done, [&] { annotate(e_, e_.b.CreateAlignedStore(value, first, whole()), buffer_); });
+      store_one_by_one(first, value);
+      e_.b.CreateBr(done);
+      return e_.b.SetInsertPoint(done);
+    }
     if (past == nullptr) return store();
     llvm::BasicBlock* const next = e_.block("stored");
     branch(past, next, [&] { store_nontemporal(first, value); });
     store();
     e_.b.CreateBr(next);
     e_.b.SetInsertPoint(next);
+  }
+
+  /// LLVM would make one of accesses that differ in nothing but their alignment.
+  llvm::Value* load_one_by_one(llvm::Value* first) {
+    llvm::Value* lanes = llvm::PoisonValue::get(type_);
+    for (unsigned i = 0; i < e_.vector.lanes; ++i) {
+      llvm::Value* const at = e_.b.CreateConstGEP1_64(element_, first, i);
+      lanes = e_.b.CreateInsertElement(lanes, annotate(e_, e_.b.CreateAlignedLoad(element_, at, align_), buffer_), i);
+    }
+    return lanes;
+  }
+  void store_one_by_one(llvm::Value* first, llvm::Value* value) {
+    for (unsigned i = 0; i < e_.vector.lanes; ++i) {
+      llvm::Value* const at = e_.b.CreateConstGEP1_64(element_, first, i);
+      annotate(e_, e_.b.CreateAlignedStore(e_.b.CreateExtractElement(value, i), at, align_), buffer_);
+    }
+  }
+
+  /// GPUs read and write vectors only at multiples of their size.
+  llvm::Align whole() const { return llvm::Align(e_.vector.lanes * align_.value()); }
+  llvm::Value* is_aligned(llvm::Value* first) {
+    llvm::Value* const address = e_.b.CreatePtrToInt(first, e_.i64());
+    return e_.b.CreateICmpEQ(e_.b.CreateAnd(address, whole().value() - 1), e_.b.getInt64(0));
   }
 
   void store_nontemporal(llvm::Value* first, llvm::Value* value) {
@@ -199,27 +256,6 @@ bool is_uniform(Emission& e, const loops::Affine& at, const std::vector<loops::B
          });
 }
 
-/// condition ? then() : otherwise(), each of which runs where it is wanted alone.
-llvm::Value* choose(Emission& e, llvm::Value* condition, const std::function<llvm::Value*()>& then,
-                    const std::function<llvm::Value*()>& otherwise) {
-  llvm::BasicBlock* const yes = e.block("then");
-  llvm::BasicBlock* const no = e.block("otherwise");
-  llvm::BasicBlock* const next = e.block("chosen");
-  e.b.CreateCondBr(condition, yes, no);
-  std::array<std::pair<llvm::Value*, llvm::BasicBlock*>, 2> incoming;
-  for (const bool side : {true, false}) {
-    e.b.SetInsertPoint(side ? yes : no);
-    llvm::Value* const value = side ? then() : otherwise();
-    incoming[side ? 0 : 1] = {value, e.b.GetInsertBlock()};
-    e.b.CreateBr(next);
-  }
-  e.b.SetInsertPoint(next);
-  llvm::PHINode* const phi = e.b.CreatePHI(incoming[0].first->getType(), 2);
-  for (const auto& [value, from] : incoming)
-    phi->addIncoming(value, from);
-  return phi;
-}
-
 }  // namespace
 
 llvm::Value* load(Emission& e, const loops::Load& what) {
@@ -266,8 +302,14 @@ void store(Emission& e, const loops::Store& what) {
       return;
     }
     value = spread(e, narrow(e.scalar_context, dtype, value));
-    LaneAccess access(e, what.buffer, both(e, e.vector.mask, lane_bounds(e, what.inside)));
-    access.store(address_of(e, what.buffer, what.at), value);
+    const auto write_under = [&](llvm::Value* mask) {
+      LaneAccess(e, what.buffer, mask).store(address_of(e, what.buffer, what.at), value);
+    };
+    const auto write_inside = [&] { write_under(both(e, e.vector.mask, lane_bounds(e, what.inside))); };
+    llvm::Value* const all = e.gpu == nullptr ? nullptr : all_lanes_inside(e, what.inside);
+    if (all == nullptr) return write_inside();
+    when(e, all, [&] { write_under(e.vector.mask); });  // a GPU writes lanes under a mask one by one
+    when(e, e.b.CreateNot(all), write_inside);
   };
   if (llvm::Value* const inside = uniform_bounds(e, what.inside); inside != nullptr) {
     when(e, inside, write);

@@ -123,7 +123,7 @@ void emit_thread(Emission& e, const loops::Loop& loop) {
 }
 
 llvm::Value* scratch_of_thread(Emission& e, int buffer, llvm::Value* pointer) {
-  if (e.thread_axes.empty() || !is_private_scratch(e.buffer(buffer))) return pointer;
+  if (e.gpu != nullptr || e.thread_axes.empty() || !is_private_scratch(e.buffer(buffer))) return pointer;
   std::vector<loops::Term> axes;
   for (const int axis : e.thread_axes)
     axes.push_back({.axis = axis, .scale = 1});

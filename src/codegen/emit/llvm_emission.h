@@ -76,7 +76,8 @@ struct GpuBlock {
   std::vector<llvm::Value*> sizes;    // arguments, by slot
   llvm::Value* status = nullptr;
   llvm::Value* thread = nullptr;          // of the block, an i64
-  int64_t threads = 1;                    // of the phase
+  int64_t threads = 1;                    // iterations of loops bound to threads that all threads run at once,
+  int64_t lanes = 1;                      // of which each thread runs so many side by side
   int64_t group = 1;                      // that run the statement which is emitted
   llvm::GlobalVariable* parts = nullptr;  // a word for each warp, twice, in shared memory
 };

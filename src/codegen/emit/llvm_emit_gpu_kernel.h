@@ -12,13 +12,20 @@
 
 namespace tenon::codegen {
 
+/// Where the scratch of a block is: in memory that its threads share, which the launch asks for, or in memory of the
+/// device.
+enum class ScratchPlace : uint8_t { shared, device };
+
 /// Of each phase: how the function is called in the module. Its arguments are
 ///   a pointer to each buffer that is no scratch, an i64 for each of runtime_sizes(), a pointer to a KernelStatus,
 ///   the first iteration of the grid and the one behind the last,
-///   a pointer to memory for scratch and the bytes of it that a block has; 0: it is shared memory, which the launch
-///   asks for.
-/// Blocks are lines of threads_of() threads; any number of them may be launched.
-std::string gpu_symbol(size_t phase);
+///   a pointer to memory for scratch in the device's memory and the bytes of it that a block has.
+/// Blocks are lines of threads_of() / iterations_of_thread() threads; any number of them may be launched. There is no
+/// function for scratch in the device's memory where every GPU has enough of the other.
+std::string gpu_symbol(size_t phase, ScratchPlace place);
+
+/// The same with scratch in shared memory for blocks of so many threads: loops::short_phases().
+std::string gpu_short_symbol(size_t phase, int64_t threads);
 
 /// Error: it calls functions that only CPUs have.
 std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,

@@ -66,8 +66,8 @@ std::string identity(const JitOptions& options) {
   return text;
 }
 
-ObjectCacheOptions cache_options(const JitOptions& options) {
-  ObjectCacheOptions result = options.cache;
+disk::ObjectCacheOptions cache_options(const JitOptions& options) {
+  disk::ObjectCacheOptions result = options.cache;
   if (options.emitter.empty()) result.enabled = false;
   return result;
 }
@@ -85,15 +85,15 @@ struct Jit::State {
   struct Claim {
     const Request* request;
     size_t index;  // among those of the call
-    ContentHash hash;
+    disk::ContentHash hash;
     std::promise<Function> answer;
   };
 
-  ContentHash hash_of(const Request& request) const {
+  disk::ContentHash hash_of(const Request& request) const {
     std::string text = identity_text;
     append_field(text, request.symbol);
     append_field(text, request.key);
-    return content_hash(text);
+    return disk::content_hash(text);
   }
 
   std::unique_ptr<ModuleCompiler> take_compiler() {
@@ -113,7 +113,7 @@ struct Jit::State {
     compilers.push_back(std::move(compiler));
   }
 
-  std::vector<char> object_of(const Request& request, const ContentHash& hash, const std::string& name) {
+  std::vector<char> object_of(const Request& request, const disk::ContentHash& hash, const std::string& name) {
     if (auto bytes = cache.load(hash)) {
       const std::lock_guard lock(mutex);
       ++counters.from_disk;
@@ -134,8 +134,8 @@ struct Jit::State {
     return {bytes.begin(), bytes.end()};
   }
 
-  Function make(const Request& request, const ContentHash& hash) {
-    const std::string name = fmt::format("{}_{}", request.symbol, to_hex(hash));
+  Function make(const Request& request, const disk::ContentHash& hash) {
+    const std::string name = fmt::format("{}_{}", request.symbol, disk::to_hex(hash));
     auto object = std::make_shared<const std::vector<char>>(object_of(request, hash, name));
     void* const address = options.links ? link(name, *object) : nullptr;
     return {.symbol = name, .address = address, .object = std::move(object)};
@@ -185,11 +185,11 @@ struct Jit::State {
 
   const JitOptions options;
   const std::string identity_text;
-  ObjectCache cache;
+  disk::ObjectCache cache;
   Linker linker;
 
   mutable std::mutex mutex;  // over what follows
-  std::map<ContentHash, std::shared_future<Function>> functions;
+  std::map<disk::ContentHash, std::shared_future<Function>> functions;
   std::map<std::string, std::shared_future<void*>, std::less<>> linked;  // by symbol
   std::vector<std::unique_ptr<ModuleCompiler>> compilers;                // that no thread uses
   JitCounters counters;
@@ -202,7 +202,7 @@ Jit::~Jit() = default;
 std::vector<Jit::Function> Jit::make(std::span<const Request> requests, std::vector<double>* milliseconds) {
   State& state = *state_;
   std::vector<double> taken(requests.size());
-  std::vector<ContentHash> hashes;
+  std::vector<disk::ContentHash> hashes;
   for (const Request& request : requests) {
     hashes.push_back(state.hash_of(request));
   }
@@ -285,6 +285,6 @@ JitCounters Jit::counters() const {
   return state_->counters;
 }
 
-const ObjectCache& Jit::cache() const { return state_->cache; }
+const disk::ObjectCache& Jit::cache() const { return state_->cache; }
 
 }  // namespace tenon::codegen

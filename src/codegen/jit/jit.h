@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/jit/object_cache.h"
+#include "disk/object_cache.h"
 #include "native/external_symbol.h"
 #include "native/target.h"
 #include "tenon/machine.h"
@@ -33,7 +33,7 @@ inline constexpr bool kAddressSanitizer = false;
 struct JitOptions {
   Target target = host_target();
   std::vector<ExternalSymbol> symbols;  ///< all that kernels see of the process
-  ObjectCacheOptions cache;
+  disk::ObjectCacheOptions cache;
   /// Names the emitter, its version and its build: other emitters' objects are never taken from disk. Empty: nothing is
   /// kept on disk.
   std::string emitter;
@@ -102,7 +102,7 @@ class Jit {
 
   const Target& target() const;
   JitCounters counters() const;
-  const ObjectCache& cache() const;
+  const disk::ObjectCache& cache() const;
 
  private:
   struct State;

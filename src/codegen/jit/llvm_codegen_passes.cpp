@@ -61,7 +61,7 @@ constexpr auto kUseless = std::to_array<std::string_view>({
 // as little as another would.
 constexpr std::string_view kScheduler = "Machine Instruction Scheduler";
 
-bool is_left_out(const llvm::Pass& pass, const CodeGeneratorOptions& options) {
+bool is_left_out(const llvm::Pass& pass, const CodegenPassesOptions& options) {
   const std::string_view name = pass.getPassName();
   if (name == kStrengthReduction) return true;
   if (options.effort != Effort::quick) return false;
@@ -71,7 +71,7 @@ bool is_left_out(const llvm::Pass& pass, const CodeGeneratorOptions& options) {
 /// Hands on all passes but those that are left out.
 class Selection final : public llvm::legacy::PassManagerBase {
  public:
-  Selection(llvm::legacy::PassManager& passes, const llvm::Triple& triple, const CodeGeneratorOptions& options)
+  Selection(llvm::legacy::PassManager& passes, const llvm::Triple& triple, const CodegenPassesOptions& options)
       : passes_(passes), all_(!triple.isX86()), options_(options) {}
 
   void add(llvm::Pass* pass) override {
@@ -85,12 +85,12 @@ class Selection final : public llvm::legacy::PassManagerBase {
  private:
   llvm::legacy::PassManager& passes_;
   bool all_;
-  CodeGeneratorOptions options_;
+  CodegenPassesOptions options_;
 };
 
 }  // namespace
 
-CodeGenerator::CodeGenerator(llvm::TargetMachine& machine, const CodeGeneratorOptions& options) {
+CodegenPasses::CodegenPasses(llvm::TargetMachine& machine, const CodegenPassesOptions& options) {
   llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
   library.disableAllFunctions();  // as in optimize()
   passes_.add(new llvm::TargetLibraryInfoWrapperPass(library));
@@ -111,7 +111,7 @@ CodeGenerator::CodeGenerator(llvm::TargetMachine& machine, const CodeGeneratorOp
   selection.add(llvm::createFreeMachineFunctionPass());
 }
 
-llvm::SmallVector<char, 0> CodeGenerator::run(llvm::Module& module) {
+llvm::SmallVector<char, 0> CodegenPasses::run(llvm::Module& module) {
   passes_.run(module);
   llvm::SmallVector<char, 0> result;
   result.swap(bytes_);

@@ -11,7 +11,7 @@
 
 namespace tenon::codegen {
 
-struct CodeGeneratorOptions {
+struct CodegenPassesOptions {
   llvm::CodeGenFileType output = llvm::CodeGenFileType::ObjectFile;
   Effort effort = Effort::full;
   int vector_registers = 16;
@@ -19,10 +19,10 @@ struct CodeGeneratorOptions {
 
 /// What TargetMachine::addPassesToEmitFile() adds, less what effort leaves out, for one module after the other: to set
 /// the passes up takes about as long as to run them over the shortest function.
-class CodeGenerator {
+class CodegenPasses {
  public:
   /// `machine` must outlive it.
-  CodeGenerator(llvm::TargetMachine& machine, const CodeGeneratorOptions& options);
+  CodegenPasses(llvm::TargetMachine& machine, const CodegenPassesOptions& options);
 
   llvm::SmallVector<char, 0> run(llvm::Module& module);
 

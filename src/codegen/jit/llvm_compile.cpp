@@ -44,12 +44,12 @@ void settle_names(llvm::Module& module, const std::string& symbol, const std::st
 
 ModuleCompiler::ModuleCompiler(const Target& target) : target_(target), machine_(make_target_machine(target)) {}
 
-CodeGenerator& ModuleCompiler::generator(llvm::CodeGenFileType output, Effort effort) {
-  std::unique_ptr<CodeGenerator>& kept = generators_[{output, effort}];
+CodegenPasses& ModuleCompiler::generator(llvm::CodeGenFileType output, Effort effort) {
+  std::unique_ptr<CodegenPasses>& kept = generators_[{output, effort}];
   if (kept == nullptr) {
-    const CodeGeneratorOptions options{
+    const CodegenPassesOptions options{
         .output = output, .effort = effort, .vector_registers = target_.vector_registers};
-    kept = std::make_unique<CodeGenerator>(*machine_, options);
+    kept = std::make_unique<CodegenPasses>(*machine_, options);
   }
   return *kept;
 }

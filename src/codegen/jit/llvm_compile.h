@@ -37,11 +37,11 @@ class ModuleCompiler {
   llvm::SmallVector<char, 0> compile(const CompileJob& job, CompileTimes& times);
 
  private:
-  CodeGenerator& generator(llvm::CodeGenFileType output, Effort effort);
+  CodegenPasses& generator(llvm::CodeGenFileType output, Effort effort);
 
   Target target_;
   std::unique_ptr<llvm::TargetMachine> machine_;
-  std::map<std::pair<llvm::CodeGenFileType, Effort>, std::unique_ptr<CodeGenerator>> generators_;  // as they are needed
+  std::map<std::pair<llvm::CodeGenFileType, Effort>, std::unique_ptr<CodegenPasses>> generators_;  // as they are needed
 };
 
 }  // namespace tenon::codegen

@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <numeric>
@@ -275,6 +276,11 @@ Lanes replace_rarely(Lanes mask, Lanes fast, const std::function<Lanes()>& slow)
   result->addIncoming(fast.value, here);
   result->addIncoming(replaced.value, rare);
   return fast.with(result);
+}
+
+bool can_call(Lanes x) {
+  const std::string& triple = x.builder().GetInsertBlock()->getModule()->getTargetTriple();
+  return !llvm::Triple(triple).isNVPTX();
 }
 
 Lanes call_lanes(Prim prim, Dtype dtype, std::span<const Lanes> operands) {

@@ -152,6 +152,8 @@ Lanes low_words(Lanes x);  // the low 32 bits of the words of f64
 /// `fast` with the lanes of `mask` replaced by those of slow(), which is computed only if there is any such lane.
 Lanes replace_rarely(Lanes mask, Lanes fast, const std::function<Lanes()>& slow);
 
+/// Whether the code may call functions of the process, which GPUs cannot.
+bool can_call(Lanes x);
 /// The function over lanes of a primitive (lane_functions.h).
 Lanes call_lanes(Prim prim, Dtype dtype, std::span<const Lanes> operands);
 

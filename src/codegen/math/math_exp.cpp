@@ -1,4 +1,6 @@
 // exp and expm1. With k the integer nearest to x / ln 2 and r = x - k ln 2, exp(x) = 2^k exp(r), |r| <= ln 2 / 2.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 #include <array>
 #include <limits>
 
@@ -92,11 +94,33 @@ Lanes exp_normal_from(Lanes x, double most) {
   return has_tables(x) ? exp_by_roots(x, kLeast, most) : exp_from(x, kLeast, most);
 }
 
+/// 2^x of -1/2 to 1/2 by the instruction that GPUs have, with an error of 2^-22.
+Lanes power_of_two(Lanes x) {
+  llvm::IRBuilderBase& b = x.builder();
+  const auto one = [&](llvm::Value* each) {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, {}, {each});
+  };
+  const unsigned lanes = lane_count(x.type());
+  if (lanes == 0) return x.with(one(x.value));
+  llvm::Value* all = llvm::PoisonValue::get(x.type());
+  for (unsigned i = 0; i < lanes; ++i)
+    all = b.CreateInsertElement(all, one(b.CreateExtractElement(x.value, i)), i);
+  return x.with(all);
+}
+
+/// exp of 0 and less on a GPU: 4 units of the last place at most.
+Lanes exp_by_instruction(Lanes x) {
+  constexpr double kLeast = vanishing_exponent(Dtype::f32);
+  const Reduced to = reduce(at_least(x, kLeast), 127);
+  const Lanes power = as_float(bits(to.shifted) << 23);
+  return select(not_less(x, number(x, kLeast)), power_of_two(to.rest * kLog2E) * power, 0.0);
+}
+
 }  // namespace
 
 Lanes exp_f32(Lanes x) { return exp_from(x, kVanishing, kInfinity); }
 Lanes exp_normal_f32(Lanes x) { return exp_normal_from(x, kInfinity); }
-Lanes exp_normal_below_0_f32(Lanes x) { return exp_normal_from(x, 0); }
+Lanes exp_normal_below_0_f32(Lanes x) { return can_call(x) ? exp_normal_from(x, 0) : exp_by_instruction(x); }
 
 Lanes expm1_moderate(Lanes x) {
   const Reduced to = reduce(x, 127);

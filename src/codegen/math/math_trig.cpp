@@ -57,7 +57,12 @@ Lanes sine(const Reduced& to) {
 constexpr double kLimit = 0x1p17;
 
 Lanes exact_beyond_limit(Lanes x, Lanes magnitude, Lanes result, Prim prim) {
-  return replace_rarely(kLimit < magnitude, result, [&] { return call_lanes(prim, Dtype::f32, {&x, 1}); });
+  return replace_rarely(kLimit < magnitude, result, [&] {
+    if (can_call(x)) return call_lanes(prim, Dtype::f32, {&x, 1});
+    const FarFromZero far = reduce_far(magnitude, prim == Prim::cos);
+    const Lanes sine_of_rest = sine({x.with(far.rest), x.with(far.count)});
+    return prim == Prim::cos ? -sine_of_rest : as_float(bits(sine_of_rest) ^ (bits(x) & kSign));
+  });
 }
 
 }  // namespace

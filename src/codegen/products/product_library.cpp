@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "codegen/jit/emitter_version.h"
+#include "disk/build_id.h"
 #include "native/external_symbols.h"
 #include "native/product_table.h"
 #include "native/product_target.h"
@@ -15,7 +15,7 @@ void prepare_products(const ProductTypes& types, bool disk_cache) {
     JitOptions options;
     options.target = product_target(types, host_target());
     options.symbols.assign(external_symbols().begin(), external_symbols().end());
-    options.emitter = emitter_version();
+    options.emitter = disk::build_id();
     options.cache.enabled = disk_cache;
     auto jit = std::make_unique<Jit>(std::move(options));
     const ProductKernels kernels = make_product_kernels(types, product_caches(this_machine().cpu()), *jit);

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/fail.h"
-#include "codegen/jit/content_hash.h"
 #include "codegen/products/product_library.h"
+#include "disk/content_hash.h"
 #include "native/linked_products.h"
 #include "native/product_target.h"
 
@@ -58,7 +58,7 @@ std::string object_of(const Jit::Request& request, const Target& target, std::st
   std::string object(bytes.begin(), bytes.end());
   const size_t at = object.find(unnamed);
   TENON_CHECK(at != std::string::npos && object.find(unnamed, at + 1) == std::string::npos);
-  name = kName + to_hex(content_hash(object));
+  name = kName + disk::to_hex(disk::content_hash(object));
   return object.replace(at, name.size(), name);
 }
 

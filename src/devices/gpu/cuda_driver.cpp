@@ -41,6 +41,10 @@ CudaDriver find_functions(void* library) {
   find(library, "cuCtxSetCurrent", driver.set_context);
   find(library, "cuMemAlloc_v2", driver.allocate);
   find(library, "cuMemFree_v2", driver.release);
+  find(library, "cuDeviceGetDefaultMemPool", driver.default_pool);
+  find(library, "cuMemPoolSetAttribute", driver.set_pool_attribute);
+  find(library, "cuMemAllocAsync", driver.allocate_in_order);
+  find(library, "cuMemFreeAsync", driver.release_in_order);
   find(library, "cuMemcpyHtoDAsync_v2", driver.copy_in);
   find(library, "cuMemcpyDtoHAsync_v2", driver.copy_out);
   find(library, "cuMemcpyDtoDAsync_v2", driver.copy);

@@ -26,6 +26,10 @@ struct CudaDriver {
   Result (*set_context)(Handle context);
   Result (*allocate)(Address* memory, size_t bytes);
   Result (*release)(Address memory);
+  Result (*default_pool)(Handle* pool, int device);
+  Result (*set_pool_attribute)(Handle pool, int attribute, void* value);
+  Result (*allocate_in_order)(Address* memory, size_t bytes, Handle stream);
+  Result (*release_in_order)(Address memory, Handle stream);
   Result (*copy_in)(Address to, const void* from, size_t bytes, Handle stream);
   Result (*copy_out)(void* to, Address from, size_t bytes, Handle stream);
   Result (*copy)(Address to, Address from, size_t bytes, Handle stream);

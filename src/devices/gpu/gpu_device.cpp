@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <new>
+#include <sstream>
+#include <string_view>
 
 #include "base/fail.h"
 
@@ -16,6 +18,7 @@ using Handle = CudaDriver::Handle;
 // Of the driver's interface.
 constexpr int kMultiprocessors = 16, kClock = 13, kMemoryClock = 36, kBusWidth = 37, kSecondCache = 38;
 constexpr int kThreads = 39, kMajor = 75, kMinor = 76, kShared = 81, kRegisters = 82, kBlockShared = 97;
+constexpr int kHasPools = 115, kPoolKeeps = 4;
 constexpr int kFunctionThreads = 0, kFunctionShared = 1, kFunctionDynamic = 8;
 
 constexpr size_t kStatuses = 1024;  // that a thread can ask for before it waits
@@ -30,9 +33,25 @@ Address address(const void* memory) { return reinterpret_cast<Address>(memory); 
 class GpuCode : public LoadedCode {
  public:
   struct Phase {
-    Handle function = nullptr;
+    Handle function = nullptr;          // with scratch in shared memory
+    Handle in_device_memory = nullptr;  // with scratch there; null: all GPUs have enough of the other
     unsigned threads = 1;
     int64_t most_shared = 0;  // bytes that a launch may ask for
+    struct Short {
+      Handle function = nullptr;
+      unsigned threads = 1;
+      int64_t most = 0;  // of these sizes
+      std::vector<size_t> sizes;
+    };
+    std::vector<Short> of_short;  // fewest threads first
+
+    /// For sizes of a launch; null: none.
+    const Short* short_at(const int64_t* given) const {
+      const auto found = std::ranges::find_if(of_short, [&](const Short& each) {
+        return std::ranges::all_of(each.sizes, [&](size_t i) { return given[i] <= each.most; });
+      });
+      return found == of_short.end() ? nullptr : &*found;
+    }
   };
 
   GpuCode(const CudaDriver& driver, Handle context) : driver_(driver), context_(context) {}
@@ -69,8 +88,12 @@ class GpuCode : public LoadedCode {
     const std::string text(bytes.begin(), bytes.end());  // which ends in a zero
     try {
       check_cuda(driver_.load_module(&modules_[i], text.c_str(), 0, nullptr, nullptr), "load the code of a kernel");
-      Phase phase;
-      while (driver_.function(&phase.function, modules_[i], fmt::format("phase{}", phases_[i].size()).c_str()) == 0) {
+      const auto find = [&](Handle& function, const char* suffix) {
+        return driver_.function(&function, modules_[i], fmt::format("phase{}{}", phases_[i].size(), suffix).c_str()) ==
+               0;
+      };
+      for (Phase phase; find(phase.function, ""); phase = {}) {
+        if (!find(phase.in_device_memory, "_in_device_memory")) phase.in_device_memory = nullptr;
         int threads = 0;
         int used = 0;
         check_cuda(driver_.function_attribute(&threads, kFunctionThreads, phase.function), "describe a kernel");
@@ -82,10 +105,31 @@ class GpuCode : public LoadedCode {
             "give a kernel its shared memory");
         phases_[i].push_back(phase);
       }
+      load_short(text, i);
     } catch (const Error& error) {
       return error.what();
     }
     return {};
+  }
+
+  /// The lines of kPtxCode that say which phases have functions for few elements.
+  void load_short(const std::string& text, size_t i) {
+    constexpr std::string_view kBegin = "\n//short ";
+    for (size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
+      const size_t begin = at + kBegin.size();
+      std::istringstream line(text.substr(begin, text.find('\n', begin) - begin));
+      size_t phase = 0;
+      Phase::Short made;
+      line >> phase >> made.threads >> made.most;
+      for (size_t size = 0; line >> size;)
+        made.sizes.push_back(size);
+      const std::string name = fmt::format("phase{}_of_{}", phase, made.threads);
+      check_cuda(driver_.function(&made.function, modules_[i], name.c_str()), "find a kernel");
+      Phase& whole = phases_[i].at(phase);
+      check_cuda(driver_.set_function_attribute(made.function, kFunctionDynamic, static_cast<int>(whole.most_shared)),
+                 "give a kernel its shared memory");
+      whole.of_short.push_back(std::move(made));
+    }
   }
 
   const CudaDriver& driver_;
@@ -108,13 +152,21 @@ GpuDevice::GpuDevice(Pool& pool) : driver_(cuda_driver()), pool_(pool) {
   check_cuda(driver_.retain_context(&context_, device_), "be opened");
   multiprocessors_ = attribute(driver_, kMultiprocessors, device_);
   shared_bytes_ = attribute(driver_, kBlockShared, device_);
+  has_pool_ = attribute(driver_, kHasPools, device_) != 0;
+  if (!has_pool_) return;
+  Handle memories = nullptr;
+  size_t memory = 0;
+  check_cuda(driver_.total_memory(&memory, device_), "describe itself");
+  check_cuda(driver_.default_pool(&memories, device_), "give its memory");
+  uint64_t kept = memory / 4;
+  check_cuda(driver_.set_pool_attribute(memories, kPoolKeeps, &kept), "keep memory");
 }
 
 GpuDevice::~GpuDevice() {
   driver_.set_context(context_);
   for (const auto& [id, thread] : threads_) {
     for (const Address each : {thread->statuses, thread->scratch}) {
-      if (each != 0) driver_.release(each);
+      if (each != 0) release(reinterpret_cast<std::byte*>(each));  // NOLINT(performance-no-int-to-ptr)
     }
   }
 }
@@ -130,7 +182,8 @@ GpuDevice::Thread& GpuDevice::mine() {
 std::byte* GpuDevice::allocate(int64_t bytes) {
   driver_.set_context(context_);
   Address memory = 0;
-  const auto result = driver_.allocate(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
+  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+  const auto result = has_pool_ ? driver_.allocate_in_order(&memory, size, stream()) : driver_.allocate(&memory, size);
   if (result == CudaDriver::kOutOfMemory) throw std::bad_alloc();
   check_cuda(result, "give memory");
   return reinterpret_cast<std::byte*>(memory);  // NOLINT(performance-no-int-to-ptr): the driver gives numbers
@@ -138,7 +191,7 @@ std::byte* GpuDevice::allocate(int64_t bytes) {
 
 void GpuDevice::release(std::byte* memory) noexcept {
   driver_.set_context(context_);
-  driver_.release(address(memory));
+  has_pool_ ? driver_.release_in_order(address(memory), stream()) : driver_.release(address(memory));
 }
 
 void GpuDevice::touch(std::byte* /*memory*/, int64_t /*bytes*/) {}
@@ -184,7 +237,8 @@ std::shared_ptr<const LoadedCode> GpuDevice::load(const Module& module) {
 Address GpuDevice::scratch(Thread& thread, int64_t bytes) {
   if (thread.scratch_bytes < bytes) {
     check_cuda(driver_.wait(stream()), "finish its work");
-    if (thread.scratch != 0) driver_.release(thread.scratch);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (thread.scratch != 0) release(reinterpret_cast<std::byte*>(thread.scratch));
     thread.scratch = 0;
     thread.scratch_bytes = 0;
     thread.scratch = address(allocate(bytes));
@@ -230,6 +284,10 @@ KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
   int64_t scratch_of_block = 0;
   Address memory = 0;
   if (!fits) {
+    if (phase.in_device_memory == nullptr) {
+      fail("kernel `{}` needs {} bytes of the memory that a block shares, and the GPU gives it {}", launch.facts.name,
+           launch.scratch_bytes, phase.most_shared);
+    }
     blocks = std::min(blocks, multiprocessors_ * kBlocksOfLongScratch);
     scratch_of_block = launch.scratch_bytes;
     memory = scratch(thread, blocks * scratch_of_block);
@@ -247,8 +305,11 @@ KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
   for (int64_t& word : words)
     arguments.push_back(&word);
   const auto shared = static_cast<unsigned>(fits ? launch.scratch_bytes : 0);
-  const auto result = driver_.launch(phase.function, static_cast<unsigned>(blocks), 1, 1, phase.threads, 1, 1, shared,
-                                     stream(), arguments.data(), nullptr);
+  const GpuCode::Phase::Short* const few = fits ? phase.short_at(launch.sizes) : nullptr;
+  const Handle function = few != nullptr ? few->function : fits ? phase.function : phase.in_device_memory;
+  const unsigned threads = few != nullptr ? few->threads : phase.threads;
+  const auto result = driver_.launch(function, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, shared, stream(),
+                                     arguments.data(), nullptr);
   if (result != 0) check_cuda(result, fmt::format("run kernel `{}`", launch.facts.name).c_str());
   return {};
 }

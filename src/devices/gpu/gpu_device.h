@@ -14,7 +14,8 @@
 namespace tenon::devices {
 
 /// The first GPU. Each thread that asks for work has a stream of its own. Scratch that fits is in the memory that a
-/// block shares, other in memory of the device.
+/// block shares, other in memory of the device. Memory that goes back waits in the driver's pool for
+/// the next that asks, up to a quarter of all.
 class GpuDevice : public Device {
  public:
   /// Routines run on the host, on the threads of `pool`, which must outlive it. Error: there is no GPU.
@@ -62,6 +63,7 @@ class GpuDevice : public Device {
   Pool& pool_;
   int device_ = 0;
   CudaDriver::Handle context_ = nullptr;
+  bool has_pool_ = false;  // of the driver: memory is given and taken in the order of a stream's work
   int64_t multiprocessors_ = 1;
   int64_t shared_bytes_ = 0;  // that a block can have
   std::mutex mutex_;

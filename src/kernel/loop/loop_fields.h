@@ -19,7 +19,7 @@ inline constexpr int kLast<loops::Scope> = static_cast<int>(loops::Scope::block)
 namespace tenon {
 
 inline void fields(bytes::Writer& archive, Extent& extent) { archive.repeated(extent.to_string()); }
-inline void fields(bytes::Reader& archive, Extent& extent) { extent = Extent::parse(archive.repeated()); }
+inline void fields(bytes::Reader& archive, Extent& extent) { extent = archive.repeated<Extent>(Extent::parse); }
 
 namespace loops {
 void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements, x.scope); }

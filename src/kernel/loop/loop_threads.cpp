@@ -46,7 +46,102 @@ int64_t parts_in(const Kernel& kernel, const Block& block, int accumulator) {
   return 0;
 }
 
+constexpr int64_t kAccessBytes = 16;
+constexpr int64_t kMostIterations = 8;
+constexpr int64_t kWarp = 32;
+
+Extent scale_along(const Affine& at, int axis) {
+  const auto term = std::ranges::find(at.terms, axis, &Term::axis);
+  return term == at.terms.end() ? Extent(0) : term->scale;
+}
+
+/// What the loops bound to threads of a phase have in them.
+struct ThreadLoops {
+  bool is_plain = true;
+  int64_t element_bytes = 0;  // the most of an element of accesses whose elements lie side by side
+
+  ThreadLoops(const Kernel& kernel, const Block& block, int thread = -1) : kernel_(kernel) { look(block, thread); }
+
+ private:
+  void add(int buffer, const Affine& at, int thread) {
+    const Buffer& what = kernel_.buffers.at(static_cast<size_t>(buffer));
+    is_plain = is_plain && !is_private_scratch(what);
+    if (thread >= 0 && scale_along(at, thread) == Extent(1)) {
+      element_bytes = std::max(element_bytes, static_cast<int64_t>(byte_size(what.dtype)));
+    }
+  }
+
+  void look(const Block& block, int thread) {
+    for (const Statement& statement : block) {
+      if (const auto* const loop = std::get_if<Loop>(&statement.what)) {
+        const Axis& axis = kernel_.axes.at(static_cast<size_t>(loop->axis));
+        const bool is_thread = is_of_threads(kernel_, *loop);
+        is_plain = is_plain && !(thread >= 0 && (is_thread || loop->unless >= 0 || axis.tile_of == thread)) &&
+                   axis.binding != Binding::lanes;
+        look(loop->body, is_thread ? loop->axis : thread);
+      } else if (const auto* const define = std::get_if<Define>(&statement.what)) {
+        const auto* const load = std::get_if<Load>(&kernel_.values.at(static_cast<size_t>(define->value)).what);
+        if (load != nullptr) add(load->buffer, load->at, thread);
+      } else if (const auto* const store = std::get_if<Store>(&statement.what)) {
+        add(store->buffer, store->at, thread);
+      } else if (std::get_if<Product>(&statement.what) != nullptr) {
+        is_plain = false;
+      }
+    }
+  }
+
+  const Kernel& kernel_;
+};
+
 }  // namespace
+
+int64_t iterations_of_thread(const Kernel& kernel, const Phase& phase) {
+  const ThreadLoops loops(kernel, phase.body);
+  if (!loops.is_plain || loops.element_bytes == 0) return 1;
+  const int64_t threads = threads_of(kernel, phase);
+  int64_t count = std::min(kAccessBytes / loops.element_bytes, kMostIterations);
+  while (count > 1 && threads % (count * kWarp) != 0)
+    count /= 2;
+  return count;
+}
+
+namespace {
+
+/// Of each loop bound to threads: elements of all tiles together.
+void add_lengths(const Kernel& kernel, const Block& block, std::vector<Extent>& lengths) {
+  for (const Statement& statement : block) {
+    const auto* const loop = std::get_if<Loop>(&statement.what);
+    if (loop == nullptr) continue;
+    const Axis& axis = kernel.axes.at(static_cast<size_t>(loop->axis));
+    const Extent& length = axis.tile_of >= 0 ? axis.total : axis.extent;
+    if (is_of_threads(kernel, *loop) && std::ranges::find(lengths, length) == lengths.end()) lengths.push_back(length);
+    add_lengths(kernel, loop->body, lengths);
+  }
+}
+
+}  // namespace
+
+std::vector<ShortPhase> short_phases(const Kernel& kernel) {
+  std::vector<ShortPhase> all;
+  for (size_t i = 0; i < kernel.phases.size(); ++i) {
+    const int64_t iterations = iterations_of_thread(kernel, kernel.phases[i]);
+    std::vector<Extent> lengths;
+    add_lengths(kernel, kernel.phases[i].body, lengths);
+    int64_t longest = 0;  // that is known
+    std::erase_if(lengths, [&](const Extent& each) {
+      longest = std::max(longest, each.constant().value_or(0));
+      return each.is_constant();
+    });
+    if (iterations == 1 || lengths.empty()) continue;
+    for (const int64_t threads : {kWarp, 4 * kWarp}) {
+      const int64_t most = threads * iterations;
+      if (most < threads_of(kernel, kernel.phases[i]) && longest <= most) {
+        all.push_back({.phase = i, .threads = threads, .most = most, .lengths = lengths});
+      }
+    }
+  }
+  return all;
+}
 
 int64_t thread_extent(const Kernel& kernel, int axis) {
   return kernel.axes.at(static_cast<size_t>(axis)).extent.constant().value_or(1);

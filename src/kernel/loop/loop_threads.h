@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernel/loop/loop.h"
 
@@ -31,6 +32,25 @@ int64_t thread_extent(const Kernel& kernel, int axis);
 int64_t threads_of(const Kernel& kernel, const Phase& phase);
 /// The most that a phase has.
 int64_t most_threads(const Kernel& kernel);
+
+/// How many iterations of its loops bound to threads a machine may give to one of its threads, side by side: a power of
+/// two, so that most accesses of f32 are of 16 bytes. 1 where a phase has nests of several such loops, scratch of
+/// threads, loops that may not run or that are tiles of a thread, or no access whose elements lie side by side.
+int64_t iterations_of_thread(const Kernel& kernel, const Phase& phase);
+
+/// A phase on blocks of fewer threads than iterations_of_thread() makes of it. Where none of the loops bound to threads
+/// has more elements than these threads take at once, no other thread would do anything, and results are the same bits.
+struct ShortPhase {
+  size_t phase = 0;
+  int64_t threads = 0;          // of the machine
+  int64_t most = 0;             // elements of a loop
+  std::vector<Extent> lengths;  // that must be at most so many
+
+  friend bool operator==(const ShortPhase&, const ShortPhase&) = default;
+};
+
+/// All that pay, those of fewer threads first. None of phases whose lengths are known, as the kernel is made for these.
+std::vector<ShortPhase> short_phases(const Kernel& kernel);
 
 /// In how many parts an accumulator is that `loop` begins: the iterations of the loops bound to threads from `loop` on
 /// to where it is fed.

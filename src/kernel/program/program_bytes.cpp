@@ -22,7 +22,7 @@ inline constexpr int kLast<ScatterOp> = static_cast<int>(spellings(ScatterOp()).
 namespace tenon {
 
 static void fields(bytes::Writer& archive, Shape& shape) { archive.repeated(shape.to_string()); }
-static void fields(bytes::Reader& archive, Shape& shape) { shape = Shape::parse(archive.repeated()); }
+static void fields(bytes::Reader& archive, Shape& shape) { shape = archive.repeated<Shape>(Shape::parse); }
 
 static void fields(bytes::Writer& archive, Array& array) {
   Dtype dtype = array.dtype();

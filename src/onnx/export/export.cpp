@@ -1,7 +1,9 @@
 #include <algorithm>
-#include <fstream>
+#include <optional>
+#include <span>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "ir/walk.h"
 #include "onnx/export/export_external.h"
 #include "onnx/export/export_types.h"
@@ -89,16 +91,17 @@ std::string export_onnx_bytes(const Graph& graph, const OnnxExportOptions& optio
 void export_onnx(const Graph& graph, const std::filesystem::path& path, const OnnxExportOptions& options) {
   require_room(graph, options);
   Model model = write_model(graph, options);
+  NewFile file(path.string());
+  std::optional<NewFile> data;
   if (!model.external.empty()) {
-    write_external(*model.proto.mutable_graph(), model.external, path.string() + ".data");
+    const std::filesystem::path beside = path.string() + ".data";
+    data.emplace(beside.string());
+    write_external(*model.proto.mutable_graph(), model.external, *data, beside.filename().string());
   }
   const std::string bytes = serialize(graph, model.proto);
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) {
-    fail("cannot write the file `{}`", path.string());
-  }
+  file.write(std::as_bytes(std::span(bytes)));
+  if (data) data->put_in_place();
+  file.put_in_place();
 }
 
 }  // namespace tenon

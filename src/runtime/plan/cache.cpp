@@ -1,5 +1,8 @@
 #include "runtime/plan/cache.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/hash.h"
 
 namespace tenon::runtime {
@@ -7,6 +10,9 @@ namespace {
 
 /// The map's node, the list's and the control block, about.
 constexpr int64_t kEntryOverhead = 256;
+
+/// Evicted entries that are remembered by their bindings.
+constexpr size_t kMostPast = 256;
 
 }  // namespace
 
@@ -27,7 +33,7 @@ SpecializationCache::Pointer SpecializationCache::find_or_claim(const Key& key) 
       return nullptr;
     }
     if (found->second.value) {
-      ++counters_.hits;
+      ++found->second.uses.hits;
       recent_.splice(recent_.begin(), recent_, found->second.place);
       return found->second.value;
     }
@@ -35,10 +41,10 @@ SpecializationCache::Pointer SpecializationCache::find_or_claim(const Key& key) 
   }
 }
 
-SpecializationCache::Pointer SpecializationCache::fulfil(const Key& key, Pointer made) {
+SpecializationCache::Pointer SpecializationCache::fulfil(const Key& key, Pointer made, int64_t nanoseconds) {
   const std::lock_guard lock(mutex_);
   auto& [own_key, entry] = *entries_.find(key);
-  ++counters_.made;
+  count_made(own_key, entry, nanoseconds);
   keep(own_key, entry, made);
   changed_.notify_all();
   return made;
@@ -59,11 +65,11 @@ SpecializationCache::Pointer SpecializationCache::peek(const Key& key) const {
   return found == entries_.end() ? nullptr : found->second.value;
 }
 
-void SpecializationCache::insert(const Key& key, Pointer made) {
+void SpecializationCache::insert(const Key& key, Pointer made, int64_t nanoseconds) {
   const std::lock_guard lock(mutex_);
   const auto [found, fresh] = entries_.try_emplace(key);
   if (fresh) {
-    ++counters_.made;
+    count_made(found->first, found->second, nanoseconds);
     keep(found->first, found->second, std::move(made));
   } else if (found->second.value && found->second.value->lacks_choices) {
     exchange(found->first, found->second, std::move(made));
@@ -81,7 +87,7 @@ void SpecializationCache::replace(const Key& key, Pointer made) {
 
 void SpecializationCache::exchange(const Key& key, Entry& entry, Pointer made) {
   recent_.erase(entry.place);
-  counters_.bytes -= entry.bytes;
+  bytes_ -= entry.bytes;
   keep(key, entry, std::move(made));
 }
 
@@ -90,16 +96,44 @@ void SpecializationCache::keep(const Key& key, Entry& entry, Pointer made) {
   entry.place = recent_.begin();
   entry.bytes = made->byte_count() + kEntryOverhead + 2 * static_cast<int64_t>(key.size() * sizeof(int64_t));
   entry.value = std::move(made);
-  counters_.bytes += entry.bytes;
+  bytes_ += entry.bytes;
   evict();
 }
 
+SpecializationCache::Uses& SpecializationCache::Uses::operator+=(const Uses& other) {
+  hits += other.hits;
+  made += other.made;
+  evictions += other.evictions;
+  nanoseconds += other.nanoseconds;
+  return *this;
+}
+
+void SpecializationCache::count_made(const Key& key, Entry& entry, int64_t nanoseconds) {
+  if (const auto past = std::ranges::find(past_, key, &Past::key); past != past_.end()) {
+    entry.uses = past->uses;
+    past_.erase(past);
+  }
+  entry.uses += {.made = 1, .nanoseconds = nanoseconds};
+  const auto* const bucket = std::ranges::lower_bound(SizeCounts::kTimesUpTo, static_cast<double>(nanoseconds) / 1e9);
+  ++times_[static_cast<size_t>(bucket - SizeCounts::kTimesUpTo.begin())];
+}
+
+void SpecializationCache::remember(const Key& key, const Entry& entry) {
+  past_.push_back({.key = key, .bindings = entry.value->bindings, .uses = entry.uses});
+  ++past_.back().uses.evictions;
+  if (past_.size() > kMostPast) {
+    forgotten_ += past_.front().uses;
+    ++forgotten_sizes_;
+    past_.erase(past_.begin());
+  }
+}
+
 void SpecializationCache::evict() {
-  while (counters_.bytes > byte_limit_ && recent_.size() > 1) {
+  while (bytes_ > byte_limit_ && recent_.size() > 1) {
     const auto oldest = entries_.find(*recent_.back());
+    remember(oldest->first, oldest->second);
     recent_.pop_back();
-    counters_.bytes -= oldest->second.bytes;
-    ++counters_.evictions;
+    bytes_ -= oldest->second.bytes;
     entries_.erase(oldest);
   }
 }
@@ -110,9 +144,47 @@ void SpecializationCache::set_byte_limit(int64_t bytes) {
   evict();
 }
 
+int64_t SpecializationCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
 SpecializationCache::Counters SpecializationCache::counters() const {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  Uses all = forgotten_;
+  for (const auto& [key, entry] : entries_) {
+    all += entry.uses;
+  }
+  for (const Past& past : past_) {
+    all += past.uses;
+  }
+  return {.made = all.made, .hits = all.hits, .evictions = all.evictions, .bytes = bytes_};
+}
+
+SizeCounts SpecializationCache::size_counts(size_t most) const {
+  SizeCounts result;
+  const auto count = [](const Bindings& bindings, const Uses& uses, int64_t bytes) {
+    return SizeCount{.bindings = bindings,
+                     .hits = uses.hits,
+                     .specializations = uses.made,
+                     .evictions = uses.evictions,
+                     .bytes = bytes,
+                     .specialize_ms = static_cast<double>(uses.nanoseconds) / 1e6};
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Key* const key : recent_) {
+      const Entry& entry = entries_.find(*key)->second;
+      result.sizes.push_back(count(entry.value->bindings, entry.uses, entry.bytes));
+    }
+    std::ranges::transform(past_, std::back_inserter(result.sizes),
+                           [&](const Past& past) { return count(past.bindings, past.uses, 0); });
+    result.others = count({}, forgotten_, 0);
+    result.other_sizes = forgotten_sizes_;
+    result.times = times_;
+  }
+  result.keep_most_used(most);
+  return result;
 }
 
 }  // namespace tenon::runtime

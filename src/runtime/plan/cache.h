@@ -9,7 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "runtime/plan/specialization.h"
+#include "tenon/size_counts.h"
 
 namespace tenon::runtime {
 
@@ -37,7 +39,9 @@ class SpecializationCache {
       return found;
     }
     try {
-      return fulfil(key, std::make_shared<const Specialization>(make()));
+      const int64_t begin = nanoseconds_now();
+      auto made = std::make_shared<const Specialization>(make());
+      return fulfil(key, std::move(made), nanoseconds_now() - begin);
     } catch (...) {
       abandon(key);
       throw;
@@ -48,28 +52,49 @@ class SpecializationCache {
   Pointer peek(const Key& key) const;
   /// Keep it in place of the one that is kept, if any is. It does not count as made.
   void replace(const Key& key, Pointer made);
-  /// Keep it unless the key is known already, with choices of tiles.
-  void insert(const Key& key, Pointer made);
+  /// Keep it unless the key is known already, with choices of tiles. To make it took so long.
+  void insert(const Key& key, Pointer made, int64_t nanoseconds);
 
   void set_byte_limit(int64_t bytes);
+  int64_t bytes() const;
+  /// Takes time in proportion to the number of entries, so that a hit has one number to count up.
   Counters counters() const;
+  /// The `most` keys that were used most often, kept or not.
+  SizeCounts size_counts(size_t most) const;
 
  private:
   struct KeyHash {
     size_t operator()(const Key& key) const noexcept;
   };
+  struct Uses {
+    int64_t hits = 0;
+    int64_t made = 0;
+    int64_t evictions = 0;
+    int64_t nanoseconds = 0;  // to make it, each time
+
+    Uses& operator+=(const Uses& other);
+  };
+  /// An entry that was evicted. The last few are remembered, so that one that comes again and again is seen.
+  struct Past {
+    Key key;
+    Bindings bindings;
+    Uses uses;
+  };
   struct Entry {
     Pointer value;  // null while somebody makes it
     int64_t bytes = 0;
+    Uses uses = {};
     std::list<const Key*>::iterator place;  // in recent_, once it is made
   };
 
   /// Null when the caller is to make it: it must then fulfil() or abandon() the key.
   Pointer find_or_claim(const Key& key);
-  Pointer fulfil(const Key& key, Pointer made);
+  Pointer fulfil(const Key& key, Pointer made, int64_t nanoseconds);
   void abandon(const Key& key);
   void keep(const Key& key, Entry& entry, Pointer made);
   void exchange(const Key& key, Entry& entry, Pointer made);
+  void count_made(const Key& key, Entry& entry, int64_t nanoseconds);
+  void remember(const Key& key, const Entry& entry);
   void evict();
 
   int64_t byte_limit_;
@@ -77,7 +102,11 @@ class SpecializationCache {
   std::condition_variable changed_;
   std::unordered_map<Key, Entry, KeyHash> entries_;  // elements do not move
   std::list<const Key*> recent_;                     // the last used first
-  Counters counters_;
+  int64_t bytes_ = 0;
+  std::vector<Past> past_;       // the last evicted last
+  Uses forgotten_;               // of evicted entries that past_ had no room for,
+  int64_t forgotten_sizes_ = 0;  // and how many these were
+  SizeCounts::Times times_{};    // to make one
 };
 
 }  // namespace tenon::runtime

@@ -175,6 +175,7 @@ void Engine::pre_specialize(std::span<const Bindings> list) {
   struct Made {
     SpecializationCache::Key key;
     SpecializationCache::Pointer pointer;
+    int64_t nanoseconds = 0;
   };
   std::vector<Made> all;
   for (const Bindings& bindings : list) {
@@ -183,14 +184,16 @@ void Engine::pre_specialize(std::span<const Bindings> list) {
     if (binder_.is_static()) {
       made.pointer = find(made.key, &bound);
     } else if (made.pointer = cache_.peek(made.key); !made.pointer || made.pointer->lacks_choices) {
-      const TimeInto time(specialize_ns_);
+      const int64_t begin = nanoseconds_now();
       made.pointer = std::make_shared<const Specialization>(make(bound));
+      made.nanoseconds = nanoseconds_now() - begin;
+      specialize_ns_.fetch_add(made.nanoseconds, std::memory_order_relaxed);
     }
     all.push_back(std::move(made));
   }
   for (const Made& made : all) {
     if (!binder_.is_static()) {
-      cache_.insert(made.key, made.pointer);
+      cache_.insert(made.key, made.pointer, made.nanoseconds);
     }
     prepare_memory(*made.pointer);
   }
@@ -225,7 +228,7 @@ void Engine::prepare_memory(const Specialization& s) {
 
 /// Specializations and results have a quarter each at most; memory between runs has what they leave.
 void Engine::share_budget() {
-  memory_.set_idle_limit(budget_.load(std::memory_order_relaxed) - cache_.counters().bytes - results_.counters().bytes);
+  memory_.set_idle_limit(budget_.load(std::memory_order_relaxed) - cache_.bytes() - results_.counters().bytes);
 }
 
 void Engine::set_memory_budget(int64_t bytes) {

@@ -61,6 +61,7 @@ class Engine : public Runnable {
   const std::vector<StepReport>& steps() const override { return steps_; }
   const std::vector<SegmentReport>& segments() const override { return segments_; }
   RunCounters counters() const override;
+  SizeCounts size_counts(size_t most) const override;
   Capabilities capabilities() const override;
 
  private:

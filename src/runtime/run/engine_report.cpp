@@ -68,6 +68,8 @@ RunCounters Engine::counters() const {
           .run_ms = static_cast<double>(run_ns_.load(std::memory_order_relaxed)) / kMillisecond};
 }
 
+SizeCounts Engine::size_counts(size_t most) const { return cache_.size_counts(most); }
+
 Capabilities Engine::capabilities() const {
   Capabilities result{.threads = threads(), .code = options_.code};
   for (int i = 0; i < kDtypeCount; ++i) {

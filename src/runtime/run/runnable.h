@@ -10,6 +10,7 @@
 #include "devices/device.h"
 #include "tenon/executable.h"
 #include "tenon/memory_timeline.h"
+#include "tenon/size_counts.h"
 
 namespace tenon::runtime {
 
@@ -52,6 +53,7 @@ class Runnable {
   virtual const std::vector<StepReport>& steps() const = 0;
   virtual const std::vector<SegmentReport>& segments() const = 0;
   virtual RunCounters counters() const = 0;
+  virtual SizeCounts size_counts(size_t most) const = 0;
   virtual Capabilities capabilities() const = 0;
 };
 

@@ -37,6 +37,7 @@ class Segmented : public Runnable {
   const std::vector<StepReport>& steps() const override { return steps_; }
   const std::vector<SegmentReport>& segments() const override { return segments_; }
   RunCounters counters() const override;
+  SizeCounts size_counts(size_t most) const override;
   Capabilities capabilities() const override { return parts_.front().engine->capabilities(); }
 
  private:

@@ -148,4 +148,21 @@ RunCounters Segmented::counters() const {
   return sum;
 }
 
+SizeCounts Segmented::size_counts(size_t most) const {
+  SizeCounts all;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    SizeCounts one = parts_[i].engine->size_counts(most);
+    for (SizeCount& size : one.sizes) {
+      size.segment = static_cast<int>(i);
+    }
+    all.sizes.insert(all.sizes.end(), std::make_move_iterator(one.sizes.begin()),
+                     std::make_move_iterator(one.sizes.end()));
+    all.others += one.others;
+    all.other_sizes += one.other_sizes;
+    std::ranges::transform(all.times, one.times, all.times.begin(), std::plus<>());
+  }
+  all.keep_most_used(most);
+  return all;
+}
+
 }  // namespace tenon::runtime

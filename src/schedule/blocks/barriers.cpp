@@ -46,13 +46,16 @@ class Barriers {
     for_each_statement(block, [&](const loops::Statement& statement) {
       if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
         const auto& what = kernel_.values[static_cast<size_t>(define->value)].what;
-        if (const auto* load = std::get_if<loops::Load>(&what)) uses.reads.insert(load->buffer);
+        const auto* load = std::get_if<loops::Load>(&what);
+        if (load != nullptr && is_shared(load->buffer)) uses.reads.insert(load->buffer);
       } else if (const auto* store = std::get_if<loops::Store>(&statement.what)) {
-        uses.writes.insert(store->buffer);
+        if (is_shared(store->buffer)) uses.writes.insert(store->buffer);
       }
     });
     return uses;
   }
+
+  bool is_shared(int buffer) const { return !is_private_scratch(kernel_.buffers[static_cast<size_t>(buffer)]); }
 
   bool is_of_threads(const loops::Loop& loop) const {
     return kernel_.axes[static_cast<size_t>(loop.axis)].binding == loops::Binding::threads;

@@ -24,7 +24,6 @@ using loops::Bound;
 using loops::Kernel;
 using loops::Loop;
 
-constexpr int64_t kRowThreads = 256;
 constexpr int64_t kLeastThreads = 32;
 
 bool has_stores_or_lanes(const Kernel& kernel, const Block& block) {
@@ -46,7 +45,8 @@ struct Shared {
 
 class BlockPhase {
  public:
-  explicit BlockPhase(Kernel& kernel) : kernel_(kernel), phase_(kernel.phases.front()) {}
+  BlockPhase(Kernel& kernel, int64_t most_threads)
+      : kernel_(kernel), phase_(kernel.phases.front()), most_threads_(most_threads) {}
 
   void run() {
     if (may_skip_loops()) {
@@ -55,14 +55,14 @@ class BlockPhase {
     }
     find_kept(phase_.body, false);
     threads_ = count_threads();
+    for (loops::Buffer& buffer : kernel_.buffers) {
+      if (buffer.role == loops::Role::scratch) buffer.scope = loops::Scope::block;
+    }
     share(phase_.body);
     for (const auto& [axis, shared] : shared_) {
       substitute_axis(kernel_, axis, add(scale(affine_axis(shared.step), threads_), affine_axis(shared.thread)));
     }
     bind_grid();
-    for (loops::Buffer& buffer : kernel_.buffers) {
-      if (buffer.role == loops::Role::scratch) buffer.scope = loops::Scope::block;
-    }
     add_barriers(kernel_, steps_);
   }
 
@@ -122,7 +122,7 @@ class BlockPhase {
       const auto* const loop = std::get_if<Loop>(&statement.what);
       if (loop == nullptr || !is_shared(*loop)) return;
       const auto known = kernel_.axes[static_cast<size_t>(loop->axis)].extent.constant();
-      most = std::max(most, std::min(known.value_or(kRowThreads), kRowThreads));
+      most = std::max(most, std::min(known.value_or(most_threads_), most_threads_));
     });
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(most)));
   }
@@ -131,7 +131,7 @@ class BlockPhase {
     for (loops::Statement& statement : block) {
       if (const auto* const product = std::get_if<loops::Product>(&statement.what)) {
         kernel_.buffers[static_cast<size_t>(product->work)].elements = 0;
-        statement = product_loops(kernel_, *product, steps_);
+        statement = product_loops(kernel_, *product, of_products_);
       } else if (auto* const loop = std::get_if<Loop>(&statement.what)) {
         is_shared(*loop) ? share(*loop) : share(loop->body);
       }
@@ -254,14 +254,16 @@ class BlockPhase {
 
   Kernel& kernel_;
   loops::Phase& phase_;
+  int64_t most_threads_ = kLeastThreads;  // of a block without products
   int64_t threads_ = kLeastThreads;
   std::map<int, Shared> shared_;
   std::map<int, Block> selected_;  // by accumulator: what computes the input that it takes
   std::set<int> kept_whole_, steps_;
+  std::map<Dtype, ProductScratch> of_products_;  // by the type of their sums
 };
 
 }  // namespace
 
-void map_to_threads_of_blocks(Kernel& kernel) { BlockPhase(kernel).run(); }
+void map_to_threads_of_blocks(Kernel& kernel, int64_t most_threads) { BlockPhase(kernel, most_threads).run(); }
 
 }  // namespace tenon::schedule

@@ -8,6 +8,6 @@ namespace tenon::schedule {
 /// Binds the grid of a kernel of one phase to blocks, and to threads: products, vectorised loops, and, where the grid
 /// has no other work for threads, loops that do nothing but reduce. Everything else is done by all threads of a block,
 /// which wait for each other where one needs what another wrote.
-void map_to_threads_of_blocks(loops::Kernel& kernel);
+void map_to_threads_of_blocks(loops::Kernel& kernel, int64_t most_threads);
 
 }  // namespace tenon::schedule

@@ -2,9 +2,11 @@
 
 #include <set>
 
+#include "kernel/loop/loop_threads.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/block_phase.h"
 #include "schedule/blocks/phase_edit.h"
+#include "schedule/blocks/split_sums.h"
 #include "schedule/blocks/thread_phase.h"
 
 namespace tenon::schedule {
@@ -15,8 +17,11 @@ using loops::Kernel;
 /// Moves the numbers of everything that a kernel of one phase names.
 class Renumbering {
  public:
-  Renumbering(Kernel& part, const Kernel& before)
+  /// Of buffers, those from `first_own` on are the part's own.
+  Renumbering(Kernel& part, const Kernel& before, size_t first_own)
       : part_(part),
+        first_own_(static_cast<int>(first_own)),
+        buffers_(static_cast<int>(before.buffers.size() - first_own)),
         axes_(static_cast<int>(before.axes.size())),
         values_(static_cast<int>(before.values.size())),
         accumulators_(static_cast<int>(before.accumulators.size())) {}
@@ -48,8 +53,11 @@ class Renumbering {
  private:
   static void move(int& i, int by) { i = i < 0 ? i : i + by; }
 
+  void move_buffer(int& buffer) const { buffer += buffer < first_own_ ? 0 : buffers_; }
+
   void move(loops::Value& value) const {
     if (auto* load = std::get_if<loops::Load>(&value.what)) {
+      move_buffer(load->buffer);
       for (loops::Lookup& lookup : load->lookups) {
         lookup.value += values_;
       }
@@ -75,6 +83,7 @@ class Renumbering {
         define->value += values_;
       } else if (auto* store = std::get_if<loops::Store>(&statement.what)) {
         store->value += values_;
+        move_buffer(store->buffer);
       } else if (auto* fed = std::get_if<loops::Accumulate>(&statement.what)) {
         fed->accumulator += accumulators_;
       }
@@ -82,6 +91,7 @@ class Renumbering {
   }
 
   Kernel& part_;
+  int first_own_, buffers_;
   int axes_, values_, accumulators_;
 };
 
@@ -103,6 +113,28 @@ std::set<int> used_buffers(const Kernel& kernel) {
   return used;
 }
 
+/// Threads of a block, at most. Where a machine's thread takes several iterations (loops::iterations_of_thread()), a
+/// block has that many times fewer.
+constexpr int64_t kThreads = 256;
+constexpr int64_t kThreadsOfSeveral = loops::kMostThreads;
+
+Kernel mapped_to(const Kernel& part, int64_t most_threads) {
+  Kernel result = part;
+  if (!map_to_threads(result, most_threads)) map_to_threads_of_blocks(result, most_threads);
+  return pruned(result);
+}
+
+Kernel mapped(const Kernel& part) {
+  Kernel result = mapped_to(part, kThreadsOfSeveral);
+  if (has_long_sums(result)) {
+    result = mapped_to(part, kThreads);
+    split_sums(result);
+    return result;
+  }
+  const bool takes_several = loops::iterations_of_thread(result, result.phases.front()) > 1;
+  return takes_several ? result : mapped_to(part, kThreads);
+}
+
 }  // namespace
 
 Kernel map_to_blocks(const Kernel& kernel) {
@@ -116,12 +148,14 @@ Kernel map_to_blocks(const Kernel& kernel) {
     Kernel part = kernel;
     part.phases = {phase};
     part = pruned(part);
-    if (!map_to_threads(part)) map_to_threads_of_blocks(part);
-    part = pruned(part);
-    for (size_t i = 0; i < part.buffers.size(); ++i) {
+    part = mapped(part);
+    const size_t given = kernel.buffers.size();
+    for (size_t i = 0; i < given; ++i) {
       if (part.buffers[i].scope == loops::Scope::block) result.buffers[i].scope = loops::Scope::block;
     }
-    Renumbering(part, result).run();
+    Renumbering(part, result, given).run();
+    result.buffers.insert(result.buffers.end(), part.buffers.begin() + static_cast<std::ptrdiff_t>(given),
+                          part.buffers.end());
     append(result.axes, part.axes);
     append(result.values, part.values);
     append(result.accumulators, part.accumulators);

@@ -13,43 +13,90 @@ namespace {
 using loops::Affine;
 using loops::Bound;
 using loops::Kernel;
+using loops::Loop;
+
+constexpr int64_t kSteps = 16;      // of the depth that are in shared memory at once
+constexpr int64_t kTileThreads = 16;    // along the columns of a tile, at most
+constexpr int64_t kTogether = 4;    // sums of a thread side by side: an access of 16 bytes of f32
+constexpr int64_t kRowSums = 4;     // of a thread, at most
+constexpr int64_t kColumnSums = 8;  // likewise
+/// Elements behind each step of what is in shared memory: threads that write a column of it meet different banks.
+constexpr int64_t kGap = 4;
 
 /// Several axes as if they were one, which counts as they do.
 struct Joined {
+  /// Where index + counter * tile >= size, there is nothing.
+  struct Cut {
+    int counter = -1;  // an axis that counts tiles
+    Extent tile, size;
+  };
   Extent extent = 1;
-  int counter = -1;  // that counts tiles of so many, of which all together have `total`; -1: there is one
-  Extent total = 0;
+  std::vector<Cut> cuts;
 };
 
+bool is_whole(const loops::Axis& axis) {
+  const auto size = axis.extent.constant();
+  const auto total = axis.total.constant();
+  return axis.tile_of < 0 || (size && total && *size > 0 && *total % *size == 0);
+}
+
+/// Tiles inside of other axes are whole, or these run once.
 Joined joined(const Kernel& kernel, const std::vector<int>& axes) {
+  const auto axis_at = [&](size_t i) -> const loops::Axis& { return kernel.axes[static_cast<size_t>(axes[i])]; };
   Joined all;
   for (size_t i = axes.size(); i-- > 0;) {
-    const loops::Axis& axis = kernel.axes[static_cast<size_t>(axes[i])];
-    if (i == 0 && axis.tile_of >= 0) {
-      all.counter = axis.tile_of;
-      all.total = axis.total * all.extent;
+    const loops::Axis& axis = axis_at(i);
+    if (!is_whole(axis)) {
+      Extent around = 1;
+      for (size_t j = 0; j < i; ++j)
+        around = around * axis_at(j).extent;
+      const Extent tile = axis.extent * all.extent;
+      all.cuts.push_back(
+          {.counter = axis.tile_of, .tile = tile, .size = axis.total * all.extent + (around - 1) * tile});
     }
     all.extent = all.extent * axis.extent;
   }
   return all;
 }
 
-/// One side of the tile: so many threads along it, each with `sums`, `threads` apart.
+/// Where `index`, which runs in pieces of so many, lies inside of all.
+std::vector<Bound> bounds_of(const Joined& all, const Affine& index, int64_t piece) {
+  std::vector<Bound> inside;
+  const std::optional<int64_t> known = all.extent.constant();
+  if (!known || *known % piece != 0) {
+    inside.push_back({.index = index, .size = all.extent});
+  }
+  for (const Joined::Cut& cut : all.cuts) {
+    inside.push_back({.index = add(index, scale(affine_axis(cut.counter), cut.tile)), .size = cut.size});
+  }
+  return inside;
+}
+
+/// One side of the tile, worked on in pieces: so many threads along a piece, each with several sums, some side by side.
 struct Side {
   Joined all;
   int64_t threads = 1;
   int64_t sums = 1;
-  int step = -1;  // axes: steps of threads * sums
+  int step = -1;  // axes: of pieces
   int thread = -1;
-  std::vector<Affine> at = {};                  // of each sum
-  std::vector<std::vector<Bound>> inside = {};  // likewise
+
+  int64_t piece() const { return threads * sums; }
+  int64_t pitch() const { return piece() + kGap; }
+  /// Of a sum, within its piece.
+  Affine within(int64_t sum) const {
+    const int64_t together = std::min(sums, kTogether);
+    const int64_t group = sum / together;
+    return add(scale(affine_axis(thread), together), affine_constant(group * threads * together + sum % together));
+  }
+  Affine at(const Affine& inside) const { return add(scale(affine_axis(step), piece()), inside); }
 };
 
 class ProductLoops {
  public:
-  ProductLoops(Kernel& kernel, const loops::Product& product)
+  ProductLoops(Kernel& kernel, const loops::Product& product, ProductScratch& scratch)
       : kernel_(kernel),
         product_(product),
+        scratch_(scratch),
         sum_(loops::types_of(kernel, product).tile),
         rows_{.all = joined(kernel, product.rows)},
         columns_{.all = joined(kernel, product.columns)},
@@ -57,65 +104,121 @@ class ProductLoops {
     TENON_CHECK(product.panel == 0, "a product of panels for blocks of threads");
   }
 
-  loops::Statement run(std::set<int>& steps) {
-    const auto along = [](const Side& side) { return side.all.extent.constant().value_or(int64_t{1} << 20); };
-    const auto power = [](int64_t count) {
-      return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
-    };
-    columns_.threads = std::min<int64_t>(32, power(along(columns_)));
+  loops::Statement run() {
+    columns_.threads = std::min(kTileThreads, power(along(columns_)));
     rows_.threads = kProductThreads / columns_.threads;
+    rows_.sums = sums_along(rows_, kRowSums);
+    columns_.sums = sums_along(columns_, kColumnSums);
     for (Side* const side : {&rows_, &columns_}) {
-      side->sums = std::clamp<int64_t>((along(*side) + side->threads - 1) / side->threads, 1, 4);
-      prepare(*side);
+      side->step = add_axis(kernel_, {.extent = ceildiv(side->all.extent, side->piece()), .name = "piece"});
+      side->thread = add_axis(kernel_, {.extent = side->threads, .name = "thread", .binding = loops::Binding::threads});
     }
-    steps.insert({rows_.step, columns_.step});
+    part_ = add_axis(kernel_, {.extent = ceildiv(depth_.extent, kSteps), .name = "depth_part"});
+    left_ = staged(scratch_.left, kSteps * rows_.pitch(), loops::Scope::block);
+    right_ = staged(scratch_.right, kSteps * columns_.pitch(), loops::Scope::block);
+    sums_ = staged(scratch_.sums, rows_.sums * columns_.sums, loops::Scope::iteration);
     loops::Block body;
-    sum_up(body);
-    store(body);
-    for (const int axis : {columns_.thread, rows_.thread, columns_.step}) {
-      loops::Block outer;
-      outer.push_back({loops::Loop{.axis = axis, .begins = {}, .body = std::move(body), .unless = -1}});
-      body = std::move(outer);
-    }
-    return {loops::Loop{.axis = rows_.step, .begins = {}, .body = std::move(body), .unless = -1}};
+    body.push_back(by_thread(clear()));
+    body.push_back(sum_up());
+    body.push_back(by_thread(store()));
+    return around(rows_.step, {around(columns_.step, std::move(body))});
   }
 
  private:
-  void prepare(Side& side) {
-    const Extent piece = side.threads * side.sums;
-    side.step = add_axis(kernel_, {.extent = ceildiv(side.all.extent, piece), .name = "step"});
-    side.thread = add_axis(kernel_, {.extent = side.threads, .name = "thread", .binding = loops::Binding::threads});
-    for (int64_t i = 0; i < side.sums; ++i) {
-      const Affine at =
-          add(add(scale(affine_axis(side.step), piece), affine_axis(side.thread)), affine_constant(i * side.threads));
-      side.at.push_back(at);
-      std::vector<Bound> inside;
-      const std::optional<int64_t> known = side.all.extent.constant();
-      if (!known || *known % (side.threads * side.sums) != 0) {
-        inside.push_back({.index = at, .size = side.all.extent});
-      }
-      if (side.all.counter >= 0) {
-        inside.push_back(
-            {.index = add(at, scale(affine_axis(side.all.counter), side.all.extent)), .size = side.all.total});
-      }
-      side.inside.push_back(std::move(inside));
-    }
+  static int64_t power(int64_t count) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
+  }
+  static int64_t along(const Side& side) { return side.all.extent.constant().value_or(int64_t{1} << 20); }
+  static int64_t sums_along(const Side& side, int64_t most) {
+    const int64_t needed = power((along(side) + side.threads - 1) / side.threads);
+    return std::min({needed, most, kProductThreads / side.threads});
   }
 
-  int load(const loops::Matrix& matrix, const Affine& row, const Affine& column, const std::vector<Bound>& inside,
-           loops::Block& block) {
-    const Dtype held = compute_dtype(kernel_.buffers[static_cast<size_t>(matrix.buffer)].dtype);
-    const int loaded = add_value(
-        kernel_, {.what = loops::Load{.buffer = matrix.buffer,
-                                      .at = add(matrix.at, add(scale(row, matrix.row), scale(column, matrix.column))),
-                                      .inside = inside,
-                                      .lookups = {}},
-                  .dtype = held});
-    block.push_back({loops::Define{loaded}});
-    if (held == sum_) return loaded;
-    const int widened = add_compute(kernel_, Prim::cast, sum_, held, {loaded});
-    block.push_back({loops::Define{widened}});
-    return widened;
+  static loops::Statement around(int axis, loops::Block body) {
+    return {Loop{.axis = axis, .begins = {}, .body = std::move(body), .unless = -1}};
+  }
+
+  /// The body, by the thread that has the sums.
+  loops::Statement by_thread(loops::Block body) const {
+    return around(rows_.thread, {around(columns_.thread, std::move(body))});
+  }
+
+  int staged(int& buffer, int64_t elements, loops::Scope scope) {
+    if (buffer < 0) {
+      buffer = static_cast<int>(kernel_.buffers.size());
+      kernel_.buffers.push_back({.dtype = sum_, .role = loops::Role::scratch, .elements = 0, .scope = scope});
+    }
+    loops::Buffer& made = kernel_.buffers[static_cast<size_t>(buffer)];
+    made.elements = std::max(made.elements.constant().value_or(0), elements);
+    return buffer;
+  }
+
+  int define(loops::Block& block, int value) {
+    block.push_back({loops::Define{value}});
+    return value;
+  }
+
+  /// An element in the type of the sum.
+  int load(loops::Block& block, int buffer, Affine at, std::vector<Bound> inside = {}) {
+    const Dtype held = compute_dtype(kernel_.buffers[static_cast<size_t>(buffer)].dtype);
+    const loops::Load what{.buffer = buffer, .at = std::move(at), .inside = std::move(inside), .lookups = {}};
+    const int loaded = define(block, add_value(kernel_, {.what = what, .dtype = held}));
+    return held == sum_ ? loaded : define(block, add_compute(kernel_, Prim::cast, sum_, held, {loaded}));
+  }
+
+  static void write(loops::Block& block, int buffer, Affine at, int value, std::vector<Bound> inside = {}) {
+    block.push_back({loops::Store{.buffer = buffer, .at = std::move(at), .inside = std::move(inside), .value = value}});
+  }
+
+  int64_t count() const { return rows_.sums * columns_.sums; }
+
+  loops::Block clear() {
+    loops::Block block;
+    const int none = define(block, add_constant(kernel_, sum_, 0));
+    for (int64_t i = 0; i < count(); ++i)
+      write(block, sums_, affine_constant(i), none);
+    return block;
+  }
+
+  /// Part by part of the depth: both operands go to shared memory, and what they give is added to the sums.
+  loops::Statement sum_up() {
+    loops::Block body;
+    body.push_back(
+        stage(product_.left.buffer, product_.left.at, rows_, product_.left.row, product_.left.column, left_));
+    body.push_back(
+        stage(product_.right.buffer, product_.right.at, columns_, product_.right.column, product_.right.row, right_));
+    body.push_back(by_thread(add_part()));
+    return around(part_, std::move(body));
+  }
+
+  /// A piece of an operand, steps of the depth apart by the pitch. Threads run along what lies side by side in memory.
+  loops::Statement stage(int buffer, const Affine& first, const Side& side, const Extent& apart,
+                         const Extent& step_apart, int to) {
+    const bool steps_inside = step_apart == Extent(1) && apart != Extent(1);
+    const int64_t inner = std::min(steps_inside ? kSteps : power(side.piece()), kProductThreads);
+    const int64_t outer = kProductThreads / inner;
+    const int64_t range = steps_inside ? side.piece() : kSteps;
+    const auto thread = [&](int64_t extent) {
+      return add_axis(kernel_, {.extent = extent, .name = "copy", .binding = loops::Binding::threads});
+    };
+    const int outer_thread = thread(outer);
+    const int inner_thread = thread(inner);
+    const int turn = add_axis(kernel_, {.extent = (range + outer - 1) / outer, .name = "turn"});
+    const Affine slow = add(scale(affine_axis(turn), outer), affine_axis(outer_thread));
+    const Affine fast = affine_axis(inner_thread);
+    const Affine& along = steps_inside ? slow : fast;
+    const Affine& step = steps_inside ? fast : slow;
+    const Affine depth = add(scale(affine_axis(part_), kSteps), step);
+    std::vector<Bound> own;  // where threads are more than there is to copy
+    if (range % outer != 0) own.push_back({.index = slow, .size = range});
+    std::vector<Bound> inside = bounds_of(side.all, side.at(along), side.piece());
+    for (const std::vector<Bound>& more : {bounds_of(depth_, depth, kSteps), own})
+      inside.insert(inside.end(), more.begin(), more.end());
+    loops::Block body;
+    const Affine from = add(first, add(scale(side.at(along), apart), scale(depth, step_apart)));
+    const int value = load(body, buffer, from, inside);
+    write(body, to, add(scale(step, side.pitch()), along), value, own);
+    return around(outer_thread, {around(inner_thread, {around(turn, std::move(body))})});
   }
 
   int add_accumulator(int input) {
@@ -123,104 +226,80 @@ class ProductLoops {
     return static_cast<int>(kernel_.accumulators.size()) - 1;
   }
 
-  int result_of(int accumulator) { return add_value(kernel_, {.what = loops::Result{accumulator}, .dtype = sum_}); }
-
-  /// The sums over all of the depth: results_.
-  void sum_up(loops::Block& body) {
-    const std::optional<int64_t> known = depth_.extent.constant();
-    const bool is_long = is_float(sum_) && depth_.counter < 0 && (!known || *known > kLongestSum);
-    int outer = -1;
-    loops::Axis along{.extent = depth_.extent, .name = "depth"};
-    if (depth_.counter >= 0) {
-      along.tile_of = depth_.counter;
-      along.total = depth_.total;
-    }
-    Affine step;
-    if (is_long) {
-      outer = add_axis(kernel_, {.extent = ceildiv(depth_.extent, kPartOfSum), .name = "depth_part"});
-      along = {.extent = kPartOfSum, .name = "depth", .tile_of = outer, .total = depth_.extent};
-      step = scale(affine_axis(outer), kPartOfSum);
-    }
-    const int axis = add_axis(kernel_, along);
-    step = add(step, affine_axis(axis));
+  loops::Block add_part() {
+    const int axis = add_axis(kernel_, {.extent = kSteps, .name = "depth"});
     loops::Block inner;
-    std::vector<int> left, right, sums;
-    for (size_t i = 0; i < rows_.at.size(); ++i) {
-      left.push_back(load(product_.left, rows_.at[i], step, rows_.inside[i], inner));
-    }
-    for (size_t i = 0; i < columns_.at.size(); ++i) {
-      right.push_back(load(product_.right, step, columns_.at[i], columns_.inside[i], inner));
-    }
+    const auto values = [&](int buffer, const Side& side) {
+      std::vector<int> all;
+      for (int64_t i = 0; i < side.sums; ++i)
+        all.push_back(load(inner, buffer, add(scale(affine_axis(axis), side.pitch()), side.within(i))));
+      return all;
+    };
+    const std::vector<int> left = values(left_, rows_);
+    const std::vector<int> right = values(right_, columns_);
+    std::vector<int> parts;
     for (const int l : left) {
       for (const int r : right) {
-        const int product = add_compute(kernel_, Prim::mul, sum_, sum_, {l, r});
-        sums.push_back(add_accumulator(product));
-        inner.push_back({loops::Define{product}});
-        inner.push_back({loops::Accumulate{sums.back()}});
+        const int product = define(inner, add_compute(kernel_, Prim::mul, sum_, sum_, {l, r}));
+        parts.push_back(add_accumulator(product));
+        inner.push_back({loops::Accumulate{parts.back()}});
       }
     }
-    for (const int each : sums) {
-      results_.push_back(result_of(each));
+    loops::Block block;
+    block.push_back({Loop{.axis = axis, .begins = parts, .body = std::move(inner), .unless = -1}});
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Affine at = affine_constant(static_cast<int64_t>(i));
+      const int part = add_value(kernel_, {.what = loops::Result{parts[i]}, .dtype = sum_});
+      const int before = load(block, sums_, at);
+      write(block, sums_, at, define(block, add_compute(kernel_, Prim::add, sum_, sum_, {before, part})));
     }
-    loops::Statement loop{loops::Loop{.axis = axis, .begins = sums, .body = std::move(inner), .unless = -1}};
-    if (!is_long) {
-      body.push_back(std::move(loop));
-      return;
-    }
-    loops::Block parts;
-    parts.push_back(std::move(loop));
-    std::vector<int> totals;
-    for (int& result : results_) {
-      totals.push_back(add_accumulator(result));
-      parts.push_back({loops::Accumulate{totals.back()}});
-      result = result_of(totals.back());
-    }
-    body.push_back({loops::Loop{.axis = outer, .begins = totals, .body = std::move(parts), .unless = -1}});
+    return block;
   }
 
-  void store(loops::Block& body) {
+  loops::Block store() {
+    loops::Block block;
     const loops::Matrix& tile = product_.tile;
-    size_t next = 0;
-    for (size_t i = 0; i < rows_.at.size(); ++i) {
-      for (size_t j = 0; j < columns_.at.size(); ++j) {
-        std::vector<Bound> inside = rows_.inside[i];
-        inside.insert(inside.end(), columns_.inside[j].begin(), columns_.inside[j].end());
-        int value = results_[next++];
-        const Affine at = add(tile.at, add(scale(rows_.at[i], tile.row), scale(columns_.at[j], tile.column)));
-        if (product_.adds_after >= 0) {
-          const int before = sum_before(at, rows_.at[i], columns_.at[j], inside, body);
-          value = add_compute(kernel_, Prim::add, sum_, sum_, {before, value});
-          body.push_back({loops::Define{value}});
-        }
-        body.push_back({loops::Store{.buffer = tile.buffer, .at = at, .inside = std::move(inside), .value = value}});
+    for (int64_t i = 0; i < count(); ++i) {
+      const Affine row = rows_.at(rows_.within(i / columns_.sums));
+      const Affine column = columns_.at(columns_.within(i % columns_.sums));
+      std::vector<Bound> inside = bounds_of(rows_.all, row, rows_.piece());
+      const std::vector<Bound> more = bounds_of(columns_.all, column, columns_.piece());
+      inside.insert(inside.end(), more.begin(), more.end());
+      int value = load(block, sums_, affine_constant(i));
+      const Affine at = add(tile.at, add(scale(row, tile.row), scale(column, tile.column)));
+      if (product_.adds_after >= 0) {
+        const int before = sum_before(at, inside, block);
+        value = define(block, add_compute(kernel_, Prim::add, sum_, sum_, {before, value}));
       }
+      write(block, tile.buffer, at, value, std::move(inside));
     }
+    return block;
   }
 
   /// What the blocks of the depth before this one left: 0 in the first.
-  int sum_before(const Affine& at, const Affine& row, const Affine& column, const std::vector<Bound>& inside,
-                 loops::Block& body) {
-    const int none = add_constant(kernel_, sum_, 0);
-    body.push_back({loops::Define{none}});
+  int sum_before(const Affine& at, const std::vector<Bound>& inside, loops::Block& body) {
+    const int none = define(body, add_constant(kernel_, sum_, 0));
     std::vector<Bound> in_first = inside;
     in_first.push_back({.index = scale(affine_axis(product_.adds_after), -1), .size = 1});
-    body.push_back(
-        {loops::Store{.buffer = product_.tile.buffer, .at = at, .inside = std::move(in_first), .value = none}});
-    return load(product_.tile, row, column, inside, body);
+    write(body, product_.tile.buffer, at, none, std::move(in_first));
+    return load(body, product_.tile.buffer, at, inside);
   }
 
   Kernel& kernel_;
   const loops::Product& product_;
+  ProductScratch& scratch_;
   Dtype sum_;
   Side rows_, columns_;
   Joined depth_;
-  std::vector<int> results_;  // row by row
+  int part_ = -1;                           // axis
+  int left_ = -1, right_ = -1, sums_ = -1;  // buffers
 };
 
 }  // namespace
 
-loops::Statement product_loops(Kernel& kernel, const loops::Product& product, std::set<int>& steps) {
-  return ProductLoops(kernel, product).run(steps);
+loops::Statement product_loops(Kernel& kernel, const loops::Product& product,
+                               std::map<Dtype, ProductScratch>& scratch) {
+  return ProductLoops(kernel, product, scratch[loops::types_of(kernel, product).tile]).run();
 }
 
 }  // namespace tenon::schedule

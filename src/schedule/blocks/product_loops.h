@@ -1,7 +1,7 @@
 // Products as loops, for blocks of threads.
 #pragma once
 
-#include <set>
+#include <map>
 
 #include "kernel/loop/loop.h"
 
@@ -10,8 +10,16 @@ namespace tenon::schedule {
 /// Threads of a block that has products.
 inline constexpr int64_t kProductThreads = 256;
 
-/// The loops of a product, for a block of kProductThreads: each thread has several sums in its registers. Adds axes,
-/// values and accumulators to the kernel, and to `steps` the axes of loops around those of threads.
-loops::Statement product_loops(loops::Kernel& kernel, const loops::Product& product, std::set<int>& steps);
+/// Buffers that the products of a phase with sums of one type share; -1: not made yet.
+struct ProductScratch {
+  int left = -1, right = -1;  // parts of the operands, in the memory of the block
+  int sums = -1;              // of each thread
+};
+
+/// The loops of a product, for a block of kProductThreads: parts of both operands go to the memory that the block
+/// shares, and each thread has several sums in its registers. Adds axes, values, accumulators and buffers to the
+/// kernel.
+loops::Statement product_loops(loops::Kernel& kernel, const loops::Product& product,
+                               std::map<Dtype, ProductScratch>& scratch);
 
 }  // namespace tenon::schedule

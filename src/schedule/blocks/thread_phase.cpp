@@ -18,13 +18,13 @@ using loops::Block;
 using loops::Kernel;
 using loops::Loop;
 
-constexpr int64_t kElementThreads = 256;  // of a block, along the axis that lies in memory side by side
-constexpr int64_t kRowsThreads = 128;     // where that axis is shorter, or each thread has rows
-constexpr int64_t kAlone = 16;            // reductions of so many a thread may as well run alone
+constexpr int64_t kRowsThreads = 128;  // where that axis is shorter, or each thread has rows
+constexpr int64_t kAlone = 16;         // reductions of so many a thread may as well run alone
 
 class ThreadPhase {
  public:
-  explicit ThreadPhase(Kernel& kernel) : kernel_(kernel), phase_(kernel.phases.front()) {}
+  ThreadPhase(Kernel& kernel, int64_t most_threads)
+      : kernel_(kernel), phase_(kernel.phases.front()), most_threads_(most_threads) {}
 
   bool run() {
     look();
@@ -68,7 +68,7 @@ class ThreadPhase {
         has_products_ = true;
       } else if (const auto* loop = std::get_if<Loop>(&statement.what)) {
         const loops::Axis& axis = axis_at(loop->axis);
-        const int64_t known = axis.extent.constant().value_or(kElementThreads);
+        const int64_t known = axis.extent.constant().value_or(most_threads_);
         is_long_ = is_long_ || (!loop->begins.empty() && known > kAlone);
         if (axis.binding == Binding::lanes) lanes_.insert(loop->axis);
       }
@@ -115,8 +115,8 @@ class ThreadPhase {
     return is_lanes && lanes_.size() == 1 ? loop : nullptr;
   }
 
-  static int64_t threads_for(const Extent& extent) {
-    const int64_t known = std::clamp<int64_t>(extent.constant().value_or(kElementThreads), 1, kElementThreads);
+  int64_t threads_for(const Extent& extent) const {
+    const int64_t known = std::clamp<int64_t>(extent.constant().value_or(most_threads_), 1, most_threads_);
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(known)));
   }
 
@@ -179,6 +179,7 @@ class ThreadPhase {
 
   Kernel& kernel_;
   loops::Phase& phase_;
+  int64_t most_threads_;  // along the axis that lies in memory side by side
   bool has_products_ = false;
   bool uses_scratch_ = false;
   bool is_long_ = false;  // it has reductions that one thread should not run alone
@@ -188,9 +189,9 @@ class ThreadPhase {
 
 }  // namespace
 
-bool map_to_threads(Kernel& kernel) {
+bool map_to_threads(Kernel& kernel, int64_t most_threads) {
   Kernel mapped = kernel;
-  if (!ThreadPhase(mapped).run()) return false;
+  if (!ThreadPhase(mapped, most_threads).run()) return false;
   kernel = std::move(mapped);
   return true;
 }

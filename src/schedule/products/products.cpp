@@ -28,9 +28,7 @@ class Tiler {
 
   TiledProducts run() {
     found_ = find_products(draft_, constants_);
-    if (found_.empty()) {
-      return {};
-    }
+    if (found_.empty()) return {};
     if (form_.options.winograd && !form_.streams && !form_.reductions) {
       if (auto tiled = tile_winograd(draft_, stores_, constants_, found_, form_.options)) {
         return std::move(*tiled);
@@ -168,6 +166,7 @@ class Tiler {
                                 : min(usual, max(kFewestRows, floordiv(tiles_.tile_elements, max(Extent(1), whole))));
     };
     if (is_output(product) && whole_columns == Extent(1) && whole_rows == Extent(1)) {
+      if (form_.options.blocks) return tile_sides(product, {.rows = tiles_.rows, .columns = tiles_.columns});
       const DraftStore& end = draft_.stores[stores_[0]];
       const bool needs_tile = !as_matrix(draft_, end.buffer, end.at, in_order(product.rows), in_order(product.columns));
       const auto share = [&](AxisSet side, int64_t least, int64_t usual) {
@@ -182,7 +181,8 @@ class Tiler {
     }
     const Extent rows = stream_ ? rows_of_stream() : min(most(most_rows(), whole_columns), most_stored(product));
     const Extent columns = most(tiles_.columns, whole_rows);
-    tile_sides(product, tiles_for_cores(all_of(product), {.rows = rows, .columns = columns}, form_.options.cores));
+    const TileSides sides{.rows = rows, .columns = columns};
+    tile_sides(product, form_.options.blocks ? sides : tiles_for_cores(all_of(product), sides, form_.options.cores));
   }
 
   /// What tiles of a product cut.

@@ -60,9 +60,13 @@ std::string line_of(const StepReport& step, int number, const Ran& ran) {
   return line;
 }
 
+std::string_view how_found(const Realization& one) {
+  return one.compiled ? "compiled" : one.laid_out ? "laid out" : "found";
+}
+
 std::string summary(const Realization& one) {
   return fmt::format("{:<14} {:<28} {:>7} {:>6} {:>10} {:>7} {:>9} {:>10.3f}", one.reason, one.place, one.tensors,
-                     one.writes, one.operations, one.kernels, one.compiled ? "compiled" : "found", one.milliseconds);
+                     one.writes, one.operations, one.kernels, how_found(one), one.milliseconds);
 }
 
 }  // namespace
@@ -81,10 +85,11 @@ void log_realization(Realization realization) {
   if (all.level > 0) {
     fmt::print(stderr, "tenon: {}{}{}: {} operations, {} writes, {} kernels, {}, {:.3f} ms\n", realization.reason,
                realization.place.empty() ? "" : " at ", realization.place, realization.operations, realization.writes,
-               realization.kernels, realization.compiled ? "compiled" : "found", realization.milliseconds);
+               realization.kernels, how_found(realization), realization.milliseconds);
   }
   ++all.counts.runs;
   all.counts.compiles += realization.compiled;
+  all.counts.laid_out += realization.laid_out;
   all.counts.kernels += realization.kernels;
   all.kept.push_back(std::move(realization));
   if (all.kept.size() > kMostKept) {

@@ -13,12 +13,12 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/refused.h"
-#include "compiler/lowered.h"
 #include "ir/data_axes.h"
 #include "tenon/realizations.h"
 #include "tenon/unsupported.h"
 #include "tensor/realize/generalize.h"
 #include "tensor/realize/plain_names.h"
+#include "tensor/realize/weights.h"
 #include "tensor/record/symbols.h"
 
 namespace tenon::tensors {
@@ -135,71 +135,6 @@ Bindings free_sizes(const Graph& graph, const std::map<std::string, int64_t, std
   return bindings;
 }
 
-Graph graph_of(const Pending& plain, const std::vector<int>& aliases) {
-  std::vector<Value> inputs;
-  for (size_t i = 0; i < plain.leaves().size(); ++i) {
-    inputs.push_back(plain.leaf(i));
-  }
-  std::vector<Output> outputs;
-  for (size_t i = 0; i < plain.roots().size(); ++i) {
-    outputs.push_back({.name = fmt::format("y{}", i), .value = plain.at(plain.roots()[i]), .aliases = aliases[i]});
-  }
-  return {"tensors", std::move(inputs), std::move(outputs)};
-}
-
-bool may_fail(const tenon::Program& program, const Step& step) {
-  const auto* launch = std::get_if<LaunchStep>(&step.what);
-  return launch == nullptr || std::ranges::any_of(launch->parts, [&](const LaunchPart& part) {
-           return program.facts[static_cast<size_t>(part.kernel)].may_fail();
-         });
-}
-
-/// Where the steps begin that run interleaved with this one.
-int first_beside(const tenon::Program& program, int step) {
-  for (const Region& region : program.regions) {
-    if (region.first <= step && step < region.first + region.count) {
-      return region.first;
-    }
-  }
-  return step;
-}
-
-std::vector<int> first_writes(const compiler::Lowered& lowered) {
-  if (lowered.segments.size() != 1) {
-    return std::vector<int>(lowered.given.outputs().size(), -1);
-  }
-  const tenon::Program& program = lowered.segments[0].program;
-  const auto steps = static_cast<int>(program.steps.size());
-  std::vector<int> result;
-  for (const ProgramOutput& output : program.outputs) {
-    int first = 0;
-    while (first < steps && std::ranges::find(program.steps[static_cast<size_t>(first)].writes, output.buffer) ==
-                                program.steps[static_cast<size_t>(first)].writes.end()) {
-      ++first;
-    }
-    first = first_beside(program, first);
-    const bool fails_later = std::any_of(program.steps.begin() + first, program.steps.end(),
-                                         [&](const Step& step) { return may_fail(program, step); });
-    result.push_back(fails_later ? -1 : first);
-  }
-  return result;
-}
-
-std::shared_ptr<const Program> compiled_program(const Graph& graph, Pending plain, const std::vector<int>& aliases,
-                                                const CompileOptions& options) {
-  CompileReport report;
-  compiler::Lowered lowered = compiler::lower(graph, options, report);
-  std::vector<int> writes = first_writes(lowered);
-  auto program = std::make_shared<Program>(
-      Program{graph, compiler::compile(std::move(lowered), compiler::code_choice(options), report), aliases,
-              std::move(writes)});
-  for (const StepReport& step : program->executable.steps()) {
-    program->kernels += step.kind != StepKind::control;
-  }
-  program->plain = std::make_shared<const Pending>(std::move(plain));
-  return program;
-}
-
 }  // namespace
 
 Graph plain_graph(const Pending& pending, const std::vector<int>& aliases) {
@@ -211,6 +146,12 @@ void set_compile_options(const CompileOptions& options) {
   const std::lock_guard lock(all.mutex);
   all.options = options;
   all.refused.clear();  // other options may serve
+}
+
+CompileOptions compile_options() {
+  ProgramTable& all = program_table();
+  const std::lock_guard lock(all.mutex);
+  return all.options;
 }
 
 namespace {
@@ -250,7 +191,11 @@ FoundProgram make_program(ProgramTable& all, Renamed what, const std::vector<int
     }
   }
   const int64_t start = nanoseconds_now();
-  result.program = compiled_program(what.graph, std::move(what.plain), aliases, options);
+  const std::shared_ptr<Program> program = compile_program(what.graph, aliases, options);
+  program->graph = std::move(what.graph);
+  program->plain = std::make_shared<const Pending>(std::move(what.plain));
+  program->weights = std::make_shared<WeightPrograms>(program->graph, aliases);
+  result.program = program;
   result.compiled = true;
   result.compile_ms = static_cast<double>(nanoseconds_now() - start) / 1e6;
   return result;

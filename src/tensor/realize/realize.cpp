@@ -22,10 +22,12 @@
 #include "tensor/realize/pending.h"
 #include "tensor/realize/programs.h"
 #include "tensor/realize/stored_along.h"
+#include "tensor/realize/weights.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/kept.h"
 #include "tensor/record/leaf.h"
 #include "tensor/record/record.h"
+#include "tensor/record/replay.h"
 #include "tensor/record/symbols.h"
 
 namespace tenon::tensors {
@@ -206,18 +208,22 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
   }
   const std::vector<int> aliases = find_aliases(plan, pending);
   const FoundProgram found = find_program(pending, aliases, report.place);
+  const WeightPrograms::Found version = found.program->weights->find(*found.program, pending);
+  const Program& program = version.program ? *version.program : *found.program;
   report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
-  report.kernels = found.program->kernels;
+  report.kernels = program.kernels;
   report.compiled = found.compiled;
+  report.laid_out = version.made;
+  report.weights = version.weights;
   report.compile_ms = found.compile_ms;
-  const Donation donation(plan.cells, plan.values, pending, aliases, *found.program);
+  const Donation donation(plan.cells, plan.values, pending, aliases, program);
   std::vector<Array> inputs;
   for (size_t i = 0; i < pending.leaves().size(); ++i) {
     inputs.push_back(elements_of(pending.leaf(i)));
   }
-  RunLog log(*found.program, found.compiled);
+  RunLog log(program, found.compiled || version.made);
   try {
-    std::vector<Array> results = donation.run(found.program->executable, std::move(inputs),
+    std::vector<Array> results = donation.run(program.executable, std::move(inputs),
                                               {.threads = lazy_settings().threads,
                                                .bindings = found.bindings,
                                                .cancel = lazy_settings().cancel,
@@ -265,6 +271,7 @@ std::vector<Array> run_or_alone(LookPlan& plan, const std::vector<Handle*>& want
 
 std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::string_view reason,
                                    const std::source_location& where) {
+  require_elements();
   std::vector<Handle*> wanted;
   bool all_known = true;
   for (const Tensor& tensor : tensors) {

@@ -1,7 +1,10 @@
 // Leaves of recorded graphs: inputs that carry what they stand for.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "ir/node.h"
 #include "tenon/array.h"
@@ -10,6 +13,7 @@
 namespace tenon::tensors {
 
 struct Cell;
+struct LaidOut;
 
 /// What is attached to an input node. Either its elements are known, or it stands for `definition`, through which no
 /// gradient flows: that is how detached values, and tensors that want gradients, are cut off from what they come from.
@@ -17,7 +21,9 @@ struct Leaf {
   Array array = {};
   bool known = false;
   Value definition = {};
-  std::weak_ptr<Cell> wants_gradient = {};  // the cell whose gradient is the one by this leaf
+  std::weak_ptr<Cell> wants_gradient = {};              // the cell whose gradient is the one by this leaf
+  std::atomic<uint32_t> runs = 0;                       // of programs with products that it was an operand of
+  std::vector<std::shared_ptr<LaidOut>> versions = {};  // of programs in which it is a constant (realize/weights.h)
 };
 
 /// An input of these elements; `shape` is theirs, with names.

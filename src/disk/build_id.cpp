@@ -1,4 +1,4 @@
-#include "codegen/jit/emitter_version.h"
+#include "disk/build_id.h"
 
 #include <fmt/format.h>
 #include <link.h>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tenon::codegen {
+namespace tenon::disk {
 namespace {
 
 /// Finds the object that `address` lies in, and the build id among its notes.
@@ -57,7 +57,7 @@ int visit_object(dl_phdr_info* info, size_t /*size*/, void* data) {
 
 }  // namespace
 
-std::string emitter_version() {
+std::string build_id() {
   static const std::string version = [] {
     BuildIdSearch search{.address = reinterpret_cast<uintptr_t>(&visit_object), .id = {}};
     dl_iterate_phdr(visit_object, &search);
@@ -66,4 +66,4 @@ std::string emitter_version() {
   return version;
 }
 
-}  // namespace tenon::codegen
+}  // namespace tenon::disk

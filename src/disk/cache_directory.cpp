@@ -1,4 +1,4 @@
-#include "codegen/jit/cache_directory.h"
+#include "disk/cache_directory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace tenon::codegen {
+namespace tenon::disk {
 
 namespace {
 
@@ -161,4 +161,4 @@ std::vector<CacheFile> CacheDirectory::list(const std::string& suffix) const {
   return files;
 }
 
-}  // namespace tenon::codegen
+}  // namespace tenon::disk

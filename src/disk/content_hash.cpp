@@ -1,4 +1,4 @@
-#include "codegen/jit/content_hash.h"
+#include "disk/content_hash.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-namespace tenon::codegen {
+namespace tenon::disk {
 
 ContentHash content_hash(std::string_view text) {
   // Two chains over the same words that combine them differently: a collision has to happen in both.
@@ -26,4 +26,4 @@ ContentHash content_hash(std::string_view text) {
 
 std::string to_hex(const ContentHash& hash) { return fmt::format("{:016x}{:016x}", hash.high, hash.low); }
 
-}  // namespace tenon::codegen
+}  // namespace tenon::disk

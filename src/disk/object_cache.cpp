@@ -1,4 +1,4 @@
-#include "codegen/jit/object_cache.h"
+#include "disk/object_cache.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include <type_traits>
 
 #include "base/hash.h"
-#include "codegen/jit/cache_directory.h"
+#include "disk/cache_directory.h"
 
-namespace tenon::codegen {
+namespace tenon::disk {
 
 namespace {
 
@@ -164,4 +164,4 @@ ObjectCacheCounters ObjectCache::counters() const {
   return {state.hits, state.misses, state.damaged, state.stored, state.evicted, state.troubles};
 }
 
-}  // namespace tenon::codegen
+}  // namespace tenon::disk

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "codegen/jit/content_hash.h"
+#include "disk/content_hash.h"
 
-namespace tenon::codegen {
+namespace tenon::disk {
 
 struct ObjectCacheOptions {
   bool enabled = true;
@@ -58,4 +58,4 @@ class ObjectCache {
 /// The directory for empty ObjectCacheOptions::directory; empty when neither variable is set to an absolute path.
 std::string default_cache_directory();
 
-}  // namespace tenon::codegen
+}  // namespace tenon::disk

@@ -1,4 +1,4 @@
-#include "codegen/jit/object_cache.h"
+#include "disk/object_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 
-namespace tenon::codegen::object_cache_test {
+namespace tenon::disk::object_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -331,4 +331,4 @@ TEST(ObjectCacheDirectory, FollowsTheUsersVariables) {
 }
 
 }  // namespace
-}  // namespace tenon::codegen::object_cache_test
+}  // namespace tenon::disk::object_cache_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::codegen {
+namespace tenon::disk {
 
 struct ContentHash {
   uint64_t high = 0;
@@ -19,4 +19,4 @@ ContentHash content_hash(std::string_view text);
 /// 32 hexadecimal digits.
 std::string to_hex(const ContentHash& hash);
 
-}  // namespace tenon::codegen
+}  // namespace tenon::disk

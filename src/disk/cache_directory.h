@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tenon::codegen {
+namespace tenon::disk {
 
 /// What a scan saw of one file.
 struct CacheFile {
@@ -45,4 +45,4 @@ class CacheDirectory {
   std::string refusal_;
 };
 
-}  // namespace tenon::codegen
+}  // namespace tenon::disk

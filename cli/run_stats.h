@@ -1,0 +1,20 @@
+// What an executable did: `--stats`.
+#pragma once
+
+#include <string>
+
+#include "json.h"
+#include "tenon/executable.h"
+#include "verb.h"
+
+namespace tenon::cli {
+
+inline constexpr Option kStatsOption{
+    "--stats", "", "also what was counted: sizes that came, hits, time to specialise, memory that is kept"};
+
+/// All counters, and the sizes that came.
+Json run_stats_json(const Executable& executable);
+/// The same as lines.
+std::string run_stats_text(const Executable& executable);
+
+}  // namespace tenon::cli

@@ -1,0 +1,149 @@
+"""Operators whose operations are recorded again without their row, from the third call of a kind on: the same results as
+on the CPU, whatever the elements, numbers, strides and sizes are."""
+
+import math
+
+import pytest
+import tenon.torch
+import torch
+from torch.nn import functional as F
+
+CALLS = 4  # the row alone, the row again to learn from, and two recorded again
+
+
+def drawn(*sizes, seed=0):
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed))
+
+
+def numbers(*sizes, seed=0):
+    x = drawn(*sizes, seed=seed)
+    if x.numel() > 3:
+        x.view(-1)[1:3] = torch.tensor([math.nan, math.inf])
+    return x
+
+
+def both(function, make, calls=CALLS):
+    """The same calls with other elements, here and on the CPU."""
+    for seed in range(calls):
+        theirs, ours = make(seed), [x.to("tenon") for x in make(seed)]
+        for x, y in zip(flat(function(*ours)), flat(function(*theirs)), strict=True):
+            assert (x.dtype, x.shape, x.stride()) == (y.dtype, y.shape, y.stride())
+            torch.testing.assert_close(x.cpu(), y, rtol=1e-4, atol=1e-5, equal_nan=True)
+        for x, y in zip(ours, theirs):  # what was written
+            torch.testing.assert_close(x.cpu(), y, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def flat(results):
+    return [results] if isinstance(results, torch.Tensor) else [x for x in results if x is not None]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9])
+def test_reductions_losses_and_norms(count):
+    both(lambda x: [x.sum(0), x.sum(), x.softmax(0), x.amax(1), x.mean(1)], lambda s: [numbers(count, 4, seed=s)])
+    both(lambda x, w: F.layer_norm(x, (4,), w, w, 1e-3), lambda s: [numbers(count, 4, seed=s), drawn(4, seed=s)])
+    if count:
+        both(lambda x: F.cross_entropy(x, torch.arange(count, device=x.device) % 4), lambda s: [numbers(count, 4, seed=s)])
+
+
+def test_batch_norm_writes_its_statistics():
+    def make(seed):
+        return [numbers(3, 2, 5, seed=seed)[:, :, 3:], torch.zeros(2), torch.ones(2), torch.tensor([0.5, 2.0])]
+
+    both(lambda x, mean, var, w: F.batch_norm(x.contiguous(), mean, var, w, w, True, 0.1, 1e-5), make)
+    both(lambda x, mean, var, w: F.batch_norm(x.contiguous(), mean, var, w, w, False, 0.1, 1e-5), make)
+
+
+def test_operands_and_results_that_are_strided():
+    def make(seed):
+        return [numbers(3, 5, seed=seed), numbers(3, 5, seed=seed + 9)]
+
+    both(lambda x, y: [x.t() @ y, x.t() + y.t(), x.t().exp(), x[:, 1:3].clamp(-1, 1), x.t().relu()], make)
+    both(lambda x, y: [x.t().add_(y.t()), y[1].mul_(x[0]), x[:, 2].zero_()], make)
+
+
+def test_an_expanded_tensor_is_not_written():
+    x = torch.zeros(1, 3, device="tenon").expand(2, 3)
+    for _ in range(CALLS):
+        with pytest.raises(RuntimeError, match="more than one element"):
+            x.mul_(torch.ones(2, 3, device="tenon"))
+
+
+def test_lists_and_results_that_are_none():
+    both(lambda x, y: torch.cat([x, y, x], 1), lambda s: [numbers(2, 3, seed=s), numbers(2, 4, seed=s)])
+
+    def gradients(x, w, g):
+        return torch.ops.aten.convolution_backward(g, x, w, [2], [2], [1], [1], False, [0], 1, [False, True, True])
+
+    both(gradients, lambda s: [drawn(2, 3, 6, seed=s), drawn(2, 3, 3, seed=s), drawn(2, 2, 3, seed=s + 5)])
+
+
+def test_positions_of_a_pool_are_those_of_the_elements_then():
+    for seed in range(CALLS):
+        x = drawn(1, 2, 6, 6, seed=seed)
+        ours = x.to("tenon")
+        values, positions = F.max_pool2d(ours, 2, return_indices=True)
+        ours.zero_()
+        expected = F.max_pool2d(x, 2, return_indices=True)
+        torch.testing.assert_close(values.cpu(), expected[0])
+        assert torch.equal(positions.cpu(), expected[1])
+
+
+def test_numbers_that_change():
+    x = torch.arange(5.0)
+    ours = x.to("tenon")
+    for number in (0.5, 0.5, 0.5, 0.25, 0.125, 0.5, 3, 3, 3, 3.0, True, True, True):
+        torch.testing.assert_close(torch.clamp(ours, max=number).cpu(), torch.clamp(x, max=number))
+        torch.testing.assert_close((ours + 2 * number).cpu(), x + 2 * number)
+
+
+def test_the_default_dtype_counts():
+    x = torch.arange(1, 5)
+    ours = x.to("tenon")
+    for _ in range(CALLS):
+        assert (ours / 2).dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        for _ in range(CALLS):
+            assert (ours / 2).dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_out_of_the_right_and_of_other_sizes():
+    x = torch.arange(6.0).view(2, 3)
+    ours = x.to("tenon")
+    for _ in range(CALLS):
+        out = torch.empty(3, device="tenon")
+        assert torch.sum(ours, 0, out=out) is out
+        assert out.tolist() == [3, 5, 7]
+    for _ in range(CALLS):
+        with pytest.warns(UserWarning, match="was resized"):
+            torch.sum(ours, 0, out=(other := torch.empty(2, device="tenon")))
+        assert other.tolist() == [3, 5, 7]
+
+
+def test_rows_that_look_and_sizes_that_data_decide():
+    both(lambda x: x[x > 0], lambda s: [drawn(9, seed=s)])
+    both(lambda x: torch.unique(x.round()), lambda s: [drawn(9, seed=s)])
+
+
+def test_random_numbers_are_other_ones_each_time():
+    x = torch.ones(64, device="tenon")
+    masks = [F.dropout(x, 0.5).tolist() for _ in range(CALLS)] + [torch.rand_like(x).tolist() for _ in range(CALLS)]
+    assert all(a != b for i, a in enumerate(masks) for b in masks[:i])
+
+
+def test_positions_out_of_range_name_the_line_of_the_call():
+    x = torch.arange(4.0, device="tenon")
+    for k in range(CALLS):
+        at = torch.tensor([0, k + 1], device="tenon")
+        if k + 1 < 4:
+            assert torch.index_select(x, 0, at).tolist() == [0, k + 1]
+    wrong = torch.index_select(x, 0, torch.tensor([0, 4], device="tenon"))
+    with pytest.raises((IndexError, tenon.Error), match=r"test_replays\.py"):
+        wrong.cpu()
+
+
+def test_sizes_that_change():
+    for n in (3, 4, 5, 3, 4, 5, 3, 4, 5, 6):
+        both(lambda x: F.layer_norm(x.relu(), (4,)) @ x.t(), lambda s, n=n: [numbers(n, 4, seed=s)], calls=2)

@@ -1,0 +1,59 @@
+"""What the command leaves where a file cannot be written whole, as on a disk that is full: the old file, or none."""
+
+import os
+import resource
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+COMMAND = os.environ["TENON_COMMAND"]
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+class FullDisk(unittest.TestCase):
+    def expect_nothing_left(self, verb, output, *options):
+        """SIGXFSZ stays ignored, as Python has it, so that writing fails as it does on a full disk."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / output
+            words = [COMMAND, verb, "mlp", *(["-o", path] if verb == "build" else [path]), *options]
+            run = subprocess.run(words, capture_output=True, text=True, preexec_fn=small_files, restore_signals=False,
+                                 check=False)
+            if "TENON_ONNX=OFF" in run.stderr:
+                self.skipTest("built without ONNX")
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertRegex(run.stderr, rf"^tenon: cannot write `{path}(\.data)?`: \w.*\n$")
+            self.assertEqual(os.listdir(folder), [])
+            path.write_text("old")
+            subprocess.run(words, capture_output=True, preexec_fn=small_files, restore_signals=False, check=False)
+            self.assertEqual((os.listdir(folder), path.read_text()), ([output], "old"))
+
+    def test_build(self):
+        self.expect_nothing_left("build", "mlp.tenon")
+
+    def test_build_what_is_linked(self):
+        for form, output in [("object", "mlp.o"), ("static", "mlp.a"), ("c", "mlp.c")]:
+            with self.subTest(form=form):
+                self.expect_nothing_left("build", output, "--emit", form)
+
+    def test_export(self):
+        self.expect_nothing_left("export", "mlp.graph")
+        self.expect_nothing_left("export", "mlp.onnx")
+        self.expect_nothing_left("export", "mlp.onnx", "--external-data")
+
+    def test_what_a_link_leads_to_is_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            link, target = Path(folder) / "link.tenon", Path(folder) / "there" / "mlp.tenon"
+            target.parent.mkdir()
+            target.write_text("old")
+            link.symlink_to(target)
+            subprocess.run([COMMAND, "build", "mlp", "-o", link], capture_output=True, check=True)
+            self.assertTrue(link.is_symlink())
+            self.assertGreater(target.stat().st_size, 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()
