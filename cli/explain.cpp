@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/fail.h"
@@ -13,6 +14,7 @@
 #include "explain_memory.h"
 #include "explain_passes.h"
 #include "explain_steps.h"
+#include "explain_why.h"
 #include "files.h"
 #include "load_trainable.h"
 #include "machine.h"
@@ -39,6 +41,8 @@ constexpr Option kExplainOptions[] = {
     {"--html", "FILE.html", "also write a page: the picture to zoom, search and fold, steps, memory"},
     {"--dot", "FILE.dot", "also write the picture in Graphviz's language"},
     {"--memory", "", "where memory goes from the first step to the last instead, at the sizes of --bind"},
+    {"--why", "OPERATOR",
+     "why OPERATOR and the second word are not one kernel instead: steps, nodes of the model, operators"},
     {"--passes", "", "the passes with their times instead, and whether they changed the graph"},
     {"--after", "PASS", "the graph after this pass instead; PASS:2 after its second run"},
     {"--kernel", "N", "the loops of step N instead"},
@@ -65,13 +69,14 @@ constexpr Example kExplainExamples[] = {
     {"explain examples/softmax.graph --kernel 1", "the loops of one step"},
     {"explain examples/softmax.graph --asm 1 --machine armv8.2", "the assembly, for another machine"},
     {"explain resnet18 --passes", "where the time to compile goes"},
+    {"explain mlp --why 1 2", "which rule tried to join two steps, and what it found"},
     {"explain mlp --after recognize_composites", "the graph in the middle of it"},
     {"explain mlp --train --no-fuse", "what fusion is worth"},
     {"explain resnet18 --train --optimizer momentum", "a whole training step"},
 };
 
 /// What is shown in place of the list of steps: one at most, and nothing that belongs to the list.
-constexpr std::string_view kViews[] = {"--memory", "--passes", "--after", "--kernel", "--asm"};
+constexpr std::string_view kViews[] = {"--memory", "--why", "--passes", "--after", "--kernel", "--asm"};
 constexpr std::string_view kOfSteps[] = {"--bind", "--svg", "--html", "--dot"};
 
 void check(const Arguments& arguments) {
@@ -79,6 +84,9 @@ void check(const Arguments& arguments) {
   std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) { return arguments.has(view); });
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
+  }
+  if (arguments.has("--why") != (arguments.rest().size() > 1)) {
+    fail("`--why` takes two operators or steps: `tenon explain {0} --why 1 2`", arguments.rest()[0]);
   }
   for (const std::string_view option : {"--loss", "--optimizer"}) {
     if (arguments.has(option) && !arguments.has("--train")) {
@@ -133,6 +141,16 @@ GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Execu
   check_names(given.early, model.axes);
   require_bound(model, given.early, late);
   return given;
+}
+
+int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const schedule::AttemptLog& log) {
+  const WhyApart why = why_apart(lowered, log.attempts(), *arguments.find("--why"), arguments.rest()[1]);
+  if (arguments.has("--json")) {
+    why_json(why).print();
+  } else {
+    fmt::print("{}", why_text(why));
+  }
+  return 0;
 }
 
 int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable, CodeOrigin origin) {
@@ -336,7 +354,14 @@ int run_explain(const Arguments& arguments) {
   const compiler::CodeChoice code{.native = arguments.has("--passes") || (has_sizes && is_this),
                                   .options = {.disk_cache = options.disk_cache && !arguments.has("--passes")}};
   options.native = arguments.has("--passes") || has_sizes || loops_of || assembly_of;
+  std::optional<schedule::AttemptLog> log;
+  if (arguments.has("--why")) {
+    log.emplace();
+  }
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
+  if (log) {
+    return show_why(arguments, lowered, *log);
+  }
   if (loops_of) {
     return show(arguments, "loops", step_loops(lowered, *loops_of));
   }
@@ -362,7 +387,7 @@ int run_explain(const Arguments& arguments) {
 
 const Verb kExplainVerb{
     .name = "explain",
-    .words = "MODEL",
+    .words = "MODEL [OPERATOR]",
     .doc = "show how a model was compiled: kernels, why they end, bytes, FLOPs, time, loops, assembly",
     .about =
         "Compiles MODEL and prints the steps that run it: the operators in each, the bytes it reads and writes, "
