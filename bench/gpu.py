@@ -150,6 +150,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quick", action="store_true", help="few cases")
+    parser.add_argument("--tenon", help="the command; nothing is built")
+    parser.add_argument("--python", help="the interpreter that runs this; nothing is installed")
     parser.add_argument("case", nargs="*", help="those whose name contains one of these words")
     arguments = parser.parse_args()
     torch = load_torch()

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "base/fail.h"
+#include "bench_comparison.h"
 #include "compile_options.h"
 #include "cost.h"
 #include "donation.h"
 #include "files.h"
 #include "inputs.h"
 #include "json.h"
+#include "measured.h"
 #include "plot.h"
 #include "program_file.h"
 #include "run_stats.h"
@@ -33,6 +35,8 @@ constexpr Option kBenchOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of the other axes; built-in models have usual ones"},
     {"--input", "NAME=SOURCE", "`random` (the default), `zeros` or `ones`; without NAME=, for all inputs", true},
     {"--svg", "FILE.svg", "write a plot of latency and throughput"},
+    {"--save", "FILE.json", "write the times, for a later `--against`"},
+    {"--against", "OTHER", "say at which sizes this is faster or slower than OTHER: a file of `--save`, or a model"},
     kStatsOption,
     {"--repeat", "N", "at least N runs for each point (default 3)"},
     {"--seconds", "S", "go on for this long at each point (default 0.2)"},
@@ -52,6 +56,9 @@ constexpr Option kBenchOptions[] = {
 constexpr Example kBenchExamples[] = {
     {"bench mlp --sweep batch=1,2,4,8", "how latency grows with the batch"},
     {"bench bert_base --sweep seq=16:128:16 --svg bert.svg", "sequences of every length, and a plot"},
+    {"bench mlp --sweep batch=1,8 --save before.json", "times to hold a later version against"},
+    {"bench mlp --sweep batch=1,8 --against before.json", "status 1 if it got slower by more than noise"},
+    {"bench new.onnx --against old.onnx", "both at once, in turn"},
     {"bench model.onnx --sweep batch=1,8 --sweep seq=16,77,128", "every combination"},
 };
 
@@ -68,56 +75,7 @@ struct Point {
   double gflops() const { return flops / median / 1e3; }
 };
 
-struct Settings {
-  size_t repeat = 3;
-  double microseconds = 2e5;
-  int threads = 0;
-  bool flush_denormals = false;
-};
-
-/// A model that was compiled, for the sizes that it was read for; or a program that was built before.
-struct Measured {
-  std::string name = {};
-  std::optional<GraphModel> model = {};  // without its graph, whose weights the program has; of a program: none
-  CostModel cost = {};
-  ModelPorts ports = {};
-  std::vector<int> aliases = {};
-  std::optional<Executable> executable = {};
-  std::string code = {};
-  Extent macs = 0;          // of products and convolutions
-  double compile_time = 0;  // of the last compile
-  int compiles = 0;
-
-  explicit Measured(const std::string& program) {
-    const ProgramFile file = open_program(program);
-    name = file.info.name;
-    ports = ports_of(file.info);
-    aliases = file.aliases();
-    executable = file.executable;
-    code = file.code();
-    for (const StepReport& step : executable->steps()) {
-      macs += floordiv(step.flops, 2);
-    }
-    compile_time = file.load_us;
-  }
-
-  Measured(GraphModel loaded, CompileOptions options) : model(std::move(loaded)) { compile(std::move(options)); }
-
-  void compile(CompileOptions options) {
-    CompileReport report;
-    options.report = &report;
-    name = model->graph.name();
-    ports = ports_of(*model);
-    aliases = StatefulRun::aliases_of(model->graph);
-    macs = count_macs(model->graph);
-    cost = CostModel(model->graph);
-    compile_time = microseconds([&] { executable = tenon::compile(std::move(model->graph), options); });
-    code = report.code;
-    ++compiles;
-  }
-};
-
-Point measure(const Measured& measured, const Bindings& swept, const Bindings& sizes, const Settings& settings,
+Point measure(const Measured& measured, const Bindings& swept, const Bindings& sizes, const BenchSettings& settings,
               const Arguments& arguments) {
   const Executable& executable = *measured.executable;
   const PreparedInputs prepared = prepare_inputs(measured.ports, sizes, arguments.all("--input"));
@@ -142,6 +100,12 @@ Point measure(const Measured& measured, const Bindings& swept, const Bindings& s
     point.flops = 2 * static_cast<double>(evaluate(measured.macs, prepared.bindings));
   }
   return point;
+}
+
+std::vector<Bindings> bindings_of(const std::vector<Point>& points) {
+  std::vector<Bindings> all;
+  std::ranges::transform(points, std::back_inserter(all), &Point::bindings);
+  return all;
 }
 
 /// Every combination of the other sweeps is a line over the last one.
@@ -175,7 +139,8 @@ std::string plot(const std::string& title, const std::vector<Point>& points, con
   return plot_svg(title, {latency, rate});
 }
 
-void print_json(const Measured& measured, const std::vector<Point>& points, bool stats) {
+void print_json(const Measured& measured, const std::vector<Point>& points, bool stats,
+                const BenchComparison& comparison) {
   Json list = Json::array();
   for (const Point& point : points) {
     Json sizes = Json::object();
@@ -201,6 +166,9 @@ void print_json(const Measured& measured, const std::vector<Point>& points, bool
   if (stats) {
     json.set("stats", run_stats_json(*measured.executable));
   }
+  if (comparison.is_against()) {
+    json.set("against", comparison.to_json());
+  }
   json.print();
 }
 
@@ -222,10 +190,10 @@ int run_bench(const Arguments& arguments) {
   if (const auto file = arguments.find("--svg")) {
     require_folder_of(*file);  // before all is measured
   }
-  const Settings settings{.repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(3)),
-                          .microseconds = arguments.find_real("--seconds").value_or(0.2) * 1e6,
-                          .threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
-                          .flush_denormals = arguments.has("--flush-denormals")};
+  const BenchSettings settings{.repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(3)),
+                               .microseconds = arguments.find_real("--seconds").value_or(0.2) * 1e6,
+                               .threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
+                               .flush_denormals = arguments.has("--flush-denormals")};
   const Progress progress;
   progress.show("loading");
   const auto load = [&](const Bindings& sizes) {
@@ -235,6 +203,15 @@ int run_bench(const Arguments& arguments) {
   const bool is_program = is_program_file(arguments.rest()[0]);
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
+  BenchComparison comparison(arguments);
+  const auto load_other = [&](const std::string& word) {
+    return is_program_file(word)
+               ? Measured(word)
+               : Measured(with_donations(
+                              arguments,
+                              load_model(word, {.weights = true, .inputs = arguments.all("--input"), .sizes = bound})),
+                          compile_options);
+  };
   std::optional<Measured> opened;
   if (is_program) {
     require_no_compile_options(arguments);
@@ -270,6 +247,9 @@ int run_bench(const Arguments& arguments) {
       sizes.set(name, size);
     }
     if (measured.model && !is_read_for(*measured.model, sizes)) {
+      if (comparison.is_asked()) {
+        fail("`--save` and `--against` are of one program, and {} needs another", each.to_string());
+      }
       measured.executable.reset();  // its weights would be there twice
       measured.model = load(sizes);
       measured.compile(compile_options);
@@ -285,15 +265,21 @@ int run_bench(const Arguments& arguments) {
       std::fflush(stdout);
     }
   }
+  if (comparison.is_asked()) {
+    comparison.run(measured, bindings_of(points), load_other, settings, arguments);
+  }
   if (as_json) {
-    print_json(measured, points, arguments.has("--stats"));
+    print_json(measured, points, arguments.has("--stats"), comparison);
   } else if (arguments.has("--stats")) {
     fmt::print("{}", run_stats_text(*measured.executable));
+  }
+  if (!as_json) {
+    fmt::print("{}", comparison.text());
   }
   if (const auto file = arguments.find("--svg")) {
     write_text(*file, plot(measured.name, points, sweeps.back()));
   }
-  return 0;
+  return comparison.is_slower() ? 1 : 0;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "explain_memory.h"
 #include "explain_passes.h"
 #include "explain_steps.h"
+#include "explain_two.h"
 #include "explain_why.h"
 #include "files.h"
 #include "load_trainable.h"
@@ -21,6 +22,8 @@
 #include "picture.h"
 #include "program_file.h"
 #include "roofline.h"
+#include "run_stats.h"
+#include "run_timeline.h"
 #include "shape/constraint_check.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
@@ -43,6 +46,8 @@ constexpr Option kExplainOptions[] = {
     {"--memory", "", "where memory goes from the first step to the last instead, at the sizes of --bind"},
     {"--why", "OPERATOR",
      "why OPERATOR and the second word are not one kernel instead: steps, nodes of the model, operators"},
+    {"--diff", "MODEL", "this model and another side by side instead, or what an earlier `--json` printed of them"},
+    {"--diff-with", "OPTIONS", "the same with other options of this verb for the second: '--no-fuse'"},
     {"--passes", "", "the passes with their times instead, and whether they changed the graph"},
     {"--after", "PASS", "the graph after this pass instead; PASS:2 after its second run"},
     {"--kernel", "N", "the loops of step N instead"},
@@ -71,17 +76,22 @@ constexpr Example kExplainExamples[] = {
     {"explain resnet18 --passes", "where the time to compile goes"},
     {"explain mlp --why 1 2", "which rule tried to join two steps, and what it found"},
     {"explain mlp --after recognize_composites", "the graph in the middle of it"},
-    {"explain mlp --train --no-fuse", "what fusion is worth"},
+    {"explain mlp --diff-with=--no-fuse --bind batch=8", "what fusion is worth: steps, bytes and times side by side"},
+    {"explain new.json --diff old.json", "what changed between two versions, from what each printed"},
     {"explain resnet18 --train --optimizer momentum", "a whole training step"},
 };
 
 /// What is shown in place of the list of steps: one at most, and nothing that belongs to the list.
-constexpr std::string_view kViews[] = {"--memory", "--why", "--passes", "--after", "--kernel", "--asm"};
+constexpr std::string_view kViews[] = {"--diff", "--memory", "--why", "--passes", "--after", "--kernel", "--asm"};
 constexpr std::string_view kOfSteps[] = {"--bind", "--svg", "--html", "--dot"};
+
+bool is_diff(const Arguments& arguments) { return arguments.has("--diff") || arguments.has("--diff-with"); }
 
 void check(const Arguments& arguments) {
   std::vector<std::string_view> given;
-  std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) { return arguments.has(view); });
+  std::ranges::copy_if(kViews, std::back_inserter(given), [&](std::string_view view) {
+    return view == "--diff" ? is_diff(arguments) : arguments.has(view);
+  });
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
   }
@@ -94,8 +104,9 @@ void check(const Arguments& arguments) {
     }
   }
   for (const std::string_view option : kOfSteps) {
-    const bool of_memory = !given.empty() && given[0] == "--memory" && option == "--bind";
-    if (arguments.has(option) && !given.empty() && !of_memory) {
+    const bool fits = !given.empty() && ((option == "--bind" && (given[0] == "--memory" || given[0] == "--diff")) ||
+                                         (option == "--html" && given[0] == "--diff"));
+    if (arguments.has(option) && !given.empty() && !fits) {
       fail("`{}` and `{}` cannot be shown at once", option, given[0]);
     }
   }
@@ -107,48 +118,6 @@ int show(const Arguments& arguments, std::string_view what, const std::string& t
     Json::object().set(what, text).print();
   } else {
     fmt::print("{}", text);
-  }
-  return 0;
-}
-
-Json ports_json(const std::vector<Port>& ports) {
-  Json json = Json::array();
-  for (const Port& port : ports) {
-    json.push(Json::object().set("name", port.name).set("shape", port.shape.to_string()));
-  }
-  return json;
-}
-
-/// Sizes that inputs have, and those of axes that data decide, for which figures may be asked.
-struct GivenSizes {
-  Bindings early, late;
-};
-
-/// Error: all names that are not given, of both.
-GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Executable& executable) {
-  std::vector<std::string> late;
-  for (const SegmentReport& segment : executable.segments()) {
-    std::ranges::transform(segment.binds, std::back_inserter(late), [](const auto& bound) { return bound.first; });
-  }
-  GivenSizes given;
-  for (const auto& [name, size] : all) {
-    if (std::ranges::find(model.decided, name) != model.decided.end()) {
-      continue;  // the value of an input, which is part of the graph
-    }
-    (std::ranges::find(late, name) != late.end() ? given.late : given.early).set(name, size);
-  }
-  std::erase_if(late, [&](const std::string& name) { return given.late.find(name).has_value(); });
-  check_names(given.early, model.axes);
-  require_bound(model, given.early, late);
-  return given;
-}
-
-int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const schedule::AttemptLog& log) {
-  const WhyApart why = why_apart(lowered, log.attempts(), *arguments.find("--why"), arguments.rest()[1]);
-  if (arguments.has("--json")) {
-    why_json(why).print();
-  } else {
-    fmt::print("{}", why_text(why));
   }
   return 0;
 }
@@ -173,6 +142,7 @@ struct BoundSteps {
   std::vector<BoundStep> steps = {};
   Bindings bindings = {};
   Roofline roofline = {};
+  std::vector<TraceEvent> events = {};  // of one run, for the page
 };
 
 /// `lowered` is null of a program that was built: then what steps compute is not known.
@@ -195,6 +165,11 @@ BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, co
       if (timed && lowered->machine == this_machine()) {
         result.roofline = roofline_of(std::move(result.roofline.works), result.steps, !arguments.has("--no-cache"));
       }
+    }
+    if (timed && arguments.has("--html")) {
+      Trace trace;
+      executable.run(inputs, {.bindings = result.bindings, .trace = &trace});
+      result.events = trace.events();
     }
   }
   return result;
@@ -226,18 +201,6 @@ Json explain_json(const GraphModel* model, const Executable& executable, const B
   return json;
 }
 
-/// Loops of all steps; of long programs none, or the page would be one of loops.
-Json loops_json(const compiler::Lowered& lowered, const Executable& executable) {
-  constexpr size_t kMostStepsWithLoops = 400;
-  const std::vector<StepReport>& steps = executable.steps();
-  Json loops = Json::array();
-  for (size_t i = 0; i < steps.size() && steps.size() <= kMostStepsWithLoops; ++i) {
-    const bool has_loops = steps[i].kind == StepKind::kernel || steps[i].kind == StepKind::copy;
-    loops.push(has_loops ? Json(compiler::step_loops(lowered, static_cast<int64_t>(i) + 1)) : Json());
-  }
-  return loops;
-}
-
 /// The page of the model that `word` names, around the picture.
 std::string page_of(const std::string& word, const GraphModel& model, const compiler::Lowered& lowered,
                     const Executable& executable, const BoundSteps& bound, std::string picture) {
@@ -246,6 +209,8 @@ std::string page_of(const std::string& word, const GraphModel& model, const comp
   std::string lead = fmt::format("{} steps; {}", executable.steps().size(), executable.capabilities().code);
   if (!bound.steps.empty()) {
     data.set("timeline", memory_json(memory_at_sizes(executable, bound.bindings), executable));
+    data.set("run", run_timeline_json(bound.events));
+    data.set("stats", run_stats_json(executable));
     lead += fmt::format("; at {}", bound.bindings.to_string());
   }
   return explain_page({.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
@@ -324,21 +289,53 @@ int explain_program(const Arguments& arguments) {
   return 0;
 }
 
-int run_explain(const Arguments& arguments) {
-  check(arguments);
+GraphModel model_of(const Arguments& arguments) {
   const std::string& word = arguments.rest()[0];
-  if (is_program_file(word)) {
-    return explain_program(arguments);
-  }
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
-  const GraphModel model = with_donations(
-      arguments, !arguments.has("--train") ? load_model(word, {.weights = true, .sizes = sizes})
-                                           : load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
-                                                                arguments.find("--optimizer").value_or("adam")));
-  CompileReport report;
+  return with_donations(arguments, !arguments.has("--train")
+                                       ? load_model(word, {.weights = true, .sizes = sizes})
+                                       : load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
+                                                            arguments.find("--optimizer").value_or("adam")));
+}
+
+CompileOptions options_of(const Arguments& arguments) {
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
   options.machine = machine_of(arguments);
   take_compile_options(arguments, options);
+  return options;
+}
+
+/// What `--json` prints of the steps of one model.
+Json explained(const Arguments& arguments) {
+  const std::string& word = arguments.rest()[0];
+  if (is_program_file(word)) {
+    const ProgramFile file = open_program(word);
+    return explain_json(nullptr, file.executable,
+                        bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr, true), {});
+  }
+  const GraphModel model = model_of(arguments);
+  CompileOptions options = options_of(arguments);
+  const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
+  options.native = arguments.has("--bind");
+  CompileReport report;
+  const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
+  const compiler::CodeChoice code{.native = options.native && is_this, .options = {.disk_cache = options.disk_cache}};
+  const Executable executable = compile(lowered, code, report);
+  return explain_json(&model, executable, bind_as_asked(arguments, ports_of(model), executable, &lowered, is_this),
+                      node_names(lowered));
+}
+
+int run_explain(const Arguments& arguments) {
+  check(arguments);
+  if (is_diff(arguments)) {
+    return explain_two(arguments, {.read = explained, .check = check});
+  }
+  if (is_program_file(arguments.rest()[0])) {
+    return explain_program(arguments);
+  }
+  const GraphModel model = model_of(arguments);
+  CompileReport report;
+  CompileOptions options = options_of(arguments);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
   // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "compiler/inspect.h"
 #include "ir/node.h"
 #include "roofline.h"
 #include "tenon/tenon.h"
@@ -232,6 +233,25 @@ Json pipelines_json(const std::vector<PipelineReport>& reports) {
     all.push(json.set("window_bytes", report.window_bytes).set("kept_bytes", report.kept_bytes));
   }
   return all;
+}
+
+Json ports_json(const std::vector<Port>& ports) {
+  Json json = Json::array();
+  for (const Port& port : ports) {
+    json.push(Json::object().set("name", port.name).set("shape", port.shape.to_string()));
+  }
+  return json;
+}
+
+Json loops_json(const compiler::Lowered& lowered, const Executable& executable) {
+  constexpr size_t kMostStepsWithLoops = 400;
+  const std::vector<StepReport>& steps = executable.steps();
+  Json loops = Json::array();
+  for (size_t i = 0; i < steps.size() && steps.size() <= kMostStepsWithLoops; ++i) {
+    const bool has_loops = steps[i].kind == StepKind::kernel || steps[i].kind == StepKind::copy;
+    loops.push(has_loops ? Json(compiler::step_loops(lowered, static_cast<int64_t>(i) + 1)) : Json());
+  }
+  return loops;
 }
 
 }  // namespace tenon::cli

@@ -59,4 +59,10 @@ std::vector<std::string> name_notes(const NodeNames& names);
 Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const Roofline& roofline,
                 const NodeNames& nodes);
 
+/// Names and shapes.
+Json ports_json(const std::vector<Port>& ports);
+
+/// Loops of all steps; of long programs none, or the page would be one of loops.
+Json loops_json(const compiler::Lowered& lowered, const Executable& executable);
+
 }  // namespace tenon::cli

@@ -197,4 +197,14 @@ Json why_json(const WhyApart& why) {
       .set("saved_bytes", why.saved);
 }
 
+int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const schedule::AttemptLog& log) {
+  const WhyApart why = why_apart(lowered, log.attempts(), *arguments.find("--why"), arguments.rest()[1]);
+  if (arguments.has("--json")) {
+    why_json(why).print();
+  } else {
+    fmt::print("{}", why_text(why));
+  }
+  return 0;
+}
+
 }  // namespace tenon::cli

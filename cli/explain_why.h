@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "compiler/lowered.h"
 #include "json.h"
 #include "schedule/fuse/attempts.h"
@@ -31,5 +32,8 @@ WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<schedule:
 
 std::string why_text(const WhyApart& why);
 Json why_json(const WhyApart& why);
+
+/// The answer for `--why` and the second word, by what was tried while `lowered` was made.
+int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const schedule::AttemptLog& log);
 
 }  // namespace tenon::cli

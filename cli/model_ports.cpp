@@ -99,4 +99,22 @@ Bindings complete_bindings(const ModelPorts& ports, const Bindings& given) {
   return completed(ports, given);
 }
 
+GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Executable& executable) {
+  std::vector<std::string> late;
+  for (const SegmentReport& segment : executable.segments()) {
+    std::ranges::transform(segment.binds, std::back_inserter(late), [](const auto& bound) { return bound.first; });
+  }
+  GivenSizes given;
+  for (const auto& [name, size] : all) {
+    if (std::ranges::find(model.decided, name) != model.decided.end()) {
+      continue;  // the value of an input, which is part of the graph
+    }
+    (std::ranges::find(late, name) != late.end() ? given.late : given.early).set(name, size);
+  }
+  std::erase_if(late, [&](const std::string& name) { return given.late.find(name).has_value(); });
+  check_names(given.early, model.axes);
+  require_bound(model, given.early, late);
+  return given;
+}
+
 }  // namespace tenon::cli

@@ -45,4 +45,11 @@ void require_bound(const ModelPorts& ports, const Bindings& given, const std::ve
 /// Error: a name that the model does not have; one that stays unbound.
 Bindings complete_bindings(const ModelPorts& ports, const Bindings& given);
 
+/// Sizes that inputs have, and those of axes that data decide, for which figures may be asked.
+struct GivenSizes {
+  Bindings early, late;
+};
+/// Error: all names that are not given, of both.
+GivenSizes split_sizes(const Bindings& all, const ModelPorts& model, const Executable& executable);
+
 }  // namespace tenon::cli

@@ -25,7 +25,7 @@ section, aside, .bar-of-tools button { background: var(--box); color: var(--ink)
 tr.step { cursor: pointer; } tr.chosen td { background: var(--mark); } tr.module td { background: var(--ground); cursor: pointer; font-weight: 600; } tr[hidden] { display: none; }
 aside dl { display: grid; grid-template-columns: max-content 1fr; gap: .2em .9em; margin: 0 0 .8em; } aside dt { color: var(--soft); } aside dd { margin: 0; overflow-wrap: anywhere; }
 aside pre { overflow: auto; max-height: 22em; font-size: 12px; background: var(--ground); padding: .6em; border-radius: 6px; } aside a { color: var(--accent); }
-.scroll { overflow-x: auto; } .chart .level { fill: none; stroke: var(--warm); } .chart .limit { fill: none; stroke: var(--warm); stroke-width: 2; } .chart .block { fill: var(--accent); fill-opacity: .35; stroke: var(--accent); stroke-width: .5; cursor: pointer; } .chart .block.window { fill-opacity: .12; } .chart .peak { stroke: var(--warm); stroke-dasharray: 4 3; }
+.scroll { overflow-x: auto; } .chart .level { fill: none; stroke: var(--warm); } .chart .limit { fill: none; stroke: var(--warm); stroke-width: 2; } .chart .block { fill: var(--accent); fill-opacity: .35; stroke: var(--accent); stroke-width: .5; cursor: pointer; } .chart .block.window { fill-opacity: .12; } .chart .stretch { cursor: pointer; fill: var(--accent); fill-opacity: .75; } .chart .stretch.odd { fill-opacity: .4; } .chart text.on { fill: var(--ink); pointer-events: none; } .chart .peak { stroke: var(--warm); stroke-dasharray: 4 3; }
 @media (max-width: 900px) { body { padding: 1em; } .split { flex-direction: column; } .drawing, .detail { width: 100%; flex: none; } .detail { height: auto; max-height: none; min-width: 0; } .cards { grid-template-columns: 1fr; } .view > svg { height: 55vh; } }
 @media print { .bar-of-tools, #mini { display: none !important; } body { padding: 0; background: white; } section, aside { break-inside: avoid; border: none; } .view > svg { height: auto; } .detail { height: auto; } }
 </style>)css";
@@ -45,11 +45,15 @@ arrows move, <kbd>f</kbd> fold, <kbd>t</kbd> dark or light.</p></aside>
 </div>
 <div class="cards"><section id="roofline" hidden><h2>how far from the limit</h2></section>
 <section id="memory" hidden><h2>memory over time</h2></section></div>
+<section id="run" hidden><h2>one run</h2></section>
+<section id="sizes" class="scroll" hidden><h2>sizes that came</h2></section>
 <section class="scroll"><table id="steps"></table></section>
 <section id="tiles" hidden><h2>tiles</h2></section>
 )html";
 
 }  // namespace
+
+std::string_view explain_style() { return kExplainStyle; }
 
 std::string explain_page(const ExplainPage& page) {
   const size_t start = page.picture.find("<svg");
@@ -59,7 +63,8 @@ std::string explain_page(const ExplainPage& page) {
   body += kExplainBody;
   const std::string_view view = "<div class=\"view\" id=\"view\">";
   body.insert(body.find(view) + view.size(), picture);
-  return html_page(page.title, body, page.data, std::string(kExplainScript) + std::string(kExplainCharts));
+  return html_page(page.title, body, page.data,
+                   std::string(kExplainScript) + std::string(kExplainRun) + std::string(kExplainCharts));
 }
 
 }  // namespace tenon::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "json.h"
 
@@ -15,6 +16,8 @@ struct ExplainPage {
   std::string picture;
   Json data;
 };
+/// Styles of the page, dark and light: for pages that look like it.
+std::string_view explain_style();
 std::string explain_page(const ExplainPage& page);
 
 }  // namespace tenon::cli

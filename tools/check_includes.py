@@ -52,6 +52,7 @@ TYPES = {
     "iostream": "cerr cout",
     "cstdint": "int16_t int32_t int64_t int8_t uint16_t uint32_t uint64_t uint8_t uintptr_t",
     "any": "any any_cast",
+    "deque": "deque",
     "exception": "current_exception exception exception_ptr rethrow_exception",
     "exception stdexcept": "runtime_error",
     "functional": "function greater plus reference_wrapper",

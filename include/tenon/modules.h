@@ -17,7 +17,7 @@ namespace tenon::nn {
 /// x w^T + b for x[..., in]; `weight` is [out, in], `bias` [out].
 class Linear : public Layer {
  public:
-  Linear(int64_t in, int64_t out, bool with_bias = true);
+  Linear(int64_t in, int64_t out, bool with_bias = true, Tensor::Where where = Tensor::Where::current());
   Tensor operator()(const Tensor& x) const override;
 
   Tensor weight, bias;
@@ -38,22 +38,25 @@ class Conv : public Layer {
   Tensor weight, bias;
 
  protected:
-  Conv(int axes, int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings);
+  Conv(int axes, int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings, Tensor::Where where);
 
  private:
   ConvSettings settings_;
 };
 struct Conv1d : Conv {
-  Conv1d(int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings = {})
-      : Conv(1, in, out, std::move(size), std::move(settings)) {}
+  Conv1d(int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings = {},
+         Tensor::Where where = Tensor::Where::current())
+      : Conv(1, in, out, std::move(size), std::move(settings), where) {}
 };
 struct Conv2d : Conv {
-  Conv2d(int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings = {})
-      : Conv(2, in, out, std::move(size), std::move(settings)) {}
+  Conv2d(int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings = {},
+         Tensor::Where where = Tensor::Where::current())
+      : Conv(2, in, out, std::move(size), std::move(settings), where) {}
 };
 struct Conv3d : Conv {
-  Conv3d(int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings = {})
-      : Conv(3, in, out, std::move(size), std::move(settings)) {}
+  Conv3d(int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings = {},
+         Tensor::Where where = Tensor::Where::current())
+      : Conv(3, in, out, std::move(size), std::move(settings), where) {}
 };
 
 struct ConvTransposeSettings {
@@ -68,7 +71,8 @@ struct ConvTransposeSettings {
 /// many position axes there are.
 class ConvTranspose : public Layer {
  public:
-  ConvTranspose(int64_t in, int64_t out, std::vector<int64_t> size, ConvTransposeSettings settings = {});
+  ConvTranspose(int64_t in, int64_t out, std::vector<int64_t> size, ConvTransposeSettings settings = {},
+                Tensor::Where where = Tensor::Where::current());
   Tensor operator()(const Tensor& x) const override;
 
   Tensor weight, bias;
@@ -127,7 +131,7 @@ class GroupNorm : public Layer {
 /// Rows of `weight` [count, width] at integer positions.
 class Embedding : public Layer {
  public:
-  Embedding(int64_t count, int64_t width);
+  Embedding(int64_t count, int64_t width, Tensor::Where where = Tensor::Where::current());
   Tensor operator()(const Tensor& index) const override;
 
   Tensor weight;
@@ -147,7 +151,7 @@ class Dropout : public Layer {
 /// Self- or cross-attention over [batch, seq, width], PyTorch's with batch_first.
 class MultiheadAttention : public Module {
  public:
-  MultiheadAttention(int64_t width, int64_t heads);
+  MultiheadAttention(int64_t width, int64_t heads, Tensor::Where where = Tensor::Where::current());
   /// `mask` broadcasts to [batch, heads, query, key]: bool, true where a key is seen, or a float that is added.
   Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value, bool causal = false,
                     const Tensor& mask = {}) const;
@@ -165,7 +169,8 @@ class MultiheadAttention : public Module {
 /// What LSTM and GRU share: weights of each layer and direction, over [batch, seq, in], PyTorch's with batch_first.
 class Recurrent : public Module {
  protected:
-  Recurrent(const char* name, int64_t gates, int64_t in, int64_t hidden, int64_t layers, bool bidirectional);
+  Recurrent(const char* name, int64_t gates, int64_t in, int64_t hidden, int64_t layers, bool bidirectional,
+            Tensor::Where where);
 
   struct Direction {
     Tensor w, r, bias_w, bias_r;
@@ -190,7 +195,8 @@ struct LstmResult {
 };
 class LSTM : public Recurrent {
  public:
-  LSTM(int64_t in, int64_t hidden, int64_t layers = 1, bool bidirectional = false);
+  LSTM(int64_t in, int64_t hidden, int64_t layers = 1, bool bidirectional = false,
+       Tensor::Where where = Tensor::Where::current());
   LstmResult operator()(const Tensor& x, const Tensor& h = {}, const Tensor& c = {}) const;
 };
 
@@ -200,7 +206,8 @@ struct GruResult {
 };
 class GRU : public Recurrent {
  public:
-  GRU(int64_t in, int64_t hidden, int64_t layers = 1, bool bidirectional = false);
+  GRU(int64_t in, int64_t hidden, int64_t layers = 1, bool bidirectional = false,
+      Tensor::Where where = Tensor::Where::current());
   GruResult operator()(const Tensor& x, const Tensor& h = {}) const;
 };
 
@@ -303,15 +310,21 @@ class Sequential : public Layer {
 
 /// Ways to begin. They write into the tensor and compute it at once, from default_generator() where none is given.
 namespace init {
-void uniform_(Tensor x, double low, double high, Generator* generator = nullptr);
-void normal_(Tensor x, double mean = 0, double deviation = 1, Generator* generator = nullptr);
+void uniform_(Tensor x, double low, double high, Generator* generator = nullptr,
+              Tensor::Where where = Tensor::Where::current());
+void normal_(Tensor x, double mean = 0, double deviation = 1, Generator* generator = nullptr,
+             Tensor::Where where = Tensor::Where::current());
 void constant_(Tensor x, double value);
 /// After Glorot and Bengio, by fan-in and fan-out: weights are [out, in, window...].
-void xavier_uniform_(Tensor x, double gain = 1, Generator* generator = nullptr);
-void xavier_normal_(Tensor x, double gain = 1, Generator* generator = nullptr);
+void xavier_uniform_(Tensor x, double gain = 1, Generator* generator = nullptr,
+                     Tensor::Where where = Tensor::Where::current());
+void xavier_normal_(Tensor x, double gain = 1, Generator* generator = nullptr,
+                    Tensor::Where where = Tensor::Where::current());
 /// After He et al., by fan-in; `a` is the slope below 0 of the leaky relu behind it.
-void kaiming_uniform_(Tensor x, double a = 0, Generator* generator = nullptr);
-void kaiming_normal_(Tensor x, double a = 0, Generator* generator = nullptr);
+void kaiming_uniform_(Tensor x, double a = 0, Generator* generator = nullptr,
+                      Tensor::Where where = Tensor::Where::current());
+void kaiming_normal_(Tensor x, double a = 0, Generator* generator = nullptr,
+                     Tensor::Where where = Tensor::Where::current());
 }  // namespace init
 
 }  // namespace tenon::nn

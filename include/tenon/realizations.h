@@ -20,6 +20,9 @@ struct Realization {
   int operations = 0;  ///< recorded operations that it covers
   int kernels = 0;
   bool compiled = false;  ///< else a program of the same structure was found
+  /// Where something was compiled although another program had run at the same place: what differs, a number, a size or
+  /// the structure, in which operation.
+  std::string why = {};
   int weights = 0;        ///< inputs that were constants of the program, because they have stayed the same
   bool laid_out = false;  ///< ... and were made so for this run: laid out and folded, in a program compiled for it
   double compile_ms = 0;
@@ -34,7 +37,8 @@ struct RealizationCounts {
   int64_t runs = 0;
   int64_t compiles = 0;
   int64_t kernels = 0;
-  int64_t laid_out = 0;  ///< programs compiled anew with weights that stayed as constants; not part of compiles
+  int64_t recompiles = 0;  ///< compiles that have a `why`
+  int64_t laid_out = 0;    ///< programs compiled anew with weights that stayed as constants; not part of compiles
 };
 RealizationCounts realization_counts();
 void clear_realizations();
@@ -49,6 +53,9 @@ Graph recorded_graph(const std::vector<Tensor>& tensors);
 /// of its kernels too (operators, bytes, GB/s, GFLOP/s, time, why it ends there), 3 also what each program is when it
 /// is compiled. TENON_LOG=1..3 in the environment does the same for programs that one cannot change.
 void log_kernels(int level);
+/// Whether Realization::why is written to standard error for each program that was compiled again. TENON_LOG=recompiles
+/// in the environment does the same; TENON_LOG=1,recompiles asks for both.
+void log_recompiles(bool on);
 
 /// How lazy tensors are used on a thread, for front ends whose users do not write C++.
 struct LazySettings {

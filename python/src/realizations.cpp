@@ -15,6 +15,7 @@ void bind_realizations(nb::module_& m) {
   one.def_ro("operations", &Realization::operations).def_ro("kernels", &Realization::kernels);
   one.def_ro("compiled", &Realization::compiled).def_ro("compile_ms", &Realization::compile_ms);
   one.def_ro("weights", &Realization::weights).def_ro("laid_out", &Realization::laid_out);
+  one.def_ro("why", &Realization::why);
   one.def_ro("milliseconds", &Realization::milliseconds);
   m.def("realizations", &realizations, "The last programs that ran for lazy tensors, oldest first.");
   m.def("realizations_text", &realizations_text, "The same as a table.");
@@ -26,14 +27,19 @@ void bind_realizations(nb::module_& m) {
         result["runs"] = counts.runs;
         result["compiles"] = counts.compiles;
         result["kernels"] = counts.kernels;
+        result["recompiles"] = counts.recompiles;
         result["laid_out"] = counts.laid_out;
         return result;
       },
-      "Runs, compiles, kernels and programs with weights laid out since the start or clear_realizations().");
+      "Runs, compiles, kernels, compiles that a program at the same line was there for, and programs with weights laid "
+      "out, since the start or clear_realizations().");
   m.def("clear_realizations", &clear_realizations);
   m.def("recorded_graph", &recorded_graph, nb::arg("tensors"), "The program that realize(tensors) would run.");
   m.def("log_kernels", &log_kernels, nb::arg("level"),
         "What is written to standard error as tensors run: 0 nothing, 1 programs, 2 kernels, 3 graphs.");
+  m.def("log_recompiles", &log_recompiles, nb::arg("on") = true,
+        "Whether each program that is compiled again is written to standard error, with what differs from the last one "
+        "at the same line.");
   m.def("clear_programs", &clear_programs);
   m.def("set_weight_budget", &set_weight_budget, nb::arg("bytes"),
         "The most bytes that weights take as constants of programs, because they have stayed the same; 0: they stay "

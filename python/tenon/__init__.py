@@ -57,6 +57,7 @@ from tenon._tenon import (
     is_grad_enabled,
     load_safetensors,
     log_kernels,
+    log_recompiles,
     manual_seed,
     model_names,
     ops,

@@ -232,3 +232,14 @@ def test_a_size_that_decides_a_rank_has_a_program_of_its_own():
     assert model.assumptions == ["batch >= 2: so it is at the sizes that were given"]
     assert model(np.ones((1, 4), np.float32)).shape == (4,)
     assert model.compile_count == 2
+
+
+def test_sizes_that_came():
+    x = tenon.input("x", "f32[n]")
+    executable = tenon.compile(tenon.Graph("double", [x], {"y": x * 2}))
+    for size in (3, 5, 5):
+        executable.run([np.ones(size, np.float32)])
+    most = executable.size_counts[0]
+    assert (most["sizes"], most["hits"], most["specializations"]) == ({"n": 5}, 1, 1)
+    assert executable.counters["hits"] == 1 and executable.counters["evictions"] == 0
+    assert '\ntenon_runs_total{model="double"} 3\n' in executable.metrics_text()

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -150,6 +151,16 @@ class Reader {
     if (text.parsed.type() != typeid(T)) text.parsed = T(parse(text.text));
     return *std::any_cast<T>(&text.parsed);
   }
+  /// What those who read values of one kind keep from one to the next, made when it is first asked for.
+  template <class T>
+  T& kept() {
+    if (!kept_) {
+      kept_ = std::make_shared<T>();
+      kept_kind_ = &kKind<T>;
+    }
+    TENON_CHECK(kept_kind_ == &kKind<T>, "readers of two kinds keep something");
+    return *static_cast<T*>(kept_.get());
+  }
   /// While one lives, what is read lies inside of something of its own kind.
   class Inside {
    public:
@@ -239,11 +250,16 @@ class Reader {
   std::span<const std::byte> bytes_;
   size_t at_ = 0;
   int depth_ = 0;
+  template <class T>
+  static constexpr char kKind = 0;
+
   struct Text {
     std::string text;
     std::any parsed;  // what it was last parsed as
   };
   std::vector<Text> texts_;
+  std::shared_ptr<void> kept_;
+  const char* kept_kind_ = nullptr;
 };
 
 }  // namespace tenon::bytes

@@ -33,6 +33,7 @@ constexpr int kThreads = 1;  // processes of the viewers, which have lanes: of t
 constexpr int kSteps = 2;    // of steps that run tile by tile
 
 /// Slices of a lane must not overlap, and several threads may be at one step: each has a lane there.
+/// No lane is number 0: that is the idle thread of the machine to Perfetto.
 constexpr int kMostThreads = 1000;
 int lane_of(const TraceEvent& event) { return event.step * kMostThreads + event.thread % kMostThreads; }
 
@@ -99,19 +100,19 @@ std::string Trace::to_json() const {
   std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
   text += R"({"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "tenon"}})";
   for (const int thread : lanes(all, [](const TraceEvent& event) { return event.thread; })) {
-    text += name_json("thread_name", {kThreads, thread}, fmt::format("thread {}", thread));
+    text += name_json("thread_name", {kThreads, thread + 1}, fmt::format("thread {}", thread));
   }
   const std::vector<int> tiled =
       lanes(all, [](const TraceEvent& event) { return event.tile < 0 ? -1 : lane_of(event); });
   if (!tiled.empty()) {
-    text += name_json("process_name", {kSteps, 0}, "tenon: tile by tile");
+    text += name_json("process_name", {kSteps, tiled.front()}, "tenon: tile by tile");
   }
   for (const int lane : tiled) {
     text += name_json("thread_name", {kSteps, lane},
                       fmt::format("step {}, thread {}", lane / kMostThreads, lane % kMostThreads));
   }
   for (const TraceEvent& event : all) {
-    text += ",\n" + event_json(event, {kThreads, event.thread});
+    text += ",\n" + event_json(event, {kThreads, event.thread + 1});
     text += event.tile < 0 ? "" : ",\n" + event_json(event, {kSteps, lane_of(event)});
   }
   return text + "\n]}\n";

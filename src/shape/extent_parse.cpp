@@ -3,9 +3,11 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "shape/extent_names.h"
 #include "shape/extent_polynomial.h"
+#include "shape/extent_texts.h"
 #include "shape/not_an_extent.h"
 #include "shape/not_representable.h"
 
@@ -25,10 +27,13 @@ struct Token {
   size_t column = 1;
 };
 
-/// Recursive descent, one function for each level of precedence.
+/// Recursive descent, one function for each level of precedence. `parts` may be null.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) { advance(); }
+  explicit Parser(std::string_view text, std::unordered_map<std::string_view, ExtentTexts::Part>* parts = nullptr)
+      : text_(text), parts_(parts) {
+    advance();
+  }
 
   Extent whole() {
     Extent e = sum();
@@ -206,9 +211,47 @@ class Parser {
     if (++nesting_ > kMaxNesting) {
       wrong(token_.column, fmt::format("more than {} parentheses inside each other", kMaxNesting));
     }
-    Extent e = at("(") ? group() : extremum();
+    Extent e = parts_ ? part() : parentheses();
     --nesting_;
     return e;
+  }
+
+  Extent parentheses() { return at("(") ? group() : extremum(); }
+
+  /// The same, which is remembered by its text.
+  Extent part() {
+    const size_t begin = token_.column - 1;
+    const std::string_view text = text_.substr(begin, end_of_parentheses(begin) - begin);
+    if (const auto known = parts_->find(text);
+        known != parts_->end() && nesting_ + known->second.nesting <= kMaxNesting) {
+      deepest_ = std::max(deepest_, nesting_ + known->second.nesting);
+      at_ = begin + text.size();
+      advance();
+      return known->second.extent;
+    }
+    const int deepest_before = std::exchange(deepest_, nesting_);
+    Extent e = parentheses();
+    parts_->insert_or_assign(text, ExtentTexts::Part{.extent = e, .nesting = deepest_ - nesting_});
+    deepest_ = std::max(deepest_, deepest_before);
+    return e;
+  }
+
+  /// Behind the parenthesis that closes the first one from `at` on, or the end of the text.
+  size_t end_of_parentheses(size_t at) const {
+    int open = 0;
+    for (bool in_name = false; at < text_.size(); ++at) {
+      const char c = text_[at];
+      if (c == '`') {
+        in_name = !in_name;
+      } else if (in_name) {
+        at += c == '\\' ? 1 : 0;
+      } else if (c == '(') {
+        ++open;
+      } else if (c == ')' && --open <= 0) {
+        return at + 1;
+      }
+    }
+    return text_.size();
   }
 
   Extent group() {
@@ -234,9 +277,11 @@ class Parser {
   }
 
   std::string_view text_;
+  std::unordered_map<std::string_view, ExtentTexts::Part>* parts_;
   size_t at_ = 0;
   Token token_;
   int nesting_ = 0;
+  int deepest_ = 0;  // that it was, in the part that is being read
 };
 
 }  // namespace
@@ -261,12 +306,29 @@ std::string algebra::quoted_name(std::string_view name) {
   return text + "`";
 }
 
-Extent Extent::parse(std::string_view text) {
+namespace {
+
+void require_short(std::string_view text) {
   if (text.size() > kMaxText) {
     throw NotAnExtent(
         fmt::format("the text of an extent has {} characters; at most {} are read", text.size(), kMaxText));
   }
+}
+
+}  // namespace
+
+Extent Extent::parse(std::string_view text) {
+  require_short(text);
   return Parser(text).whole();
+}
+
+const Extent& ExtentTexts::parse(std::string_view text) {
+  if (const auto known = wholes_.find(text); known != wholes_.end()) {
+    return known->second;
+  }
+  require_short(text);
+  const std::string_view kept = texts_.emplace_back(text);
+  return wholes_.emplace(kept, Parser(kept, &parts_).whole()).first->second;
 }
 
 }  // namespace tenon

@@ -20,6 +20,9 @@ const key = k => document.dispatchEvent(new KeyboardEvent("keydown", { key: k, b
 found.rows = rows.length;
 found.hulls = document.querySelectorAll("#view g.cluster").length;
 found.memory = !document.getElementById("memory").hidden;
+found.stretches = [...new Set([...document.querySelectorAll("#run rect.stretch")].map(r => +r.dataset.step))];
+found.run = document.getElementById("run").textContent;
+found.sizes = document.getElementById("sizes").textContent;
 rows[0].click();
 found.chosen = document.querySelectorAll("tr.chosen").length;
 found.detail = document.getElementById("detail").textContent;
@@ -109,6 +112,9 @@ class Page(unittest.TestCase):
         self.assertEqual(found["rows"], 3)
         self.assertEqual(found["hulls"], 3)
         self.assertTrue(found["memory"])
+        self.assertIn(1, found["stretches"])
+        self.assertIn("at steps", found["run"])
+        self.assertIn("batch=8", found["sizes"])
         self.assertEqual(found["chosen"], 1)
         self.assertIn("ends here", found["detail"])
         self.assertIn("loops", found["detail"])

@@ -65,8 +65,8 @@ TEST(Trace, IsJson) {
   EXPECT_EQ(trace.to_json(),
             "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n"
             "{\"ph\": \"M\", \"pid\": 1, \"name\": \"process_name\", \"args\": {\"name\": \"tenon\"}},\n"
-            "{\"ph\": \"M\", \"pid\": 1, \"tid\": 2, \"name\": \"thread_name\", \"args\": {\"name\": \"thread 2\"}},\n"
-            "{\"ph\": \"X\", \"pid\": 1, \"tid\": 2, \"ts\": 1.500, \"dur\": 1.000, \"name\": \"a\\\"b\\\\c\\n\", "
+            "{\"ph\": \"M\", \"pid\": 1, \"tid\": 3, \"name\": \"thread_name\", \"args\": {\"name\": \"thread 2\"}},\n"
+            "{\"ph\": \"X\", \"pid\": 1, \"tid\": 3, \"ts\": 1.500, \"dur\": 1.000, \"name\": \"a\\\"b\\\\c\\n\", "
             "\"cat\": \"p\", \"args\": {\"step\": 3, \"phase\": 1, \"bytes\": 4000, \"GB/s\": 4.000, "
             "\"GFLOP/s\": 0.500}}\n]}\n");
 }

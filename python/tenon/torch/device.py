@@ -18,7 +18,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 import tenon
 
-from . import autocast, differentiated, fallback, hooks, strides, table, views
+from . import autocast, differentiated, fallback, filled, hooks, strides, table, views
 from .arguments import OnCpu, check_indices, lazy
 from .dtypes import TENON_DTYPES, Unsupported, is_supported, torch_dtype
 from .handles import given_sizes, wrap, wrap_later
@@ -239,7 +239,10 @@ def _kernel(overload, functional: Functional):
 
     if is_view:
         return view_kernel
-    follows_from_sizes = not row.random and not makes_sizes and not any("Tensor[]" in str(a.type) for a in table.written(schema))
+    if str(overload) in filled.NAMES:
+        return filled.kernel(kernel)
+    writes_lists = any("List" in str(a.type) for a in table.written(schema))
+    follows_from_sizes = not (row.random or makes_sizes or writes_lists)
     if follows_from_sizes:
         targets = [(i, (names.index(name), name)) for i, name in writes]
         returned = None if not writes else functional.returns or tuple(range(len(schema.returns)))

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 import tenon
 
 
+_MOST_REASONS = 20
+
+
 @dataclass
 class Door:
     """One way from PyTorch to Tenon."""
@@ -36,6 +39,10 @@ class Report:
                 width = max(len(operator) for operator, _ in door.fallbacks)
                 for (operator, reason), count in door.fallbacks.most_common():
                     lines.append(f"  {count:>5}  {operator:<{width}}  {reason}")
+        again = [r for r in self.realizations if r.why]
+        if again:
+            lines += ["", f"device: {len(again)} programs compiled again, and what differed"]
+            lines += [f"  {r.place}  {r.why}" for r in again[-_MOST_REASONS:]]
         if self.realizations:
             lines += ["", "device: programs that ran", self._text.rstrip("\n")]
         return "\n".join(lines)

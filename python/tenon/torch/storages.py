@@ -15,6 +15,7 @@ _META = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
 _CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 _as_strided = torch.ops.aten.as_strided.default
 _set_storage = torch.ops.aten.set_.source_Storage_storage_offset
+_reinterpret = getattr(torch._C._dynamo.guards, "_reinterpret_tensor", None)  # as inductor does, in a quarter of the time
 from_capsule = torch._C._from_dlpack
 exported = torch._C._to_dlpack  # not numpy(), after which PyTorch does not resize the storage any more
 _MOST_VIEWS = 1024  # of one storage that are remembered
@@ -223,6 +224,13 @@ def new_storage(bytes_: int, content: Content) -> torch.UntypedStorage:
 def same_storage(x: torch.Tensor, sizes, strides, offset: int) -> torch.Tensor:
     """Another tensor of PyTorch's on the storage of x."""
     return _as_strided.redispatch(_META, x, sizes, strides, offset)
+
+
+def part_of_storage(x: torch.Tensor, sizes, strides, offset: int) -> torch.Tensor:
+    """The same where it is known that the storage has these elements, which is not checked."""
+    if _reinterpret is None:
+        return same_storage(x, sizes, strides, offset)
+    return _reinterpret(x, sizes, strides, offset - x.storage_offset())
 
 
 def set_storage(x: torch.Tensor, storage, offset: int, sizes, strides) -> torch.Tensor:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import torch
 
 from .memory import overlaps
-from .storages import content_of, same_storage
+from .storages import content_of, part_of_storage, same_storage
 
 
-@functools.lru_cache(maxsize=4096)
-def _layout(overload, size, stride, offset, dtype, args, kwargs):
+_layouts: dict = {}
+_MOST_LAYOUTS = 16384
+
+
+def _layout(overload, x: torch.Tensor, args, kwargs):
     """Sizes, strides and offset of what a view operator gives: one triple, or a list."""
+    size, stride, offset = x.shape, x.stride(), x.storage_offset()
     base = torch.empty_strided(
         (1 + offset + sum((n - 1) * s for n, s in zip(size, stride)) if math.prod(size) else offset,),
         (1,),
-        dtype=dtype,
+        dtype=x.dtype,
         device="meta",
     )
-    result = overload(base.as_strided(size, stride, offset), *args, **dict(kwargs))
+    result = overload(base.as_strided(size, stride, offset), *args, **kwargs)
 
     def triple(t):
         return t.shape, t.stride(), t.storage_offset()
@@ -33,9 +36,16 @@ def _hashable(value):
 
 
 def _places(overload, x: torch.Tensor, args, kwargs):
+    """The same, kept for as long as the operators live, which is always."""
+    given = tuple([a if type(a) is int else _hashable(a) for a in args])
     named = tuple(sorted((k, _hashable(v)) for k, v in kwargs.items())) if kwargs else ()
-    given = tuple([tuple(map(_hashable, a)) if isinstance(a, (list, tuple)) else a for a in args])
-    return _layout(overload, x.shape, x.stride(), x.storage_offset(), x.dtype, given, named)
+    key = (id(overload), x.shape, x.stride(), x.storage_offset(), x.dtype, given, named)
+    found = _layouts.get(key)
+    if found is None:
+        if len(_layouts) >= _MOST_LAYOUTS:
+            _layouts.clear()
+        found = _layouts[key] = _layout(overload, x, args, kwargs)
+    return found
 
 
 def view(overload, x: torch.Tensor, args, kwargs, row=None):
@@ -47,7 +57,8 @@ def view(overload, x: torch.Tensor, args, kwargs, row=None):
     content.adopt(x)
     if content.cpu is None:
         content.open()
-        if row is not None and not all(place in content.views for place in (places if several else [places])):
+        is_known = all(place in content.views for place in places) if several else places in content.views
+        if row is not None and not is_known:
             tensors = row()
             is_repeated = overlaps(x.shape, x.stride())
             for place, tensor in zip(places, tensors) if several else [(places, tensors)]:
@@ -55,8 +66,8 @@ def view(overload, x: torch.Tensor, args, kwargs, row=None):
                 if tensor.shares_memory(content.root) and not (is_repeated and not overlaps(*place[:2])):
                     content.remember(place, tensor)
     if several:
-        return [same_storage(x, *place) for place in places]
-    return same_storage(x, *places)
+        return [part_of_storage(x, *place) for place in places]
+    return part_of_storage(x, *places)
 
 
 def as_strided(x: torch.Tensor, size, stride, storage_offset=None) -> torch.Tensor:

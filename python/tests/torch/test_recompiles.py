@@ -84,3 +84,14 @@ def test_an_encoder_at_random_batch_and_length():
 
     assert compiles(loop) <= 5
     assert compiles(loop) <= 1
+
+
+def test_the_report_says_what_differed():
+    tenon.torch.reset_report()
+    x = torch.arange(4.0).to(DEVICE)
+    for power in (x.exp, x.tanh):
+        power().cpu()
+    report = tenon.torch.report()
+    assert "tanh, was exp" in report.realizations[-1].why
+    assert "1 programs compiled again" in str(report)
+    assert tenon.realization_counts()["recompiles"] == 1

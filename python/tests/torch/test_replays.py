@@ -77,6 +77,16 @@ def test_lists_and_results_that_are_none():
     both(gradients, lambda s: [drawn(2, 3, 6, seed=s), drawn(2, 3, 3, seed=s), drawn(2, 2, 3, seed=s + 5)])
 
 
+def test_lists_that_are_written():
+    def step(x, y):
+        torch._foreach_mul_([x, y], [2.0, 0.5])
+        torch._foreach_add_([x], [y])
+        torch._foreach_exp_([x, y])
+        return torch._foreach_exp([x, y])
+
+    both(step, lambda s: [drawn(5, seed=s), drawn(5, seed=s + 9)])
+
+
 def test_positions_of_a_pool_are_those_of_the_elements_then():
     for seed in range(CALLS):
         x = drawn(1, 2, 6, 6, seed=seed)
@@ -147,3 +157,57 @@ def test_positions_out_of_range_name_the_line_of_the_call():
 def test_sizes_that_change():
     for n in (3, 4, 5, 3, 4, 5, 3, 4, 5, 6):
         both(lambda x: F.layer_norm(x.relu(), (4,)) @ x.t(), lambda s, n=n: [numbers(n, 4, seed=s)], calls=2)
+
+
+def test_filled_tensors_are_each_their_own():
+    for sizes in ((), (0,), (3,), (2, 3)):
+        for _ in range(CALLS):
+            made = [torch.zeros(sizes, device="tenon"), torch.ones(sizes, device="tenon"), torch.empty(sizes, device="tenon")]
+            assert [x.tolist() for x in made] == [torch.full(sizes, n).tolist() for n in (0.0, 1.0, 0.0)]
+            for x in made:
+                x.add_(5)
+        y = torch.zeros(sizes, device="tenon", dtype=torch.int32)
+        assert y.dtype == torch.int32 and y.tolist() == torch.zeros(sizes, dtype=torch.int32).tolist()
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 0, False, 1.0, 1, True, math.nan, -math.inf, 2**62, 1j])
+def test_filled_with_numbers_that_are_equal_or_not(number):
+    for dtype in (None, torch.float64):
+        if isinstance(number, complex) and dtype is not None:
+            continue
+        for _ in range(CALLS):
+            for each in (0.0, number, 1.0):
+                x, y = torch.full((2,), each, device="tenon", dtype=dtype), torch.full((2,), each, dtype=dtype)
+                assert x.dtype == y.dtype
+                torch.testing.assert_close(x.cpu(), y, rtol=0, atol=0, equal_nan=True)
+                if x.dtype.is_floating_point:
+                    assert torch.equal(x.cpu().signbit(), y.signbit())
+
+
+def test_filled_by_the_default_dtype_and_formats():
+    for _ in range(CALLS):
+        assert torch.zeros(2, device="tenon").dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.zeros(2, device="tenon").dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    for _ in range(CALLS):
+        x = torch.empty(2, 3, 4, 5, device="tenon", memory_format=torch.channels_last)
+        assert x.stride() == torch.empty(2, 3, 4, 5, memory_format=torch.channels_last).stride()
+        with pytest.raises(RuntimeError, match="one device"):
+            torch.zeros(2, device="tenon:1")
+
+
+def test_views_of_parts_see_what_is_written():
+    x = torch.zeros(4, 6, device="tenon")
+    for k in range(CALLS):
+        part = x[1:3].t()[2:4]
+        part.view(2, 2).add_(1)
+        x[:, 2].mul_(2)
+        assert part.stride() == (1, 6) and part.storage_offset() == 8
+        y = torch.zeros(4, 6)
+        for _ in range(k + 1):
+            y[1:3].t()[2:4].add_(1)
+            y[:, 2].mul_(2)
+        assert x.tolist() == y.tolist()

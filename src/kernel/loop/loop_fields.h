@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "kernel/loop/loop.h"
+#include "shape/extent_texts.h"
 
 namespace tenon::bytes {
 template <>
@@ -19,7 +20,9 @@ inline constexpr int kLast<loops::Scope> = static_cast<int>(loops::Scope::block)
 namespace tenon {
 
 inline void fields(bytes::Writer& archive, Extent& extent) { archive.repeated(extent.to_string()); }
-inline void fields(bytes::Reader& archive, Extent& extent) { extent = archive.repeated<Extent>(Extent::parse); }
+inline void fields(bytes::Reader& archive, Extent& extent) {
+  extent = archive.repeated<Extent>([&](const std::string& text) { return archive.kept<ExtentTexts>().parse(text); });
+}
 
 namespace loops {
 void fields(auto& archive, Buffer& x) { archive(x.dtype, x.role, x.elements, x.scope); }

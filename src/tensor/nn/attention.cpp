@@ -5,13 +5,13 @@
 
 namespace tenon::nn {
 
-MultiheadAttention::MultiheadAttention(int64_t width, int64_t heads)
-    : out_proj(child("out_proj", Linear(width, width))), width_(width), heads_(heads) {
+MultiheadAttention::MultiheadAttention(int64_t width, int64_t heads, Tensor::Where where)
+    : out_proj(child("out_proj", Linear(width, width, true, where))), width_(width), heads_(heads) {
   if (heads < 1 || width % heads != 0) {
     fail("MultiheadAttention: width {} is no multiple of {} heads", width, heads);
   }
   Tensor weight = Tensor::zeros({3 * width, width});
-  init::xavier_uniform_(weight);
+  init::xavier_uniform_(weight, 1, nullptr, where);
   in_proj_weight = parameter("in_proj_weight", weight);
   Tensor bias = Tensor::zeros({3 * width});
   init::constant_(bias, 0);

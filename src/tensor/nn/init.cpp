@@ -10,13 +10,13 @@ namespace {
 
 /// The elements become offset + scale * drawn. They are drawn as one axis whose size is a symbol, and numbers are data:
 /// one program begins all weights of all sizes.
-void draw(Tensor x, bool normal, double offset, double scale, Generator* generator) {
+void draw(Tensor x, bool normal, double offset, double scale, Generator* generator, Tensor::Where where) {
   const NoGrad none;
   const std::vector<int64_t> dims = x.dims();
   const std::vector<Axis> flat{Axis(tensors::symbol("elements", x.count()))};
   const Tensor drawn = normal ? Tensor::randn(flat, x.dtype(), generator) : Tensor::rand(flat, x.dtype(), generator);
   const Tensor made = drawn * Tensor::number(scale, x.dtype()) + Tensor::number(offset, x.dtype());
-  const Array array = made.to_array().reshaped(dims);
+  const Array array = made.to_array(where).reshaped(dims);
   x.copy_(tensor(array, std::vector<Axis>(dims.begin(), dims.end())));
 }
 
@@ -38,30 +38,32 @@ Fans fans(const Tensor& x) {
 
 }  // namespace
 
-void uniform_(Tensor x, double low, double high, Generator* generator) { draw(x, false, low, high - low, generator); }
-void normal_(Tensor x, double mean, double deviation, Generator* generator) {
-  draw(x, true, mean, deviation, generator);
+void uniform_(Tensor x, double low, double high, Generator* generator, Tensor::Where where) {
+  draw(x, false, low, high - low, generator, where);
+}
+void normal_(Tensor x, double mean, double deviation, Generator* generator, Tensor::Where where) {
+  draw(x, true, mean, deviation, generator, where);
 }
 void constant_(Tensor x, double value) {
   const NoGrad none;
   const std::vector<int64_t> dims = x.dims();
   x.copy_(tensor(Array::full(x.dtype(), dims, value), std::vector<Axis>(dims.begin(), dims.end())));
 }
-void xavier_uniform_(Tensor x, double gain, Generator* generator) {
+void xavier_uniform_(Tensor x, double gain, Generator* generator, Tensor::Where where) {
   const Fans fan = fans(x);
   const double bound = gain * std::sqrt(6 / (fan.in + fan.out));
-  uniform_(x, -bound, bound, generator);
+  uniform_(x, -bound, bound, generator, where);
 }
-void xavier_normal_(Tensor x, double gain, Generator* generator) {
+void xavier_normal_(Tensor x, double gain, Generator* generator, Tensor::Where where) {
   const Fans fan = fans(x);
-  normal_(x, 0, gain * std::sqrt(2 / (fan.in + fan.out)), generator);
+  normal_(x, 0, gain * std::sqrt(2 / (fan.in + fan.out)), generator, where);
 }
-void kaiming_uniform_(Tensor x, double a, Generator* generator) {
+void kaiming_uniform_(Tensor x, double a, Generator* generator, Tensor::Where where) {
   const double bound = std::sqrt(6 / ((1 + a * a) * fans(x).in));
-  uniform_(x, -bound, bound, generator);
+  uniform_(x, -bound, bound, generator, where);
 }
-void kaiming_normal_(Tensor x, double a, Generator* generator) {
-  normal_(x, 0, std::sqrt(2 / ((1 + a * a) * fans(x).in)), generator);
+void kaiming_normal_(Tensor x, double a, Generator* generator, Tensor::Where where) {
+  normal_(x, 0, std::sqrt(2 / ((1 + a * a) * fans(x).in)), generator, where);
 }
 
 }  // namespace tenon::nn::init

@@ -14,10 +14,10 @@ namespace {
 std::vector<Axis> axes_of(const std::vector<int64_t>& sizes) { return {sizes.begin(), sizes.end()}; }
 
 /// Uniform within 1 / sqrt(fan-in): what PyTorch's linear layers and convolutions begin with.
-Tensor uniform_weight(const std::vector<int64_t>& sizes, double fan_in) {
+Tensor uniform_weight(const std::vector<int64_t>& sizes, double fan_in, Tensor::Where where) {
   Tensor weight = Tensor::zeros(axes_of(sizes));
   const double bound = fan_in > 0 ? 1 / std::sqrt(fan_in) : 0;
-  init::uniform_(weight, -bound, bound);
+  init::uniform_(weight, -bound, bound, nullptr, where);
   return weight;
 }
 
@@ -62,16 +62,16 @@ std::vector<int64_t> spread(const char* who, const char* what, const std::vector
   return list;
 }
 
-Linear::Linear(int64_t in, int64_t out, bool with_bias)
-    : weight(parameter("weight", uniform_weight({out, in}, static_cast<double>(in)))) {
+Linear::Linear(int64_t in, int64_t out, bool with_bias, Tensor::Where where)
+    : weight(parameter("weight", uniform_weight({out, in}, static_cast<double>(in), where))) {
   if (with_bias) {
-    bias = parameter("bias", uniform_weight({out}, static_cast<double>(in)));
+    bias = parameter("bias", uniform_weight({out}, static_cast<double>(in), where));
   }
 }
 
 Tensor Linear::operator()(const Tensor& x) const { return dense(x, weight.t(), bias); }
 
-Conv::Conv(int axes, int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings)
+Conv::Conv(int axes, int64_t in, int64_t out, std::vector<int64_t> size, ConvSettings settings, Tensor::Where where)
     : settings_(std::move(settings)) {
   const auto count = static_cast<size_t>(axes);
   size = spread("Conv", "size", size, count);
@@ -86,9 +86,9 @@ Conv::Conv(int axes, int64_t in, int64_t out, std::vector<int64_t> size, ConvSet
   std::vector<int64_t> sizes{out, in / settings_.groups};
   sizes.insert(sizes.end(), size.begin(), size.end());
   const double fan_in = product(sizes) / static_cast<double>(out);
-  weight = parameter("weight", uniform_weight(sizes, fan_in));
+  weight = parameter("weight", uniform_weight(sizes, fan_in, where));
   if (settings_.bias) {
-    bias = parameter("bias", uniform_weight({out}, fan_in));
+    bias = parameter("bias", uniform_weight({out}, fan_in, where));
   }
 }
 
@@ -98,7 +98,8 @@ Tensor Conv::operator()(const Tensor& x) const {
   return bias.defined() ? y + along_channels(bias, y.rank()) : y;
 }
 
-ConvTranspose::ConvTranspose(int64_t in, int64_t out, std::vector<int64_t> size, ConvTransposeSettings settings)
+ConvTranspose::ConvTranspose(int64_t in, int64_t out, std::vector<int64_t> size, ConvTransposeSettings settings,
+                             Tensor::Where where)
     : settings_(std::move(settings)) {
   require_divides("ConvTranspose", "channels", settings_.groups, in);
   require_divides("ConvTranspose", "output channels", settings_.groups, out);
@@ -110,9 +111,9 @@ ConvTranspose::ConvTranspose(int64_t in, int64_t out, std::vector<int64_t> size,
   std::vector<int64_t> sizes{in, out / settings_.groups};
   sizes.insert(sizes.end(), size.begin(), size.end());
   const double fan_in = product(sizes) / static_cast<double>(in);
-  weight = parameter("weight", uniform_weight(sizes, fan_in));
+  weight = parameter("weight", uniform_weight(sizes, fan_in, where));
   if (settings_.bias) {
-    bias = parameter("bias", uniform_weight({out}, fan_in));
+    bias = parameter("bias", uniform_weight({out}, fan_in, where));
   }
 }
 
@@ -180,9 +181,9 @@ GroupNorm::GroupNorm(int64_t groups, int64_t channels, double epsilon)
 }
 Tensor GroupNorm::operator()(const Tensor& x) const { return group_norm(x, weight, bias, groups_, epsilon_); }
 
-Embedding::Embedding(int64_t count, int64_t width) {
+Embedding::Embedding(int64_t count, int64_t width, Tensor::Where where) {
   Tensor begin = Tensor::zeros(axes_of({count, width}));
-  init::normal_(begin);
+  init::normal_(begin, 0, 1, nullptr, where);
   weight = parameter("weight", begin);
 }
 Tensor Embedding::operator()(const Tensor& index) const { return weight.take(index, 0); }

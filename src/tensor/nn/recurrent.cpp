@@ -7,7 +7,8 @@
 
 namespace tenon::nn {
 
-Recurrent::Recurrent(const char* name, int64_t gates, int64_t in, int64_t hidden, int64_t layers, bool bidirectional)
+Recurrent::Recurrent(const char* name, int64_t gates, int64_t in, int64_t hidden, int64_t layers, bool bidirectional,
+                     Tensor::Where where)
     : hidden_(hidden), directions_(bidirectional ? 2 : 1) {
   if (in < 1 || hidden < 1 || layers < 1) {
     fail("{}: {} inputs, {} hidden, {} layers; each must be at least 1", name, in, hidden, layers);
@@ -18,7 +19,7 @@ Recurrent::Recurrent(const char* name, int64_t gates, int64_t in, int64_t hidden
     for (int direction = 0; direction < directions_; ++direction) {
       const auto made = [&](const char* weight, std::vector<Axis> axes) {
         Tensor x = Tensor::zeros(axes);
-        init::uniform_(x, -bound, bound);
+        init::uniform_(x, -bound, bound, nullptr, where);
         return parameter(fmt::format("{}_l{}{}", weight, layer, direction == 1 ? "_reverse" : ""), x);
       };
       Direction part;
@@ -70,8 +71,8 @@ Tensor state_of(const Tensor& all, size_t number) {
 
 }  // namespace
 
-LSTM::LSTM(int64_t in, int64_t hidden, int64_t layers, bool bidirectional)
-    : Recurrent("LSTM", 4, in, hidden, layers, bidirectional) {}
+LSTM::LSTM(int64_t in, int64_t hidden, int64_t layers, bool bidirectional, Tensor::Where where)
+    : Recurrent("LSTM", 4, in, hidden, layers, bidirectional, where) {}
 
 LstmResult LSTM::operator()(const Tensor& x, const Tensor& h, const Tensor& c) const {
   if (h.defined() != c.defined()) {
@@ -87,8 +88,8 @@ LstmResult LSTM::operator()(const Tensor& x, const Tensor& h, const Tensor& c) c
   return {.outputs = found[0], .h = found[1], .c = found[2]};
 }
 
-GRU::GRU(int64_t in, int64_t hidden, int64_t layers, bool bidirectional)
-    : Recurrent("GRU", 3, in, hidden, layers, bidirectional) {}
+GRU::GRU(int64_t in, int64_t hidden, int64_t layers, bool bidirectional, Tensor::Where where)
+    : Recurrent("GRU", 3, in, hidden, layers, bidirectional, where) {}
 
 GruResult GRU::operator()(const Tensor& x, const Tensor& h) const {
   // PyTorch has the gates as reset, update, new; the builder takes update, reset, new.

@@ -167,6 +167,8 @@ std::optional<AlignedExtents> align(const Pending& left, const Pending& right) {
   return std::move(aligner.found);
 }
 
+bool same_but_for_sizes(const Op& left, const Op& right) { return Aligner().same(left, right); }
+
 Pending with_extents(const Pending& pending, const std::vector<Extent>& extents) {
   Replacer replacer(extents);
   Pending result = pending.remade([&](const Shape& shape) { return replacer.replaced(shape); },

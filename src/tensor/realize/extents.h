@@ -17,6 +17,9 @@ struct AlignedExtents {
 /// Nothing where they differ in more than sizes.
 std::optional<AlignedExtents> align(const Pending& left, const Pending& right);
 
+/// Whether two operations differ in sizes alone, if in anything.
+bool same_but_for_sizes(const Op& left, const Op& right);
+
 /// The same structure on inputs of its own with these sizes, in the order in which align() lists them. Error for sizes
 /// that do not fit each other.
 Pending with_extents(const Pending& pending, const std::vector<Extent>& extents);

@@ -17,16 +17,33 @@ namespace {
 
 constexpr size_t kMostKept = 1000;
 
-int level_from_environment() {
-  const char* text = std::getenv("TENON_LOG");
-  return text == nullptr ? 0 : std::clamp(std::atoi(text), 0, 3);
-}
+/// TENON_LOG: a level, "recompiles", or both with a comma between.
+struct Asked {
+  int level = 0;
+  bool recompiles = false;
+
+  static Asked from_environment() {
+    const char* text = std::getenv("TENON_LOG");
+    Asked asked;
+    std::string_view rest = text == nullptr ? "" : text;
+    while (!rest.empty()) {
+      const std::string word(rest.substr(0, rest.find(',')));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      if (word == "recompiles") {
+        asked.recompiles = true;
+      } else {
+        asked.level = std::clamp(std::atoi(word.c_str()), 0, 3);
+      }
+    }
+    return asked;
+  }
+};
 
 struct History {
   std::mutex mutex;
   std::deque<Realization> kept;
   RealizationCounts counts;
-  int level = level_from_environment();
+  Asked asked = Asked::from_environment();
 };
 History& history() {
   static auto& instance = *new History;
@@ -36,7 +53,7 @@ History& history() {
 int log_level() {
   History& all = history();
   const std::lock_guard lock(all.mutex);
-  return all.level;
+  return all.asked.level;
 }
 
 /// One step of a run, of all threads together.
@@ -82,12 +99,17 @@ std::string place_of(const std::source_location& where) {
 void log_realization(Realization realization) {
   History& all = history();
   const std::lock_guard lock(all.mutex);
-  if (all.level > 0) {
+  if (all.asked.level > 0) {
     fmt::print(stderr, "tenon: {}{}{}: {} operations, {} writes, {} kernels, {}, {:.3f} ms\n", realization.reason,
                realization.place.empty() ? "" : " at ", realization.place, realization.operations, realization.writes,
                realization.kernels, how_found(realization), realization.milliseconds);
   }
+  if (all.asked.recompiles && !realization.why.empty()) {
+    fmt::print(stderr, "tenon: compiled again{}{} ({:.0f} ms): {}\n", realization.place.empty() ? "" : " at ",
+               realization.place, realization.compile_ms, realization.why);
+  }
   ++all.counts.runs;
+  all.counts.recompiles += !realization.why.empty();
   all.counts.compiles += realization.compiled;
   all.counts.laid_out += realization.laid_out;
   all.counts.kernels += realization.kernels;
@@ -163,7 +185,13 @@ std::string realizations_text() {
 void log_kernels(int level) {
   auto& all = tensors::history();
   const std::lock_guard lock(all.mutex);
-  all.level = std::clamp(level, 0, 3);
+  all.asked.level = std::clamp(level, 0, 3);
+}
+
+void log_recompiles(bool on) {
+  auto& all = tensors::history();
+  const std::lock_guard lock(all.mutex);
+  all.asked.recompiles = on;
 }
 
 }  // namespace tenon

@@ -16,6 +16,7 @@
 #include "ir/data_axes.h"
 #include "tenon/realizations.h"
 #include "tenon/unsupported.h"
+#include "tensor/realize/difference.h"
 #include "tensor/realize/generalize.h"
 #include "tensor/realize/plain_names.h"
 #include "tensor/realize/weights.h"
@@ -90,6 +91,20 @@ struct ProgramTable {
       }
     }
     return nullptr;
+  }
+
+  /// What was met last at this place, of the same structure but for sizes where there is such.
+  std::shared_ptr<const Pending> nearest(uint64_t skeleton, std::string_view place) const {
+    std::shared_ptr<const Pending> found;
+    for (const Met& one : met) {
+      if (one.place == place && one.skeleton == skeleton) {
+        return one.pending;
+      }
+      if (one.place == place && found == nullptr) {
+        found = one.pending;
+      }
+    }
+    return found;
   }
 
   Relatives relatives(uint64_t skeleton, std::string_view place, const std::vector<int>& aliases) const {
@@ -264,12 +279,14 @@ FoundProgram find_program(const Pending& pending, const std::vector<int>& aliase
   }
   const uint64_t skeleton = pending.skeleton_hash();
   Relatives relatives;
+  std::shared_ptr<const Pending> nearest;
   {
     const std::lock_guard lock(all.mutex);
     if (const Met* found = all.find(hash, pending, aliases)) {
       return {.program = found->program, .bindings = found->bindings};
     }
     relatives = all.relatives(skeleton, place, aliases);
+    nearest = all.nearest(skeleton, place);
   }
   std::optional<FoundProgram> result = find_general(pending, relatives.programs);
   if (!result) {
@@ -277,6 +294,10 @@ FoundProgram find_program(const Pending& pending, const std::vector<int>& aliase
   }
   if (!result) {
     result = make_as_recorded(all, pending, aliases);
+  }
+  if (result->compiled && nearest != nullptr) {
+    result->why = difference(pending, *nearest);
+    result->why = result->why.empty() ? "memory: results may take over that of other inputs" : result->why;
   }
   const std::lock_guard lock(all.mutex);
   all.met.push_front({hash, skeleton, std::string(place), std::make_shared<const Pending>(pending.on_own_inputs()),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct FoundProgram {
   Bindings bindings = {};  // sizes of names that no leaf has
   bool compiled = false;
   double compile_ms = 0;
+  std::string why = {};  // what differs from the program that ran last at the same place; empty for the first one
 };
 
 /// What find_program() would compile.

@@ -213,6 +213,7 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
   report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
   report.kernels = program.kernels;
   report.compiled = found.compiled;
+  report.why = found.why;
   report.laid_out = version.made;
   report.weights = version.weights;
   report.compile_ms = found.compile_ms;

@@ -1,0 +1,48 @@
+// What `--save` and `--against` of `tenon bench` ask for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "json.h"
+#include "measured.h"
+#include "rounds.h"
+
+namespace tenon::cli {
+
+/// Times of one model in rounds, held against those of another model, taken in turn, or those of a file.
+class BenchComparison {
+ public:
+  /// Error: the file of `--against` is none of `--save`.
+  explicit BenchComparison(const Arguments& arguments);
+
+  bool is_asked() const { return save_ || against_; }
+  bool is_against() const { return against_.has_value(); }
+
+  /// Measures, and writes the file of `--save`. Error: the file of `--against` has no times at one of these sizes.
+  void run(const Measured& now, const std::vector<Bindings>& points,
+           const std::function<Measured(const std::string& word)>& load_other, const BenchSettings& settings,
+           const Arguments& arguments);
+
+  /// Whether something got slower by more than noise.
+  bool is_slower() const;
+  /// A line for each point; nothing where nothing was compared.
+  std::string text() const;
+  Json to_json() const;
+
+ private:
+  bool is_paired() const { return against_ && !saved_; }
+  Verdict verdict(size_t point) const {
+    return compare_rounds(mine_[point].medians, others_[point].medians, is_paired());
+  }
+  const Rounds& saved_at(const Bindings& bindings) const;
+
+  std::optional<std::string> save_, against_;
+  std::optional<SavedBench> saved_;
+  std::vector<Rounds> mine_, others_;  // others_: where something is compared
+};
+
+}  // namespace tenon::cli
