@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/fail.h"
@@ -14,11 +15,13 @@
 #include "explain_passes.h"
 #include "explain_steps.h"
 #include "explain_two.h"
+#include "explain_why.h"
 #include "files.h"
 #include "load_trainable.h"
 #include "machine.h"
 #include "picture.h"
 #include "program_file.h"
+#include "roofline.h"
 #include "run_stats.h"
 #include "run_timeline.h"
 #include "shape/constraint_check.h"
@@ -33,7 +36,7 @@ namespace {
 constexpr int64_t kMostConstantElements = 8;
 
 constexpr Option kExplainOptions[] = {
-    {"--bind", "NAME=SIZE,...", "also bytes, FLOPs and time of each step at these sizes"},
+    {"--bind", "NAME=SIZE,...", "also bytes, FLOPs and time of each step at these sizes, and what limits it"},
     {"--train", "", "one step of training instead of the model: batch statistics, loss, gradients, optimiser"},
     {"--loss", "LOSS", "with --train: cross_entropy (the default for logits), mse (else), ...: see `tenon train`"},
     {"--optimizer", "sgd|momentum|adam|adamw", "with --train: what moves the weights (default adam)"},
@@ -41,6 +44,8 @@ constexpr Option kExplainOptions[] = {
     {"--html", "FILE.html", "also write a page: the picture to zoom, search and fold, steps, memory"},
     {"--dot", "FILE.dot", "also write the picture in Graphviz's language"},
     {"--memory", "", "where memory goes from the first step to the last instead, at the sizes of --bind"},
+    {"--why", "OPERATOR",
+     "why OPERATOR and the second word are not one kernel instead: steps, nodes of the model, operators"},
     {"--diff", "MODEL", "this model and another side by side instead, or what an earlier `--json` printed of them"},
     {"--diff-with", "OPTIONS", "the same with other options of this verb for the second: '--no-fuse'"},
     {"--passes", "", "the passes with their times instead, and whether they changed the graph"},
@@ -69,6 +74,7 @@ constexpr Example kExplainExamples[] = {
     {"explain examples/softmax.graph --kernel 1", "the loops of one step"},
     {"explain examples/softmax.graph --asm 1 --machine armv8.2", "the assembly, for another machine"},
     {"explain resnet18 --passes", "where the time to compile goes"},
+    {"explain mlp --why 1 2", "which rule tried to join two steps, and what it found"},
     {"explain mlp --after recognize_composites", "the graph in the middle of it"},
     {"explain mlp --diff-with=--no-fuse --bind batch=8", "what fusion is worth: steps, bytes and times side by side"},
     {"explain new.json --diff old.json", "what changed between two versions, from what each printed"},
@@ -76,7 +82,7 @@ constexpr Example kExplainExamples[] = {
 };
 
 /// What is shown in place of the list of steps: one at most, and nothing that belongs to the list.
-constexpr std::string_view kViews[] = {"--diff", "--memory", "--passes", "--after", "--kernel", "--asm"};
+constexpr std::string_view kViews[] = {"--diff", "--memory", "--why", "--passes", "--after", "--kernel", "--asm"};
 constexpr std::string_view kOfSteps[] = {"--bind", "--svg", "--html", "--dot"};
 
 bool is_diff(const Arguments& arguments) { return arguments.has("--diff") || arguments.has("--diff-with"); }
@@ -88,6 +94,9 @@ void check(const Arguments& arguments) {
   });
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
+  }
+  if (arguments.has("--why") != (arguments.rest().size() > 1)) {
+    fail("`--why` takes two operators or steps: `tenon explain {0} --why 1 2`", arguments.rest()[0]);
   }
   for (const std::string_view option : {"--loss", "--optimizer"}) {
     if (arguments.has(option) && !arguments.has("--train")) {
@@ -113,14 +122,6 @@ int show(const Arguments& arguments, std::string_view what, const std::string& t
   return 0;
 }
 
-Json ports_json(const std::vector<Port>& ports) {
-  Json json = Json::array();
-  for (const Port& port : ports) {
-    json.push(Json::object().set("name", port.name).set("shape", port.shape.to_string()));
-  }
-  return json;
-}
-
 int show_memory(const Arguments& arguments, const ModelPorts& ports, const Executable& executable, CodeOrigin origin) {
   const GivenSizes given = split_sizes(Bindings::parse(arguments.find("--bind").value_or("")), ports, executable);
   Bindings bindings = complete_bindings(ports, given.early);
@@ -140,11 +141,13 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
 struct BoundSteps {
   std::vector<BoundStep> steps = {};
   Bindings bindings = {};
+  Roofline roofline = {};
   std::vector<TraceEvent> events = {};  // of one run, for the page
 };
 
+/// `lowered` is null of a program that was built: then what steps compute is not known.
 BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, const Executable& executable,
-                         bool may_be_timed) {
+                         const compiler::Lowered* lowered, bool may_be_timed) {
   BoundSteps result;
   if (const auto sizes = arguments.find("--bind")) {
     const GivenSizes given = split_sizes(Bindings::parse(*sizes), ports, executable);
@@ -157,6 +160,12 @@ BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, co
     // What zeros decide are not the sizes that were asked for: no times then, nor of another machine.
     const bool timed = given.late.empty() && may_be_timed;
     result.steps = bind_steps(executable, result.bindings, timed ? &inputs : nullptr);
+    if (lowered != nullptr && !lowered->machine.is_gpu()) {
+      result.roofline.works = works_of(*lowered, executable, result.bindings);
+      if (timed && lowered->machine == this_machine()) {
+        result.roofline = roofline_of(std::move(result.roofline.works), result.steps, !arguments.has("--no-cache"));
+      }
+    }
     if (timed && arguments.has("--html")) {
       Trace trace;
       executable.run(inputs, {.bindings = result.bindings, .trace = &trace});
@@ -173,13 +182,16 @@ Json explain_json(const GraphModel* model, const Executable& executable, const B
   json.set("model", executable.name()).set("kernels", executable.kernel_count());
   json.set("copies", executable.copy_count());
   json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
-  json.set("steps", steps_json(executable, bound.steps, nodes));
+  json.set("steps", steps_json(executable, bound.steps, bound.roofline, nodes));
   if (model != nullptr && !model->assumed.empty()) {
     json.set("assumed", assumed_json(*model));
   }
   if (!bound.steps.empty()) {
     const MemoryReport memory = executable.memory(bound.bindings);
     json.set("bindings", bound.bindings.to_string());
+    if (bound.roofline.known()) {
+      json.set("roofs", roofs_json(bound.roofline));
+    }
     json.set("pipelines", pipelines_json(executable.pipelines(bound.bindings)));
     json.set("memory", Json::object()
                            .set("arena_bytes", memory.arena_bytes)
@@ -187,18 +199,6 @@ Json explain_json(const GraphModel* model, const Executable& executable, const B
                            .set("output_bytes", memory.output_bytes));
   }
   return json;
-}
-
-/// Loops of all steps; of long programs none, or the page would be one of loops.
-Json loops_json(const compiler::Lowered& lowered, const Executable& executable) {
-  constexpr size_t kMostStepsWithLoops = 400;
-  const std::vector<StepReport>& steps = executable.steps();
-  Json loops = Json::array();
-  for (size_t i = 0; i < steps.size() && steps.size() <= kMostStepsWithLoops; ++i) {
-    const bool has_loops = steps[i].kind == StepKind::kernel || steps[i].kind == StepKind::copy;
-    loops.push(has_loops ? Json(compiler::step_loops(lowered, static_cast<int64_t>(i) + 1)) : Json());
-  }
-  return loops;
 }
 
 /// The page of the model that `word` names, around the picture.
@@ -253,7 +253,7 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
     fmt::print("{}{}{}{}", runtime::explain(executable, name_notes(nodes)),
                model == nullptr ? "" : assumed_text(*model),
                model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
-               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, executable, bound.bindings));
+               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, bound.roofline, executable, bound.bindings));
     return;
   }
   explain_json(model, executable, bound, nodes).print();
@@ -261,7 +261,7 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
                   const Executable& executable) {
-  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable,
+  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, &lowered,
                                          lowered.machine == this_machine() || arguments.has(kDevice.name));
   write_pictures(arguments, model, lowered, executable, bound);  // may fail: then nothing is printed
   print_steps(arguments, &model, &lowered, executable, bound);
@@ -281,7 +281,7 @@ int explain_program(const Arguments& arguments) {
     return show_memory(arguments, ports_of(file.info), file.executable, CodeOrigin::file);
   }
   print_steps(arguments, nullptr, nullptr, file.executable,
-              bind_as_asked(arguments, ports_of(file.info), file.executable, true));
+              bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr, true));
   if (!arguments.has("--json") &&
       std::ranges::find(file.info.sections, "reasons", &ProgramFileSection::kind) == file.info.sections.end()) {
     fmt::print("  why steps end here is not in the file: it was built with `--strip`\n");
@@ -310,8 +310,8 @@ Json explained(const Arguments& arguments) {
   const std::string& word = arguments.rest()[0];
   if (is_program_file(word)) {
     const ProgramFile file = open_program(word);
-    return explain_json(nullptr, file.executable, bind_as_asked(arguments, ports_of(file.info), file.executable, true),
-                        {});
+    return explain_json(nullptr, file.executable,
+                        bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr, true), {});
   }
   const GraphModel model = model_of(arguments);
   CompileOptions options = options_of(arguments);
@@ -321,7 +321,7 @@ Json explained(const Arguments& arguments) {
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   const compiler::CodeChoice code{.native = options.native && is_this, .options = {.disk_cache = options.disk_cache}};
   const Executable executable = compile(lowered, code, report);
-  return explain_json(&model, executable, bind_as_asked(arguments, ports_of(model), executable, is_this),
+  return explain_json(&model, executable, bind_as_asked(arguments, ports_of(model), executable, &lowered, is_this),
                       node_names(lowered));
 }
 
@@ -351,7 +351,14 @@ int run_explain(const Arguments& arguments) {
   const compiler::CodeChoice code{.native = arguments.has("--passes") || (has_sizes && is_this),
                                   .options = {.disk_cache = options.disk_cache && !arguments.has("--passes")}};
   options.native = arguments.has("--passes") || has_sizes || loops_of || assembly_of;
+  std::optional<schedule::AttemptLog> log;
+  if (arguments.has("--why")) {
+    log.emplace();
+  }
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
+  if (log) {
+    return show_why(arguments, lowered, *log);
+  }
   if (loops_of) {
     return show(arguments, "loops", step_loops(lowered, *loops_of));
   }
@@ -377,7 +384,7 @@ int run_explain(const Arguments& arguments) {
 
 const Verb kExplainVerb{
     .name = "explain",
-    .words = "MODEL",
+    .words = "MODEL [OPERATOR]",
     .doc = "show how a model was compiled: kernels, why they end, bytes, FLOPs, time, loops, assembly",
     .about =
         "Compiles MODEL and prints the steps that run it: the operators in each, the bytes it reads and writes, "

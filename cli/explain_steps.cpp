@@ -6,16 +6,18 @@
 #include <limits>
 #include <set>
 
+#include "compiler/inspect.h"
 #include "ir/node.h"
+#include "roofline.h"
 #include "tenon/tenon.h"
 #include "units.h"
 
 namespace tenon::cli {
 
-std::vector<double> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
-                               const Bindings& bindings) {
+std::vector<StepTime> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
+                                 const Bindings& bindings) {
   constexpr int runs = 5;
-  std::vector<double> least(executable.steps().size(), 0);
+  std::vector<StepTime> least(executable.steps().size());
   run({.bindings = bindings});  // the first run has pages to touch
   for (int i = 0; i < runs; ++i) {
     Trace trace;
@@ -36,7 +38,9 @@ std::vector<double> step_times(const Executable& executable, const std::function
       if (in_tiles[k] > 0) {                                                         // others run between its tiles
         time = static_cast<double>(in_tiles[k]) / static_cast<double>(threads[k].size()) / 1e3;
       }
-      least[k] = i == 0 ? time : std::min(least[k], time);
+      if (i == 0 || time < least[k].microseconds) {
+        least[k] = {.microseconds = time, .threads = static_cast<int>(threads[k].size())};
+      }
     }
   }
   return least;
@@ -51,10 +55,11 @@ std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& 
                      .flops = evaluate(step.flops, bindings)});
   }
   if (inputs != nullptr) {
-    const std::vector<double> times =
+    const std::vector<StepTime> times =
         step_times(executable, [&](const RunOptions& options) { executable.run(*inputs, options); }, bindings);
     for (size_t i = 0; i < steps.size(); ++i) {
-      steps[i].microseconds = times[i];
+      steps[i].microseconds = times[i].microseconds;
+      steps[i].threads = times[i].threads;
     }
   }
   return steps;
@@ -64,6 +69,11 @@ namespace {
 
 std::string counted(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// All arithmetic, or, where only these are known, additions and multiplications of products.
+double operations_of_step(const BoundStep& step, const Roofline& roofline, size_t i) {
+  return roofline.works.empty() ? static_cast<double>(step.flops) : roofline.works[i].all_operations();
 }
 
 }  // namespace
@@ -92,32 +102,45 @@ const PipelineReport* tiles_of(const std::vector<PipelineReport>& reports, size_
   return found == reports.end() ? nullptr : &*found;
 }
 
-std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings) {
+std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roofline, const Executable& executable,
+                        const Bindings& bindings) {
   const bool timed = !steps.empty() && steps[0].microseconds >= 0;
   std::string text = fmt::format("at {}:\n", bindings.to_string());
   BoundStep all{.microseconds = 0};
-  const auto line = [&](const std::string& step, const BoundStep& figures) {
+  const auto line = [&](const std::string& step, const BoundStep& figures, double operations,
+                        const roofs::Limit* limit) {
     text += fmt::format("  {:>4} {:>12} {:>12} {:>10}", step, bytes_text(figures.bytes_read),
-                        bytes_text(figures.bytes_written),
-                        figures.flops == 0 ? "-" : count_text(static_cast<double>(figures.flops)));
+                        bytes_text(figures.bytes_written), operations == 0 ? "-" : count_text(operations));
     if (timed) {
       text += fmt::format(" {:>11}", time_text(figures.microseconds));
     }
+    if (limit != nullptr) {
+      const double least = limit->seconds * 1e6;
+      text += least <= 0
+                  ? fmt::format(" {:>11}", "-")
+                  : fmt::format(" {:>11} {:>7.1f}  {}", time_text(least), figures.microseconds / least, limit->by);
+    }
     text += '\n';
   };
-  text += fmt::format("  {:>4} {:>12} {:>12} {:>10}{}\n", "step", "reads", "writes", "FLOPs",
-                      timed ? fmt::format(" {:>11}", "time") : "");
+  text += fmt::format("  {:>4} {:>12} {:>12} {:>10}{}{}\n", "step", "reads", "writes", "FLOPs",
+                      timed ? fmt::format(" {:>11}", "time") : "",
+                      roofline.known() ? fmt::format(" {:>11} {:>7}  {}", "limit", "times", "limited by") : "");
+  roofs::Limit least;
+  double all_operations = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
-    line(std::to_string(i + 1), steps[i]);
+    const double operations = operations_of_step(steps[i], roofline, i);
+    line(std::to_string(i + 1), steps[i], operations, roofline.known() ? &roofline.limits[i] : nullptr);
     all.bytes_read += steps[i].bytes_read;
     all.bytes_written += steps[i].bytes_written;
-    all.flops += steps[i].flops;
     all.microseconds += steps[i].microseconds;
+    all_operations += operations;
+    least.seconds += roofline.known() ? roofline.limits[i].seconds : 0;
   }
-  line("all", all);
+  line("all", all, all_operations, roofline.known() ? &least : nullptr);
   const MemoryReport memory = executable.memory(bindings);
   text += fmt::format("intermediates of {} share {}; outputs take {}\n", bytes_text(memory.intermediate_bytes),
                       bytes_text(memory.arena_bytes), bytes_text(memory.output_bytes));
+  text += roofline.known() ? roofline_text(roofline, steps, executable) : "";
   return text + pipeline_lines(executable.pipelines(bindings));
 }
 
@@ -149,7 +172,22 @@ std::vector<std::string> name_notes(const NodeNames& names) {
   return notes;
 }
 
-Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const NodeNames& nodes) {
+namespace {
+
+/// What the roofs say of a step.
+void add_limit(const roofs::StepWork& work, const roofs::Limit& limit, const roofs::Roofs& roofs, Json& to) {
+  to.set("limit_microseconds", limit.seconds * 1e6).set("limited_by", limit.by);
+  Json from = Json::object();
+  for (size_t level = 0; level < limit.bytes.size(); ++level) {
+    from.set(roofs.levels[level].name, limit.bytes[level]);
+  }
+  to.set("touched_bytes", work.all_bytes()).set("bytes_from", from);
+}
+
+}  // namespace
+
+Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const Roofline& roofline,
+                const NodeNames& nodes) {
   Json steps = Json::array();
   for (size_t i = 0; i < executable.steps().size(); ++i) {
     const StepReport& report = executable.steps()[i];
@@ -168,7 +206,13 @@ Json steps_json(const Executable& executable, const std::vector<BoundStep>& boun
       at.set("bytes_read", bound[i].bytes_read).set("bytes_written", bound[i].bytes_written);
       at.set("flops", bound[i].flops);
       if (bound[i].microseconds >= 0) {
-        at.set("microseconds", bound[i].microseconds);
+        at.set("microseconds", bound[i].microseconds).set("threads", bound[i].threads);
+      }
+      if (!roofline.works.empty()) {
+        at.set("arithmetic", roofline.works[i].all_operations());
+      }
+      if (roofline.known()) {
+        add_limit(roofline.works[i], roofline.limits[i], roofline.roofs, at);
       }
       step.set("bound", at);
     }
@@ -189,6 +233,25 @@ Json pipelines_json(const std::vector<PipelineReport>& reports) {
     all.push(json.set("window_bytes", report.window_bytes).set("kept_bytes", report.kept_bytes));
   }
   return all;
+}
+
+Json ports_json(const std::vector<Port>& ports) {
+  Json json = Json::array();
+  for (const Port& port : ports) {
+    json.push(Json::object().set("name", port.name).set("shape", port.shape.to_string()));
+  }
+  return json;
+}
+
+Json loops_json(const compiler::Lowered& lowered, const Executable& executable) {
+  constexpr size_t kMostStepsWithLoops = 400;
+  const std::vector<StepReport>& steps = executable.steps();
+  Json loops = Json::array();
+  for (size_t i = 0; i < steps.size() && steps.size() <= kMostStepsWithLoops; ++i) {
+    const bool has_loops = steps[i].kind == StepKind::kernel || steps[i].kind == StepKind::copy;
+    loops.push(has_loops ? Json(compiler::step_loops(lowered, static_cast<int64_t>(i) + 1)) : Json());
+  }
+  return loops;
 }
 
 }  // namespace tenon::cli

@@ -19,19 +19,28 @@ struct BoundStep {
   int64_t bytes_written = 0;
   int64_t flops = 0;         // of products and convolutions
   double microseconds = -1;  // the least of several runs; negative: not measured
+  int threads = 0;           // that took part then
+};
+
+struct StepTime {
+  double microseconds = 0;
+  int threads = 0;
 };
 
 /// Microseconds of each step, from the first thread that begins it to the last that ends it, or, of one that runs
 /// tile by tile, in all its tiles by the number of threads: the least of a few runs.
-std::vector<double> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
-                               const Bindings& bindings);
+std::vector<StepTime> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
+                                 const Bindings& bindings);
 
 /// Sizes of `bindings` for each step; with `inputs`, also its time.
 std::vector<BoundStep> bind_steps(const Executable& executable, const Bindings& bindings,
                                   const std::vector<Array>* inputs);
 
-/// A line for each step, and their sum.
-std::string bound_table(const std::vector<BoundStep>& steps, const Executable& executable, const Bindings& bindings);
+struct Roofline;
+
+/// A line for each step, and their sum. `roofline` may be unknown.
+std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roofline, const Executable& executable,
+                        const Bindings& bindings);
 
 /// What runs tile by tile, and why the rest of what could does not.
 std::string pipeline_lines(const std::vector<PipelineReport>& reports);
@@ -46,7 +55,14 @@ NodeNames node_names(const compiler::Lowered& lowered);
 /// A line for each step: the first few of its names.
 std::vector<std::string> name_notes(const NodeNames& names);
 
-/// Everything about every step as data; `bound` and `nodes` may be empty.
-Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const NodeNames& nodes = {});
+/// Everything about every step as data; `bound` and `nodes` may be empty, `roofline` unknown.
+Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const Roofline& roofline,
+                const NodeNames& nodes);
+
+/// Names and shapes.
+Json ports_json(const std::vector<Port>& ports);
+
+/// Loops of all steps; of long programs none, or the page would be one of loops.
+Json loops_json(const compiler::Lowered& lowered, const Executable& executable);
 
 }  // namespace tenon::cli

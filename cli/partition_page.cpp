@@ -54,22 +54,37 @@ document.querySelectorAll(".graph").forEach((view, plan) => view.addEventListene
   const part = event.target.closest(".part");
   if (part) choose(plan, Number(part.dataset.part));
 }));
+// Where parts were run, what was measured, with a line to what was estimated.
 function roofline() {
   const s = chart("roofline"), roof = data.roof;
-  const points = data.plans[0].parts.map((p, i) => ({i, x: p.flops / Math.max(1, p.bytes_read + p.bytes_written), y: p.flops / p.seconds})).filter(p => p.x > 0);
+  const points = data.plans[0].parts.map((p, i) => {
+    const measured = data.measured && data.measured[i] > 0 ? p.flops / data.measured[i] * 1e6 : undefined;
+    return {i, x: p.flops / Math.max(1, p.bytes_read + p.bytes_written), estimated: p.flops / p.seconds, measured};
+  }).filter(p => p.x > 0);
   const lx = points.map(p => Math.log10(p.x)), x0 = Math.floor(Math.min(-1, ...lx)), x1 = Math.ceil(Math.max(3, ...lx));
-  const y1 = Math.ceil(Math.log10(roof.flops)), y0 = Math.floor(Math.min(y1 - 3, ...points.map(p => Math.log10(p.y))));
-  const X = v => 50 + 525 * (Math.log10(v) - x0) / (x1 - x0), Y = v => 210 - 195 * (Math.log10(v) - y0) / (y1 - y0);
-  for (let k = x0; k <= x1; k++) { node(s, "line", {class: "axis", x1: X(10**k), x2: X(10**k), y1: 15, y2: 210}); node(s, "text", {x: X(10**k) - 8, y: 224}, "1e" + k); }
-  for (let k = y0; k <= y1; k++) { node(s, "line", {class: "axis", x1: 50, x2: 575, y1: Y(10**k), y2: Y(10**k)}); node(s, "text", {x: 8, y: Y(10**k) + 4}, "1e" + k); }
-  const knee = roof.flops / roof.bandwidth;
-  node(s, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * roof.bandwidth)}L${X(knee)} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
+  const ly = points.flatMap(p => p.measured ? [p.estimated, p.measured] : [p.estimated]).map(y => Math.log10(y));
+  const y1 = Math.ceil(Math.max(Math.log10(roof.flops), ...ly)), y0 = Math.floor(Math.min(y1 - 3, ...ly));
+  const X = v => 66 + 509 * (Math.log10(v) - x0) / (x1 - x0), Y = v => 196 - 181 * (Math.log10(v) - y0) / (y1 - y0);
+  for (let k = x0; k <= x1; k++) { node(s, "line", {class: "axis", x1: X(10**k), x2: X(10**k), y1: 15, y2: 196}); node(s, "text", {x: X(10**k), y: 210, "text-anchor": "middle"}, "1e" + k); }
+  for (let k = y0; k <= y1; k++) { node(s, "line", {class: "axis", x1: 66, x2: 575, y1: Y(10**k), y2: Y(10**k)}); node(s, "text", {x: 60, y: Y(10**k) + 4, "text-anchor": "end"}, "1e" + k); }
+  node(node(s, "clipPath", {id: "frame"}), "rect", {x: 66, y: 15, width: 509, height: 181});
+  const inside = node(s, "g", {"clip-path": "url(#frame)"});
+  for (const memory of roof.memories) {
+    const roofs = node(inside, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * memory.bandwidth)}L${X(roof.flops / memory.bandwidth)} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
+    node(roofs, "title", {}, memory.name);
+  }
   for (const p of points) {
-    const c = node(s, "circle", {cx: X(p.x), cy: Y(p.y), r: 4, "data-part": p.i});
-    node(c, "title", {}, "part " + (p.i + 1));
+    const y = p.measured || p.estimated;
+    if (p.measured) {
+      node(inside, "path", {class: "axis", d: `M${X(p.x)} ${Y(p.estimated)}V${Y(y)}`});
+      node(inside, "circle", {cx: X(p.x), cy: Y(p.estimated), r: 3, "data-part": p.i, style: "fill: none; stroke: currentColor; stroke-opacity: .5"});
+    }
+    const c = node(s, "circle", {cx: X(p.x), cy: Y(y), r: 4, "data-part": p.i});
+    node(c, "title", {}, "part " + (p.i + 1) + (p.measured ? ": measured; estimated: the ring" : ": estimated"));
     c.addEventListener("click", () => choose(0, p.i));
   }
-  node(s, "text", {x: 240, y: 238}, "arithmetic for each byte");
+  node(s, "text", {x: 320, y: 236, "text-anchor": "middle"}, "FLOPs a byte" + (data.measured ? "; points measured, rings estimated" : "; estimated"));
+  node(s, "text", {x: 14, y: 106, "text-anchor": "middle", transform: "rotate(-90 14 106)"}, "FLOPs a second");
 }
 function memory() {
   const s = chart("memory"), live = data.live, most = Math.max(...live, 1);
@@ -136,7 +151,11 @@ Json roof_json(const partition::Profile& profile) {
     flops = std::max(flops, static_cast<double>(unit.count) *
                                 partition::rate_of(unit.flops, "f32", partition::rate_of(unit.flops, "any", 1)));
   }
-  return Json::object().set("flops", flops).set("bandwidth", profile.memories.front().bandwidth);
+  Json memories = Json::array();
+  for (const partition::Memory& memory : profile.memories) {
+    memories.push(Json::object().set("name", memory.name).set("bandwidth", memory.bandwidth));
+  }
+  return Json::object().set("flops", flops).set("memories", memories);
 }
 
 std::string totals_table(const std::vector<Plan>& plans) {

@@ -141,7 +141,7 @@ PlanRun run_plan(const PartitionModel& model, const Plan& plan, size_t repeats) 
   again(options);                     // has state to copy
   constexpr double budget = 300'000;  // of short runs many: neighbours on the machine disturb some
   run.whole_us = sample([&] { again(options); }, std::max<size_t>(repeats, 1), budget).least();
-  std::vector<double> steps;
+  std::vector<StepTime> steps;
   if (!model.step_of.empty()) {
     steps = step_times(whole, [&](const RunOptions& traced) { again(traced); }, prepared.bindings);
   }
@@ -159,7 +159,7 @@ PlanRun run_plan(const PartitionModel& model, const Plan& plan, size_t repeats) 
     if (!steps.empty()) {
       part.in_whole = 0;
       for (const int op : plan.parts[i].operators) {
-        part.in_whole += steps.at(model.step_of[static_cast<size_t>(op)]);
+        part.in_whole += steps.at(model.step_of[static_cast<size_t>(op)]).microseconds;
       }
     }
     estimated.push_back(plan.parts[i].figures.seconds);

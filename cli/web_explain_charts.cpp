@@ -5,32 +5,44 @@ namespace tenon::cli {
 const std::string_view kExplainCharts = R"js(
 // Arithmetic a second over arithmetic a byte, under the roofs that were measured; both axes are logarithms.
 if (limited && data.roofs) {
-  const points = steps.filter(s => s.bound.microseconds > 0 && s.bound.arithmetic > 0 && s.bound.bytes_read + s.bound.bytes_written > 0)
-    .map(s => ({ step: s.step, x: s.bound.arithmetic / (s.bound.bytes_read + s.bound.bytes_written), y: s.bound.arithmetic / s.bound.microseconds * 1e6 }));
-  const roof = data.roofs.flops_per_second_all, levels = data.roofs.levels;
+  const points = steps.filter(s => s.bound.microseconds > 0 && s.bound.arithmetic > 0 && s.bound.touched_bytes > 0)
+    .map(s => ({ step: s.step, x: s.bound.arithmetic / s.bound.touched_bytes, y: s.bound.arithmetic / s.bound.microseconds * 1e6 }));
+  const rates = data.roofs.rates[data.roofs.rates.length - 1];
+  const levels = data.roofs.levels.map((l, i) => ({ name: l.name, rate: rates.bytes_per_second[i] }));
+  // Roofs of arithmetic, those that are alike as one.
+  const flats = [];
+  for (const [name, rate] of Object.entries(rates.operations_per_second)) {
+    const same = flats.find(f => Math.abs(Math.log10(f.rate / rate)) < .1);
+    if (same) same.names.push(name); else flats.push({ names: [name], rate });
+  }
+  const roof = Math.max(...flats.map(f => f.rate));
   if (points.length) {
-    const W = 640, H = 360, L = 74, R = 12, T = 12, B = 44;
-    const ridge = roof / levels[levels.length - 1].bytes_per_second_all;
+    const W = 640, H = 400, L = 74, R = 12, T = 12, B = 44;
+    const ridge = roof / levels[levels.length - 1].rate, floor = Math.min(...flats.map(f => f.rate)) / 1e4;
     const x0 = Math.floor(Math.log10(Math.min(...points.map(p => p.x), .1))), x1 = Math.ceil(Math.log10(Math.max(...points.map(p => p.x), 4 * ridge)));
-    const y0 = Math.floor(Math.log10(Math.min(...points.map(p => p.y), roof / 1000))), y1 = Math.ceil(Math.log10(Math.max(roof, ...points.map(p => p.y))));
+    const y0 = Math.floor(Math.log10(Math.min(...points.map(p => p.y), floor))), y1 = Math.ceil(Math.log10(Math.max(2 * roof, ...points.map(p => p.y))));
     const X = x => L + (Math.log10(x) - x0) / (x1 - x0) * (W - L - R), Y = y => H - B - (Math.log10(y) - y0) / (y1 - y0) * (H - T - B);
     const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "roofline of the steps" });
     chart.append(draw("clipPath", { id: "inside" }));
     chart.firstChild.append(draw("rect", { x: L, y: T, width: W - L - R, height: H - T - B }));
-    for (let i = x0; i <= x1; ++i) chart.append(draw("line", { class: "axis", x1: X(10 ** i), x2: X(10 ** i), y1: T, y2: H - B }), draw("text", { x: X(10 ** i), y: H - B + 20, "text-anchor": "middle" }, i < 0 ? String(10 ** i) : count(10 ** i)));
+    for (let i = x0; i <= x1; ++i) chart.append(draw("line", { class: "axis", x1: X(10 ** i), x2: X(10 ** i), y1: T, y2: H - B }), draw("text", { x: Math.min(X(10 ** i), W - 16), y: H - B + 20, "text-anchor": "middle" }, i < 0 ? String(10 ** i) : count(10 ** i)));
     for (let i = y0; i <= y1; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(10 ** i), y2: Y(10 ** i) }), draw("text", { x: L - 6, y: Y(10 ** i) + 4, "text-anchor": "end" }, count(10 ** i)));
     chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "FLOPs a byte"));
-    chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second"));
+    chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second, " + rates.threads + (rates.threads === 1 ? " thread" : " threads")));
     const clipped = draw("g", { "clip-path": "url(#inside)" });
     levels.forEach((l, i) => {
-      const at = roof / l.bytes_per_second_all, low = 10 ** x0;
-      clipped.append(draw("path", { class: "level", d: "M" + X(low) + " " + Y(low * l.bytes_per_second_all) + "L" + X(at) + " " + Y(roof) }));
-      // Where the line enters the frame, each name a little further along its own line.
-      const x = Math.max(low, 10 ** y0 / l.bytes_per_second_all) * 10 ** (.12 + .22 * i), label = draw("text", { x: X(x) + 6, y: Y(x * l.bytes_per_second_all) + 12 }, l.name);
-      clipped.append(label);
+      clipped.append(draw("path", { class: "level", d: "M" + X(10 ** x0) + " " + Y(10 ** x0 * l.rate) + "L" + X(roof / l.rate) + " " + Y(roof) }));
+      // Each name on its own line and at a height of its own, where no other name is.
+      const y = 10 ** (y0 + (y1 - y0) * (.1 + .09 * i));
+      clipped.append(draw("text", { x: Math.max(L, X(y / l.rate)) + 8, y: Y(y) + 4 }, l.name));
     });
-    clipped.append(draw("path", { class: "limit", d: "M" + X(Math.min(10 ** x1, roof / levels[0].bytes_per_second_all)) + " " + Y(roof) + "L" + X(10 ** x1) + " " + Y(roof) }));
-    clipped.append(draw("text", { x: W - R - 6, y: Y(roof) + 14, "text-anchor": "end" }, "arithmetic"));
+    let free = -Infinity;  // below the name of the roof above
+    for (const f of flats.sort((a, b) => b.rate - a.rate)) {
+      const from = Math.min(10 ** x1, f.rate / levels[0].rate), at = Math.max(Y(f.rate) - 4, free);
+      clipped.append(draw("path", { class: "limit", d: "M" + X(from) + " " + Y(f.rate) + "L" + X(10 ** x1) + " " + Y(f.rate) }));
+      clipped.append(draw("text", { x: W - R - 6, y: at, "text-anchor": "end" }, f.names.join(", ")));
+      free = at + 15;
+    }
     chart.append(clipped);
     for (const p of points) {
       const c = draw("circle", { cx: X(p.x), cy: Y(p.y), r: 4, "data-step": p.step });
@@ -39,10 +51,10 @@ if (limited && data.roofs) {
       chart.append(c);
     }
     $("roofline").append(chart);
-    const won = steps.map(s => ({ s, us: s.bound.microseconds - s.bound.limit_microseconds })).sort((a, b) => b.us - a.us).slice(0, 3).filter(w => w.us > 0);
-    $("roofline").append(make("p", { textContent: "Where most could be won:" }), make("ol", {}, ...won.map(w => make("li", {}, link(w.s.step), ": " + time(w.us) + " of " + time(w.s.bound.microseconds) + ", limited by " + w.s.bound.limited_by))));
-    $("roofline").hidden = false;
   }
+  const won = steps.map(s => ({ s, us: s.bound.microseconds - s.bound.limit_microseconds })).filter(w => w.us > 0 && w.s.bound.limited_by).sort((a, b) => b.us - a.us).slice(0, 3);
+  $("roofline").append(make("p", { textContent: "Where most could be won:" }), make("ol", {}, ...won.map(w => make("li", {}, link(w.s.step), ": " + time(w.us) + " of " + time(w.s.bound.microseconds) + ", limited by " + w.s.bound.limited_by))));
+  $("roofline").hidden = false;
 }
 
 // What lies where in the arena, and when.

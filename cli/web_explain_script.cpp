@@ -160,6 +160,7 @@ function choose(n, center) {
   else if (s.flops !== "0") add("products", b ? count(b.flops) + " FLOPs" : s.flops + " FLOPs");
   if (b && b.microseconds !== undefined) add("time", time(b.microseconds) + " on " + b.threads + (b.threads === 1 ? " thread" : " threads"));
   if (b && b.limited_by) add("limit", time(b.limit_microseconds) + ", by " + b.limited_by + (b.limit_microseconds > 0 ? ": " + (b.microseconds / b.limit_microseconds).toFixed(1) + " times that" : ""));
+  if (b && b.bytes_from) add("bytes from", Object.entries(b.bytes_from).filter(([, x]) => x >= 1).map(([name, x]) => name + " or beyond: " + bytes(x)).join("; "));
   if (s.phases > 1) add("phases", String(s.phases));
   if (s.parts > 1) add("parts", s.parts + " side by side");
   if (s.boundary) add("ends here", s.boundary);

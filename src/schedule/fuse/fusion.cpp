@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "kernel/program/program.h"
+#include "schedule/fuse/attempts.h"
 #include "shape/not_representable.h"
 
 namespace tenon::schedule {
@@ -241,7 +242,14 @@ void Fusion::take(Cluster merged, int producer, int consumer) {
 bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   Cluster& p = clusters_.at(producer);
   Cluster& c = clusters_.at(consumer);
+  const std::string_view rule = must_save_loads ? "sibling" : "operand";
+  const auto record = [&](bool joined, const std::string& why) {
+    AttemptLog::record([&] {
+      return FusionAttempt{.rule = rule, .first = p.nodes, .second = c.nodes, .joined = joined, .finding = why};
+    });
+  };
   const auto end = [&](const std::string& why) {
+    record(false, why);
     if (!must_save_loads) {
       p.apart.push_back({.reader = c.nodes.front(), .why = why});
     }
@@ -274,6 +282,7 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
     merged.nest.loads += c.nest.loads;
     merged.nest.cost += c.nest.cost;
     merged.is_stale = true;
+    record(true, "");
     take(std::move(merged), producer, consumer);
     return true;
   }
@@ -288,11 +297,16 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   if ((p.nest.winograd > 0 || c.nest.winograd > 0) && merged.nest.winograd == 0) {
     return end("a convolution in Winograd's form takes no such loops, and would multiply more than twice as often");
   }
-  if (must_save_loads && (merged.nest.loads >= p.nest.loads + c.nest.loads ||
-                          merged.nest.product_loops < std::max(p.nest.product_loops, c.nest.product_loops) ||
-                          needs_much_scratch(merged.nest))) {
-    return false;
+  if (must_save_loads && merged.nest.loads >= p.nest.loads + c.nest.loads) {
+    return end("one kernel would load as much as the two");
   }
+  if (must_save_loads && merged.nest.product_loops < std::max(p.nest.product_loops, c.nest.product_loops)) {
+    return end("a product would become plain loops");
+  }
+  if (must_save_loads && needs_much_scratch(merged.nest)) {
+    return end("what its products store would leave no room in a cache");
+  }
+  record(true, "");
   take(std::move(merged), producer, consumer);
   return true;
 }
@@ -349,11 +363,6 @@ void Fusion::fuse_siblings() {
   }
 }
 
-bool Fusion::needs_much_scratch(const Nest& nest) {
-  const Extent bytes = loops::scratch_bytes(nest.kernel).substitute(nest.kernel.arguments);
-  return nest.has_products && bytes.evaluate([](std::string_view) { return kNominalSize; }) > kMostScratch;
-}
-
 double Fusion::bytes(const Value& value, int64_t size) const {
   double total = static_cast<double>(byte_size(value.dtype()));
   for (const Axis& axis : value.shape().axes()) {  // a product of all might leave 64 bits
@@ -380,17 +389,6 @@ std::set<int> Fusion::clusters_reading(const Value& value) const {
     }
   }
   return found;
-}
-
-double Fusion::largest_read(int id) const {
-  const Cluster& cluster = clusters_.at(id);
-  double largest = 0;
-  for (const Node* node : cluster.nodes) {
-    for (const Value& operand : roles_.operands(*node)) {
-      largest = std::max(largest, cluster.members.contains(&operand.node()) ? 0 : bytes(operand));
-    }
-  }
-  return largest;
 }
 
 }  // namespace tenon::schedule

@@ -1,6 +1,9 @@
-// Why kernels end where they do.
+// Why kernels end where they do, and what is weighed before they are joined.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "kernel/program/program.h"
 #include "schedule/fuse/fusion.h"
 
 namespace tenon::schedule {
@@ -44,6 +47,22 @@ std::string Fusion::boundary(const Cluster& cluster) const {
     return "its results are outputs of the graph";
   }
   return options_.fuse ? "other kernels read its results" : "fusion is switched off";
+}
+
+bool Fusion::needs_much_scratch(const Nest& nest) {
+  const Extent bytes = loops::scratch_bytes(nest.kernel).substitute(nest.kernel.arguments);
+  return nest.has_products && bytes.evaluate([](std::string_view) { return kNominalSize; }) > kMostScratch;
+}
+
+double Fusion::largest_read(int id) const {
+  const Cluster& cluster = clusters_.at(id);
+  double largest = 0;
+  for (const Node* node : cluster.nodes) {
+    for (const Value& operand : roles_.operands(*node)) {
+      largest = std::max(largest, cluster.members.contains(&operand.node()) ? 0 : bytes(operand));
+    }
+  }
+  return largest;
 }
 
 void Fusion::settle_boundary(int id, std::vector<int>& pending) {

@@ -1,0 +1,51 @@
+// What fusion tried, for those who ask why two operations are two kernels.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/node.h"
+
+namespace tenon::schedule {
+
+/// One try to make one kernel of two groups of operations.
+struct FusionAttempt {
+  std::string_view rule;           // its name: "operand" or "sibling"
+  std::vector<const Node*> first;  // of an operand: those that make it
+  std::vector<const Node*> second;
+  bool joined = false;
+  std::string finding = {};  // why they were not
+};
+
+/// While one lives, what fusion tries on the same thread is recorded in it, whatever is scheduled. Else nothing is: the
+/// findings cost time that is spent for nobody.
+class AttemptLog {
+ public:
+  AttemptLog() : outer_(current()) { current() = this; }
+  ~AttemptLog() { current() = outer_; }
+  AttemptLog(const AttemptLog&) = delete;
+  AttemptLog& operator=(const AttemptLog&) = delete;
+
+  const std::vector<FusionAttempt>& attempts() const { return attempts_; }
+
+  /// `make()` gives the attempt; it is called where somebody asks.
+  template <class Make>
+  static void record(const Make& make) {
+    if (AttemptLog* const log = current(); log != nullptr) {
+      log->attempts_.push_back(make());
+    }
+  }
+
+ private:
+  static AttemptLog*& current() {
+    thread_local AttemptLog* log = nullptr;
+    return log;
+  }
+
+  AttemptLog* outer_;
+  std::vector<FusionAttempt> attempts_;
+};
+
+}  // namespace tenon::schedule
