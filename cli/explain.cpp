@@ -95,8 +95,12 @@ void check(const Arguments& arguments) {
   if (given.size() > 1) {
     fail("`{}` and `{}` cannot be shown at once", given[0], given[1]);
   }
-  if (arguments.has("--why") != (arguments.rest().size() > 1)) {
-    fail("`--why` takes two operators or steps: `tenon explain {0} --why 1 2`", arguments.rest()[0]);
+  const std::vector<std::string>& words = arguments.rest();
+  if (!arguments.has("--why") && words.size() > 1) {
+    fail("what is `{}`? A second operator stands behind `--why A`: `tenon explain {} --why 1 2`", words[1], words[0]);
+  }
+  if (arguments.has("--why") && words.size() < 2) {
+    fail("`--why` takes two operators or steps: `tenon explain {} --why 1 2`", words[0]);
   }
   for (const std::string_view option : {"--loss", "--optimizer"}) {
     if (arguments.has(option) && !arguments.has("--train")) {

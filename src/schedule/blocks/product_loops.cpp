@@ -15,11 +15,11 @@ using loops::Bound;
 using loops::Kernel;
 using loops::Loop;
 
-constexpr int64_t kSteps = 16;      // of the depth that are in shared memory at once
-constexpr int64_t kTileThreads = 16;    // along the columns of a tile, at most
-constexpr int64_t kTogether = 4;    // sums of a thread side by side: an access of 16 bytes of f32
-constexpr int64_t kRowSums = 4;     // of a thread, at most
-constexpr int64_t kColumnSums = 8;  // likewise
+constexpr int64_t kSteps = 16;        // of the depth that are in shared memory at once
+constexpr int64_t kTileThreads = 16;  // along the columns of a tile, at most
+constexpr int64_t kTogether = 4;      // sums of a thread side by side: an access of 16 bytes of f32
+constexpr int64_t kRowSums = 4;       // of a thread, at most
+constexpr int64_t kColumnSums = 8;    // likewise
 /// Elements behind each step of what is in shared memory: threads that write a column of it meet different banks.
 constexpr int64_t kGap = 4;
 
@@ -154,7 +154,7 @@ class ProductLoops {
   }
 
   int define(loops::Block& block, int value) {
-    block.push_back({loops::Define{value}});
+    block.emplace_back(loops::Define{value});
     return value;
   }
 
@@ -167,7 +167,8 @@ class ProductLoops {
   }
 
   static void write(loops::Block& block, int buffer, Affine at, int value, std::vector<Bound> inside = {}) {
-    block.push_back({loops::Store{.buffer = buffer, .at = std::move(at), .inside = std::move(inside), .value = value}});
+    block.emplace_back(
+        loops::Store{.buffer = buffer, .at = std::move(at), .inside = std::move(inside), .value = value});
   }
 
   int64_t count() const { return rows_.sums * columns_.sums; }
@@ -242,11 +243,11 @@ class ProductLoops {
       for (const int r : right) {
         const int product = define(inner, add_compute(kernel_, Prim::mul, sum_, sum_, {l, r}));
         parts.push_back(add_accumulator(product));
-        inner.push_back({loops::Accumulate{parts.back()}});
+        inner.emplace_back(loops::Accumulate{parts.back()});
       }
     }
     loops::Block block;
-    block.push_back({Loop{.axis = axis, .begins = parts, .body = std::move(inner), .unless = -1}});
+    block.emplace_back(Loop{.axis = axis, .begins = parts, .body = std::move(inner), .unless = -1});
     for (size_t i = 0; i < parts.size(); ++i) {
       const Affine at = affine_constant(static_cast<int64_t>(i));
       const int part = add_value(kernel_, {.what = loops::Result{parts[i]}, .dtype = sum_});
