@@ -150,10 +150,7 @@ class SplitSums {
     }
     for (size_t i = 0; i < begins.size(); ++i)
       results_of(sum.begins[i], begins[i]);
-    for (loops::Statement& statement : thread.body) {
-      if (std::get_if<Loop>(&statement.what) == nullptr) continue;
-      statement = {Loop{.axis = parts, .begins = begins, .body = std::move(inner), .unless = -1}};
-    }
+    *only_loop(thread.body) = {.axis = parts, .begins = begins, .body = std::move(inner), .unless = -1};
   }
 
   /// What the phase reads as the result of one accumulator becomes that of another; what the first phase stores stays.
