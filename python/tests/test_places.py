@@ -2,6 +2,7 @@
 
 import ctypes
 
+import numpy as np
 import pytest
 
 import tenon
@@ -95,4 +96,4 @@ def test_a_device_that_there_is_not():
     graph = tenon.Graph("g", [x], {"y": x + x})
     with pytest.raises(tenon.Error, match="there is no device `tpu`: programs run on `cpu` or `gpu`"):
         tenon.compile(graph, device="tpu")
-    assert tenon.compile(graph, device="cpu").run([[1.0, 2.0]])[0].numpy().tolist() == [2, 4]
+    assert tenon.compile(graph, device="cpu").run([np.float32([1, 2])])[0].numpy().tolist() == [2, 4]
