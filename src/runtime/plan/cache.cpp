@@ -33,6 +33,7 @@ SpecializationCache::Pointer SpecializationCache::find_or_claim(const Key& key) 
       return nullptr;
     }
     if (found->second.value) {
+      ++counters_.hits;
       ++found->second.uses.hits;
       recent_.splice(recent_.begin(), recent_, found->second.place);
       return found->second.value;
@@ -87,7 +88,7 @@ void SpecializationCache::replace(const Key& key, Pointer made) {
 
 void SpecializationCache::exchange(const Key& key, Entry& entry, Pointer made) {
   recent_.erase(entry.place);
-  bytes_ -= entry.bytes;
+  counters_.bytes -= entry.bytes;
   keep(key, entry, std::move(made));
 }
 
@@ -96,7 +97,7 @@ void SpecializationCache::keep(const Key& key, Entry& entry, Pointer made) {
   entry.place = recent_.begin();
   entry.bytes = made->byte_count() + kEntryOverhead + 2 * static_cast<int64_t>(key.size() * sizeof(int64_t));
   entry.value = std::move(made);
-  bytes_ += entry.bytes;
+  counters_.bytes += entry.bytes;
   evict();
 }
 
@@ -109,32 +110,38 @@ SpecializationCache::Uses& SpecializationCache::Uses::operator+=(const Uses& oth
 }
 
 void SpecializationCache::count_made(const Key& key, Entry& entry, int64_t nanoseconds) {
-  if (const auto past = std::ranges::find(past_, key, &Past::key); past != past_.end()) {
-    entry.uses = past->uses;
+  if (const auto past = past_.find(key); past != past_.end()) {
+    entry.uses = past->second.uses;
+    past_order_.erase(past->second.place);
     past_.erase(past);
   }
+  ++counters_.made;
   entry.uses += {.made = 1, .nanoseconds = nanoseconds};
   const auto* const bucket = std::ranges::lower_bound(SizeCounts::kTimesUpTo, static_cast<double>(nanoseconds) / 1e9);
   ++times_[static_cast<size_t>(bucket - SizeCounts::kTimesUpTo.begin())];
 }
 
-void SpecializationCache::remember(const Key& key, const Entry& entry) {
-  past_.push_back({.key = key, .bindings = entry.value->bindings, .uses = entry.uses});
-  ++past_.back().uses.evictions;
+void SpecializationCache::remember(Key&& key, const Entry& entry) {
+  const auto [past, fresh] =
+      past_.try_emplace(std::move(key), Past{.bindings = entry.value->bindings, .uses = entry.uses, .place = {}});
+  ++counters_.evictions;
+  ++past->second.uses.evictions;
+  past->second.place = past_order_.insert(past_order_.end(), &past->first);
   if (past_.size() > kMostPast) {
-    forgotten_ += past_.front().uses;
+    const auto oldest = past_.find(*past_order_.front());
+    forgotten_ += oldest->second.uses;
     ++forgotten_sizes_;
-    past_.erase(past_.begin());
+    past_order_.pop_front();
+    past_.erase(oldest);
   }
 }
 
 void SpecializationCache::evict() {
-  while (bytes_ > byte_limit_ && recent_.size() > 1) {
-    const auto oldest = entries_.find(*recent_.back());
-    remember(oldest->first, oldest->second);
+  while (counters_.bytes > byte_limit_ && recent_.size() > 1) {
+    auto oldest = entries_.extract(*recent_.back());
     recent_.pop_back();
-    bytes_ -= oldest->second.bytes;
-    entries_.erase(oldest);
+    counters_.bytes -= oldest.mapped().bytes;
+    remember(std::move(oldest.key()), oldest.mapped());
   }
 }
 
@@ -146,19 +153,12 @@ void SpecializationCache::set_byte_limit(int64_t bytes) {
 
 int64_t SpecializationCache::bytes() const {
   const std::lock_guard lock(mutex_);
-  return bytes_;
+  return counters_.bytes;
 }
 
 SpecializationCache::Counters SpecializationCache::counters() const {
   const std::lock_guard lock(mutex_);
-  Uses all = forgotten_;
-  for (const auto& [key, entry] : entries_) {
-    all += entry.uses;
-  }
-  for (const Past& past : past_) {
-    all += past.uses;
-  }
-  return {.made = all.made, .hits = all.hits, .evictions = all.evictions, .bytes = bytes_};
+  return counters_;
 }
 
 SizeCounts SpecializationCache::size_counts(size_t most) const {
@@ -177,8 +177,10 @@ SizeCounts SpecializationCache::size_counts(size_t most) const {
       const Entry& entry = entries_.find(*key)->second;
       result.sizes.push_back(count(entry.value->bindings, entry.uses, entry.bytes));
     }
-    std::ranges::transform(past_, std::back_inserter(result.sizes),
-                           [&](const Past& past) { return count(past.bindings, past.uses, 0); });
+    std::ranges::transform(past_order_, std::back_inserter(result.sizes), [&](const Key* key) {
+      const Past& past = past_.find(*key)->second;
+      return count(past.bindings, past.uses, 0);
+    });
     result.others = count({}, forgotten_, 0);
     result.other_sizes = forgotten_sizes_;
     result.times = times_;

@@ -57,7 +57,6 @@ class SpecializationCache {
 
   void set_byte_limit(int64_t bytes);
   int64_t bytes() const;
-  /// Takes time in proportion to the number of entries, so that a hit has one number to count up.
   Counters counters() const;
   /// The `most` keys that were used most often, kept or not.
   SizeCounts size_counts(size_t most) const;
@@ -76,9 +75,9 @@ class SpecializationCache {
   };
   /// An entry that was evicted. The last few are remembered, so that one that comes again and again is seen.
   struct Past {
-    Key key;
     Bindings bindings;
     Uses uses;
+    std::list<const Key*>::iterator place;  // in past_order_
   };
   struct Entry {
     Pointer value;  // null while somebody makes it
@@ -94,7 +93,7 @@ class SpecializationCache {
   void keep(const Key& key, Entry& entry, Pointer made);
   void exchange(const Key& key, Entry& entry, Pointer made);
   void count_made(const Key& key, Entry& entry, int64_t nanoseconds);
-  void remember(const Key& key, const Entry& entry);
+  void remember(Key&& key, const Entry& entry);
   void evict();
 
   int64_t byte_limit_;
@@ -102,11 +101,12 @@ class SpecializationCache {
   std::condition_variable changed_;
   std::unordered_map<Key, Entry, KeyHash> entries_;  // elements do not move
   std::list<const Key*> recent_;                     // the last used first
-  int64_t bytes_ = 0;
-  std::vector<Past> past_;       // the last evicted last
-  Uses forgotten_;               // of evicted entries that past_ had no room for,
-  int64_t forgotten_sizes_ = 0;  // and how many these were
-  SizeCounts::Times times_{};    // to make one
+  Counters counters_;
+  std::unordered_map<Key, Past, KeyHash> past_;
+  std::list<const Key*> past_order_;  // the last evicted last
+  Uses forgotten_;                    // of evicted entries that past_ had no room for,
+  int64_t forgotten_sizes_ = 0;       // and how many these were
+  SizeCounts::Times times_{};         // to make one
 };
 
 }  // namespace tenon::runtime
