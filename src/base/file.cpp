@@ -38,9 +38,16 @@ std::string without_link(const std::string& path) {
 
 }  // namespace
 
-File::File(std::string path) : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+// O_NONBLOCK: to open a pipe would wait for who writes it.
+File::File(std::string path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (descriptor_ < 0) {
     fail("cannot open `{}`: {}", path_, std::strerror(errno));
+  }
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    ::close(descriptor_);
+    fail("`{}` is no regular file: devices, pipes and sockets are not read", path_);
   }
 }
 

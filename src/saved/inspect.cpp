@@ -76,7 +76,10 @@ ProgramFileInfo inspect_program(const std::string& path, const ProgramFileOption
 
 bool is_program_file(const std::string& path) {
   std::error_code error;
-  if (path.ends_with(".tenon") && std::filesystem::is_regular_file(path, error)) {
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return false;  // to open a pipe would wait for who writes it
+  }
+  if (path.ends_with(".tenon")) {
     return true;  // or was one
   }
   std::ifstream file(path, std::ios::binary);
