@@ -83,6 +83,10 @@ void BenchComparison::run(const Measured& now, const std::vector<Bindings>& poin
     }
   }
   progress.show("");
+  if (saved_ && (saved_->model != now.name || saved_->code != now.code)) {
+    other_subject_ =
+        fmt::format("the file is of {} on {}, this is {} on {}", saved_->model, saved_->code, now.name, now.code);
+  }
   if (save_) {
     write_text(*save_, saved_text({.model = now.name, .code = now.code, .points = mine_}));
   }
@@ -102,6 +106,9 @@ std::string BenchComparison::text() const {
     return "";
   }
   std::string text = fmt::format("  against {}, {}:\n", *against_, is_paired() ? "in turn" : "measured earlier");
+  if (!other_subject_.empty()) {
+    text += fmt::format("  {}: {}\n", red("not the same program"), other_subject_);
+  }
   for (size_t i = 0; i < others_.size(); ++i) {
     const Verdict at = verdict(i);
     text += fmt::format("  {}: {}, {} instead of {}, ratio {:.3f} ({:.3f} to {:.3f} with 95 % confidence)\n",

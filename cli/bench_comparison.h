@@ -42,6 +42,7 @@ class BenchComparison {
 
   std::optional<std::string> save_, against_;
   std::optional<SavedBench> saved_;
+  std::string other_subject_;          // of a file of another model or machine: what both are
   std::vector<Rounds> mine_, others_;  // others_: where something is compared
 };
 
