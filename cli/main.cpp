@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -49,6 +50,7 @@ int run(const std::string& name, Words words) {
 /// Exit status: 0, 1 for the user's mistake, 2 for our bug, 130 for an interrupt.
 int main(int argc, char** argv) {
   tenon::cli::end_at_interrupts();
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of who writes it
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.empty()) {
