@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/product/product.h"
 #include "kernel/scalar/prim_cost.h"
 #include "support/loop_builder.h"
+#include "support/loop_kernels.h"
 
 namespace tenon::compiler::kernel_work_test {
 namespace {
@@ -52,31 +52,6 @@ TEST(KernelWorkAtSizes, TellsFloatsByTheirSizeAndLeavesIntegersOut) {
   const KernelWork work = work_at(k.kernel(), {{"n", 5}});
   EXPECT_EQ(work.operations.all(), 0);
   EXPECT_EQ(work.writes[1], 5);
-}
-
-/// n rows of 64 by a matrix of 64 by 256.
-loops::Kernel product_kernel(Dtype operands, Dtype sums) {
-  LoopBuilder k("product");
-  const int row = k.axis("r", kN);
-  const int column = k.axis("c", 256);
-  const int depth = k.axis("d", 64);
-  const int left = k.input(operands, kN * 64);
-  const int right = k.input(operands, 64 * 256);
-  const int out = k.output(sums, kN * 256);
-  const int work = k.buffer(u8, loops::Role::scratch, kProductScratchBytes);
-  const auto matrix = [](int buffer, int64_t columns) {
-    return loops::Matrix{.buffer = buffer, .at = {}, .row = columns, .column = 1};
-  };
-  k.phase({}, [&] {
-    k.product({.left = matrix(left, 64),
-               .right = matrix(right, 256),
-               .tile = matrix(out, 256),
-               .rows = {row},
-               .columns = {column},
-               .depth = {depth},
-               .work = work});
-  });
-  return k.kernel();
 }
 
 TEST(KernelWorkAtSizes, ProductsAreTwoOperationsAStep) {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "kernel/facts/kernel_facts.h"
-#include "kernel/product/product.h"
 #include "support/loop_builder.h"
+#include "support/loop_kernels.h"
 #include "tenon/bindings.h"
 
 namespace tenon::loops::work_test {
@@ -44,34 +44,9 @@ TEST(Work, SmallElementsCostLess) {
   EXPECT_EQ(static_cast<double>(of_f32) * kByteOperation, 2 * 4096);  // a load and a store
 }
 
-/// n rows of 64 by a matrix of 64 by 256.
-Kernel product_kernel() {
-  LoopBuilder k("product");
-  const int row = k.axis("r", kN);
-  const int column = k.axis("c", 256);
-  const int depth = k.axis("d", 64);
-  const int left = k.input(f32, kN * 64);
-  const int right = k.input(f32, 64 * 256);
-  const int out = k.output(f32, kN * 256);
-  const int work = k.buffer(u8, Role::scratch, kProductScratchBytes);
-  const auto matrix = [](int buffer, int64_t columns) {
-    return Matrix{.buffer = buffer, .at = {}, .row = columns, .column = 1};
-  };
-  k.phase({}, [&] {
-    k.product({.left = matrix(left, 64),
-               .right = matrix(right, 256),
-               .tile = matrix(out, 256),
-               .rows = {row},
-               .columns = {column},
-               .depth = {depth},
-               .work = work});
-  });
-  return k.kernel();
-}
-
 /// Their time is that of the other operand.
 TEST(Work, FewRowsOfAProductCostAsMuchAsSome) {
-  const Kernel kernel = product_kernel();
+  const Kernel kernel = product_kernel(f32, f32);
   EXPECT_EQ(work_at(kernel, 1), work_at(kernel, 4));
   EXPECT_EQ(work_at(kernel, 32), 8 * work_at(kernel, 4));
   EXPECT_EQ(static_cast<double>(work_at(kernel, 32)) * kByteOperation, 32 * 64 * 256);

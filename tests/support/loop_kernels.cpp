@@ -1,8 +1,35 @@
 #include "support/loop_kernels.h"
 
+#include "kernel/product/product.h"
 #include "support/arrays.h"
+#include "support/loop_builder.h"
 
 namespace tenon {
+
+loops::Kernel product_kernel(Dtype operands, Dtype sums) {
+  const Extent rows = Extent::name("n");
+  LoopBuilder k("product");
+  const int row = k.axis("r", rows);
+  const int column = k.axis("c", 256);
+  const int depth = k.axis("d", 64);
+  const int left = k.input(operands, rows * 64);
+  const int right = k.input(operands, 64 * 256);
+  const int out = k.output(sums, rows * 256);
+  const int work = k.buffer(u8, loops::Role::scratch, kProductScratchBytes);
+  const auto matrix = [](int buffer, int64_t columns) {
+    return loops::Matrix{.buffer = buffer, .at = {}, .row = columns, .column = 1};
+  };
+  k.phase({}, [&] {
+    k.product({.left = matrix(left, 64),
+               .right = matrix(right, 256),
+               .tile = matrix(out, 256),
+               .rows = {row},
+               .columns = {column},
+               .depth = {depth},
+               .work = work});
+  });
+  return k.kernel();
+}
 
 std::vector<LoopCase> loop_cases() {
   std::vector<LoopCase> cases = {elementwise_case(),

@@ -71,6 +71,9 @@ LoopCase copy_case(Dtype dtype);
 /// A reduction of rows, not argmax or argmin; bool takes any and all, others all but these.
 LoopCase reduce_rows_case(ReduceOp op, Dtype dtype);
 
+/// `n` rows of 64 by a matrix of 64 by 256, as a product statement.
+loops::Kernel product_kernel(Dtype operands, Dtype sums);
+
 /// Each of the above, and copy and reduction in every dtype.
 std::vector<LoopCase> loop_cases();
 
