@@ -105,11 +105,18 @@ LazySettings settings_of_caller(const CancelToken* token) {
 Computing::Computing() : handles_(is_main_thread() && active.load() == nullptr) {
   if (handles_) {
     interrupted.store(false);
-    active.store(&token_);
     struct sigaction ours = {};
     ours.sa_handler = on_interrupt;
     sigemptyset(&ours.sa_mask);
     handles_ = sigaction(SIGINT, &ours, &previous_) == 0;
+  }
+  if (handles_ && previous_.sa_handler == SIG_IGN) {
+    // A process that ignores interrupts, such as one in the background of a script, goes on ignoring them.
+    sigaction(SIGINT, &previous_, nullptr);
+    handles_ = false;
+  }
+  if (handles_) {
+    active.store(&token_);
   }
 }
 
@@ -117,7 +124,7 @@ Computing::~Computing() {
   if (handles_) {
     sigaction(SIGINT, &previous_, nullptr);
     active.store(nullptr);
-    if (interrupted.load() && previous_.sa_handler != SIG_IGN) {
+    if (interrupted.load()) {
       raise(SIGINT);  // now Python hears of it, too
     }
   }
