@@ -1,7 +1,9 @@
 #include "partition/cut/closed_sets.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
+
+#include "base/hash.h"
 
 namespace tenon::partition {
 namespace {
@@ -24,6 +26,19 @@ ClosedSet with_node(const CutGraph& graph, const ClosedSet& set, int node, const
   return result;
 }
 
+struct HashOfBits {
+  size_t operator()(const std::vector<uint64_t>& bits) const {
+    uint64_t hash = 0;
+    for (const uint64_t word : bits) {
+      hash = combine_hash(hash, word);
+    }
+    return hash;
+  }
+};
+
+/// A closed set stays one with any of the nodes that can follow it, so there are at least 2^following sets.
+bool has_more_than(size_t most, size_t following) { return following >= 63 || (size_t{1} << following) > most; }
+
 }  // namespace
 
 std::optional<std::vector<ClosedSet>> closed_sets(const CutGraph& graph, size_t most) {
@@ -45,9 +60,12 @@ std::optional<std::vector<ClosedSet>> closed_sets(const CutGraph& graph, size_t 
   size_t begin = 0;
   while (begin < sets.size()) {  // sets of one size after the other
     const size_t end = sets.size();
-    std::map<std::vector<uint64_t>, int> found;
+    std::unordered_map<std::vector<uint64_t>, int, HashOfBits> found;
     for (size_t i = begin; i < end; ++i) {
       const std::vector<int> following = std::move(ready[i]);
+      if (has_more_than(most, following.size())) {
+        return std::nullopt;
+      }
       for (const int node : following) {
         std::vector<uint64_t> bits = sets[i].bits;
         bits[static_cast<size_t>(node) / 64] |= uint64_t{1} << (static_cast<size_t>(node) % 64);
