@@ -21,14 +21,13 @@
 #include "machine.h"
 #include "picture.h"
 #include "program_file.h"
+#include "report/explain_page.h"
+#include "report/model_report.h"
 #include "roofline.h"
-#include "run_stats.h"
-#include "run_timeline.h"
 #include "shape/constraint_check.h"
 #include "tenon/tenon.h"
 #include "terminal.h"
 #include "verb.h"
-#include "web_explain.h"
 
 namespace tenon::cli {
 namespace {
@@ -141,18 +140,10 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
   return 0;
 }
 
-/// Sizes and figures of the steps at what `--bind` says.
-struct BoundSteps {
-  std::vector<BoundStep> steps = {};
-  Bindings bindings = {};
-  Roofline roofline = {};
-  std::vector<TraceEvent> events = {};  // of one run, for the page
-};
-
 /// `lowered` is null of a program that was built: then what steps compute is not known.
-BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, const Executable& executable,
-                         const compiler::Lowered* lowered, bool may_be_timed) {
-  BoundSteps result;
+report::Figures bind_as_asked(const Arguments& arguments, const ModelPorts& ports, const Executable& executable,
+                              const compiler::Lowered* lowered, bool may_be_timed) {
+  report::Figures result;
   if (const auto sizes = arguments.find("--bind")) {
     const GivenSizes given = split_sizes(Bindings::parse(*sizes), ports, executable);
     const PreparedInputs prepared = prepare_inputs(ports, given.early, {"zeros"});
@@ -163,11 +154,15 @@ BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, co
     const std::vector<Array> inputs = prepared.arrays();
     // What zeros decide are not the sizes that were asked for: no times then, nor of another machine.
     const bool timed = given.late.empty() && may_be_timed;
-    result.steps = bind_steps(executable, result.bindings, timed ? &inputs : nullptr);
+    result.steps = report::bind_steps(executable, result.bindings, timed ? &inputs : nullptr);
     if (lowered != nullptr && !lowered->machine.is_gpu()) {
-      result.roofline.works = works_of(*lowered, executable, result.bindings);
+      result.roofline.works = report::works_of(*lowered, executable, result.bindings);
       if (timed && lowered->machine == this_machine()) {
-        result.roofline = roofline_of(std::move(result.roofline.works), result.steps, !arguments.has("--no-cache"));
+        const Progress progress;
+        result.roofline = report::roofline_of(std::move(result.roofline.works), result.steps,
+                                              {.keep = !arguments.has("--no-cache"), .before_measuring = [&] {
+                                                 progress.show("measuring this machine's roofs");
+                                               }});
       }
     }
     if (timed && arguments.has("--html")) {
@@ -180,78 +175,54 @@ BoundSteps bind_as_asked(const Arguments& arguments, const ModelPorts& ports, co
 }
 
 /// What `--json` prints. `model` is null where there is no graph.
-Json explain_json(const GraphModel* model, const Executable& executable, const BoundSteps& bound,
+Json explain_json(const GraphModel* model, const Executable& executable, const report::Figures& bound,
                   const NodeNames& nodes) {
-  Json json = Json::object();
-  json.set("model", executable.name()).set("kernels", executable.kernel_count());
-  json.set("copies", executable.copy_count());
-  json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
-  json.set("steps", steps_json(executable, bound.steps, bound.roofline, nodes));
+  Json json = report::model_json(executable, bound, nodes);
   if (model != nullptr && !model->assumed.empty()) {
     json.set("assumed", assumed_json(*model));
-  }
-  if (!bound.steps.empty()) {
-    const MemoryReport memory = executable.memory(bound.bindings);
-    json.set("bindings", bound.bindings.to_string());
-    if (bound.roofline.known()) {
-      json.set("roofs", roofs_json(bound.roofline));
-    }
-    json.set("pipelines", pipelines_json(executable.pipelines(bound.bindings)));
-    json.set("memory", Json::object()
-                           .set("arena_bytes", memory.arena_bytes)
-                           .set("intermediate_bytes", memory.intermediate_bytes)
-                           .set("output_bytes", memory.output_bytes));
   }
   return json;
 }
 
-/// The page of the model that `word` names, around the picture.
-std::string page_of(const std::string& word, const GraphModel& model, const compiler::Lowered& lowered,
-                    const Executable& executable, const BoundSteps& bound, std::string picture) {
-  Json data = explain_json(&model, executable, bound, node_names(lowered));
-  data.set("loops", loops_json(lowered, executable));
+/// The page of the model that `word` names.
+std::string page_of(const std::string& word, const compiler::Lowered& lowered, const Executable& executable,
+                    const report::Figures& bound) {
   std::string lead = fmt::format("{} steps; {}", executable.steps().size(), executable.capabilities().code);
   if (!bound.steps.empty()) {
-    data.set("timeline", memory_json(memory_at_sizes(executable, bound.bindings), executable));
-    data.set("run", run_timeline_json(bound.events));
-    data.set("stats", run_stats_json(executable));
     lead += fmt::format("; at {}", bound.bindings.to_string());
   }
-  return explain_page({.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
-                       .lead = std::move(lead),
-                       .picture = std::move(picture),
-                       .data = std::move(data)});
+  return report::explain_page({.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
+                               .lead = std::move(lead),
+                               .data = report::page_data(lowered, executable, bound)});
 }
 
-void write_pictures(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
-                    const Executable& executable, const BoundSteps& bound) {
+void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable,
+                    const report::Figures& bound) {
   const auto svg = arguments.find("--svg");
   const auto page = arguments.find("--html");
   const auto dot = arguments.find("--dot");
-  if (!svg && !page && !dot) {
-    return;
-  }
-  const auto pipelines = bound.steps.empty() ? std::vector<PipelineReport>() : executable.pipelines(bound.bindings);
-  const std::string description = picture_dot(lowered, executable, pipelines);
-  if (dot) {
-    write_text(*dot, description);
-  }
-  if (svg || page) {
-    const Progress progress;
-    progress.show("laying out the picture");
-    const std::string picture = layout_svg(description);
+  if (svg || dot) {
+    const auto pipelines = bound.steps.empty() ? std::vector<PipelineReport>() : executable.pipelines(bound.bindings);
+    const std::string description = picture_dot(lowered, executable, pipelines);
+    if (dot) {
+      write_text(*dot, description);
+    }
     if (svg) {
-      write_text(*svg, picture);
+      const Progress progress;
+      progress.show("laying out the picture");
+      write_text(*svg, layout_svg(description));
     }
-    if (page) {
-      write_text(*page, page_of(arguments.rest()[0], model, lowered, executable, bound, picture));
-    }
+  }
+  if (page) {
+    const Progress progress;
+    progress.show("making the page");
+    write_text(*page, page_of(arguments.rest()[0], lowered, executable, bound));
   }
 }
 
 /// Of the model, where there is its graph.
 void print_steps(const Arguments& arguments, const GraphModel* model, const compiler::Lowered* lowered,
-                 const Executable& executable, const BoundSteps& bound) {
+                 const Executable& executable, const report::Figures& bound) {
   const NodeNames nodes = lowered == nullptr ? NodeNames() : node_names(*lowered);
   if (!arguments.has("--json")) {
     fmt::print("{}{}{}{}", runtime::explain(executable, name_notes(nodes)),
@@ -265,9 +236,9 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const comp
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
                   const Executable& executable) {
-  const BoundSteps bound = bind_as_asked(arguments, ports_of(model), executable, &lowered,
-                                         lowered.machine == this_machine() || arguments.has(kDevice.name));
-  write_pictures(arguments, model, lowered, executable, bound);  // may fail: then nothing is printed
+  const report::Figures bound = bind_as_asked(arguments, ports_of(model), executable, &lowered,
+                                              lowered.machine == this_machine() || arguments.has(kDevice.name));
+  write_pictures(arguments, lowered, executable, bound);  // may fail: then nothing is printed
   print_steps(arguments, &model, &lowered, executable, bound);
   return 0;
 }

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "page.h"
+#include "report/explain_page.h"
 #include "units.h"
-#include "web_explain.h"
 
 namespace tenon::cli {
 namespace {
@@ -289,7 +289,7 @@ std::string diff_page(const StepsDiff& diff) {
       "{}<h1>{} and {}</h1><p class=\"lead\">{}</p><section class=\"scroll\"><table><tr><th></th><th>model</th>"
       "<th class=\"n\">steps</th><th class=\"n\">read and written</th><th>time</th><th class=\"n\">arena</th>"
       "<th>sizes</th></tr>",
-      explain_style(), html_text(diff.a.title), html_text(diff.b.title), counts_text(diff));
+      report::explain_style(), html_text(diff.a.title), html_text(diff.b.title), counts_text(diff));
   for (const auto& [letter, side] : {std::pair("A", &diff.a), std::pair("B", &diff.b)}) {
     body += fmt::format(
         "<tr><th>{}</th><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>"

@@ -54,6 +54,18 @@ document.querySelectorAll(".graph").forEach((view, plan) => view.addEventListene
   const part = event.target.closest(".part");
   if (part) choose(plan, Number(part.dataset.part));
 }));
+// A frame with both axes and their names; `x` and `y` say where a value is, `ticks` at which values lines stand.
+const LEFT = 78, RIGHT = 590, TOP = 14, FLOOR = 196;
+function axes(s, {x, y, xs, ys, across, up}) {
+  for (const [v, text] of xs) { node(s, "line", {class: "axis", x1: x(v), x2: x(v), y1: TOP, y2: FLOOR}); node(s, "text", {x: Math.min(x(v), RIGHT - 8), y: FLOOR + 15, "text-anchor": "middle"}, text); }
+  for (const [v, text] of ys) { node(s, "line", {class: "axis", x1: LEFT, x2: RIGHT, y1: y(v), y2: y(v)}); node(s, "text", {x: LEFT - 6, y: y(v) + 4, "text-anchor": "end"}, text); }
+  node(s, "text", {x: (LEFT + RIGHT) / 2, y: 234, "text-anchor": "middle"}, across);
+  node(s, "text", {x: 12, y: 106, "text-anchor": "middle", transform: "rotate(-90 12 106)"}, up);
+}
+const decades = (from, to, text) => Array.from({length: to - from + 1}, (_, i) => [10 ** (from + i), text(10 ** (from + i))]);
+const quarters = (most, text) => [0, .25, .5, .75, 1].map(k => [most * k, text(most * k)]);
+const someParts = n => { const each = Math.max(1, Math.ceil(n / 12)); return Array.from({length: Math.ceil(n / each)}, (_, i) => [i * each, "" + (i * each + 1)]); };
+const power = v => v < 1 ? "" + Number(v.toPrecision(3)) : count(v).replace(/\.0+(?= |$)/, "");
 // Where parts were run, what was measured, with a line to what was estimated.
 function roofline() {
   const s = chart("roofline"), roof = data.roof;
@@ -63,16 +75,19 @@ function roofline() {
   }).filter(p => p.x > 0);
   const lx = points.map(p => Math.log10(p.x)), x0 = Math.floor(Math.min(-1, ...lx)), x1 = Math.ceil(Math.max(3, ...lx));
   const ly = points.flatMap(p => p.measured ? [p.estimated, p.measured] : [p.estimated]).map(y => Math.log10(y));
-  const y1 = Math.ceil(Math.max(Math.log10(roof.flops), ...ly)), y0 = Math.floor(Math.min(y1 - 3, ...ly));
-  const X = v => 66 + 509 * (Math.log10(v) - x0) / (x1 - x0), Y = v => 196 - 181 * (Math.log10(v) - y0) / (y1 - y0);
-  for (let k = x0; k <= x1; k++) { node(s, "line", {class: "axis", x1: X(10**k), x2: X(10**k), y1: 15, y2: 196}); node(s, "text", {x: X(10**k), y: 210, "text-anchor": "middle"}, "1e" + k); }
-  for (let k = y0; k <= y1; k++) { node(s, "line", {class: "axis", x1: 66, x2: 575, y1: Y(10**k), y2: Y(10**k)}); node(s, "text", {x: 60, y: Y(10**k) + 4, "text-anchor": "end"}, "1e" + k); }
-  node(node(s, "clipPath", {id: "frame"}), "rect", {x: 66, y: 15, width: 509, height: 181});
+  const y1 = Math.ceil(Math.max(Math.log10(2 * roof.flops), ...ly)), y0 = Math.floor(Math.min(y1 - 3, ...ly));
+  const X = v => LEFT + (RIGHT - LEFT) * (Math.log10(v) - x0) / (x1 - x0), Y = v => FLOOR - (FLOOR - TOP) * (Math.log10(v) - y0) / (y1 - y0);
+  axes(s, {x: X, y: Y, xs: decades(x0, x1, power), ys: decades(y0, y1, power), across: "FLOPs a byte" + (data.measured ? "; points measured, rings estimated" : "; estimated"), up: "FLOPs a second"});
+  node(node(s, "clipPath", {id: "frame"}), "rect", {x: LEFT, y: TOP, width: RIGHT - LEFT, height: FLOOR - TOP});
   const inside = node(s, "g", {"clip-path": "url(#frame)"});
-  for (const memory of roof.memories) {
-    const roofs = node(inside, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * memory.bandwidth)}L${X(roof.flops / memory.bandwidth)} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
-    node(roofs, "title", {}, memory.name);
-  }
+  node(inside, "path", {class: "roof", d: `M${X(Math.min(...roof.memories.map(m => roof.flops / m.bandwidth), 10**x1))} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
+  node(s, "text", {x: RIGHT - 6, y: Y(roof.flops) - 5, "text-anchor": "end"}, "arithmetic, " + power(Number(roof.flops.toPrecision(3))) + "FLOP/s");
+  // Each name at a height of its own, on its roof: where no other name is.
+  [...roof.memories].sort((a, b) => b.bandwidth - a.bandwidth).forEach((memory, i) => {
+    node(inside, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * memory.bandwidth)}L${X(roof.flops / memory.bandwidth)} ${Y(roof.flops)}`});
+    const at = Math.min(10 ** (y0 + (y1 - y0) * (.09 + .1 * i)), roof.flops), left = Math.min(Math.max(X(at / memory.bandwidth), LEFT) + 8, RIGHT - 110);
+    node(s, "text", {x: left, y: Y(at) + 4}, memory.name + ", " + bytes(memory.bandwidth) + "/s");
+  });
   for (const p of points) {
     const y = p.measured || p.estimated;
     if (p.measured) {
@@ -83,39 +98,37 @@ function roofline() {
     node(c, "title", {}, "part " + (p.i + 1) + (p.measured ? ": measured; estimated: the ring" : ": estimated"));
     c.addEventListener("click", () => choose(0, p.i));
   }
-  node(s, "text", {x: 320, y: 236, "text-anchor": "middle"}, "FLOPs a byte" + (data.measured ? "; points measured, rings estimated" : "; estimated"));
-  node(s, "text", {x: 14, y: 106, "text-anchor": "middle", transform: "rotate(-90 14 106)"}, "FLOPs a second");
 }
 function memory() {
   const s = chart("memory"), live = data.live, most = Math.max(...live, 1);
-  const X = i => 60 + 530 * i / live.length, Y = v => 205 - 185 * v / most;
-  node(s, "path", {class: "fill", d: "M60 205" + live.map((v, i) => `L${X(i)} ${Y(v)}L${X(i + 1)} ${Y(v)}`).join("") + `L590 205Z`});
-  node(s, "text", {x: 4, y: 24}, bytes(most)); node(s, "text", {x: 4, y: 208}, "0"); node(s, "text", {x: 280, y: 228}, "parts, in order");
+  const X = i => LEFT + (RIGHT - LEFT) * i / Math.max(1, live.length), Y = v => FLOOR - (FLOOR - TOP) * v / most;
+  axes(s, {x: i => X(i + .5), y: Y, xs: someParts(live.length), ys: quarters(most, bytes), across: "parts, in order", up: "activations in use"});
+  node(s, "path", {class: "fill", d: `M${LEFT} ${FLOOR}` + live.map((v, i) => `L${X(i)} ${Y(v)}L${X(i + 1)} ${Y(v)}`).join("") + `L${RIGHT} ${FLOOR}Z`});
 }
 function bars() {
   const s = chart("bars"), parts = data.plans[0].parts;
-  const most = Math.max(...parts.map(p => p.bytes_read + p.bytes_written), 1), w = 530 / parts.length;
+  const most = Math.max(...parts.map(p => p.bytes_read + p.bytes_written), 1), w = (RIGHT - LEFT) / parts.length;
+  axes(s, {x: i => LEFT + (i + .42) * w, y: v => FLOOR - (FLOOR - TOP) * v / most, xs: someParts(parts.length), ys: quarters(most, bytes), across: "parts: weights grey, activations read blue, written orange", up: "bytes moved"});
   parts.forEach((p, i) => {
-    let y = 205;
+    let y = FLOOR;
     for (const [cls, v] of [["weight", p.weight_bytes], ["", p.bytes_read - p.weight_bytes], ["write", p.bytes_written]]) {
-      const h = 185 * v / most; y -= h;
-      const r = node(s, "rect", {class: cls, x: 60 + i * w, y, width: Math.max(w * 0.85, 0.5), height: h});
+      const h = (FLOOR - TOP) * v / most; y -= h;
+      const r = node(s, "rect", {class: cls, x: LEFT + i * w, y, width: Math.max(w * 0.85, 0.5), height: h});
       node(r, "title", {}, `part ${i + 1}: ${bytes(v)} ${cls === "weight" ? "of weights" : cls === "write" ? "written" : "of activations read"}`);
     }
   });
-  node(s, "text", {x: 4, y: 24}, bytes(most)); node(s, "text", {x: 180, y: 228}, "weights grey, activations read blue, written orange");
 }
 function times() {
   const s = chart("times"), parts = data.plans[0].parts, measured = data.measured ? data.measured.map(us => us / 1e6) : [];
-  const most = Math.max(...parts.map(p => p.seconds), ...measured, 1e-12), w = 530 / parts.length;
+  const most = Math.max(...parts.map(p => p.seconds), ...measured, 1e-12), w = (RIGHT - LEFT) / parts.length;
+  axes(s, {x: i => LEFT + (i + .42) * w, y: v => FLOOR - (FLOOR - TOP) * v / most, xs: someParts(parts.length), ys: quarters(most, time), across: measured.length ? "parts: bars measured, lines estimated" : "parts: estimated; click a bar for its part", up: "time"});
   parts.forEach((p, i) => {
-    const h = 185 * p.seconds / most;
-    const r = node(s, "rect", {x: 60 + i * w, y: 205 - h, width: Math.max(w * 0.85, 0.5), height: h, "data-part": i});
-    node(r, "title", {}, `part ${i + 1}: ${time(p.seconds)}` + (measured.length ? `, measured ${time(measured[i])}` : ""));
-    if (measured.length) node(s, "path", {class: "roof", d: `M${60 + i * w} ${205 - 185 * measured[i] / most}h${Math.max(w * 0.85, 0.5)}`});
+    const seconds = measured.length ? measured[i] : p.seconds, h = (FLOOR - TOP) * seconds / most;
+    const r = node(s, "rect", {x: LEFT + i * w, y: FLOOR - h, width: Math.max(w * 0.85, 0.5), height: h, "data-part": i});
+    node(r, "title", {}, `part ${i + 1}: estimated ${time(p.seconds)}` + (measured.length ? `, measured ${time(measured[i])}` : ""));
+    if (measured.length) node(s, "path", {class: "roof", d: `M${LEFT + i * w} ${FLOOR - (FLOOR - TOP) * p.seconds / most}h${Math.max(w * 0.85, 0.5)}`});
     r.addEventListener("click", () => choose(0, i));
   });
-  node(s, "text", {x: 4, y: 24}, time(most)); node(s, "text", {x: 200, y: 228}, measured.length ? "estimated blue, measured red" : "estimated; click a bar for its part");
 }
 function zoom(plan, factor) {
   const view = document.getElementById("plan" + plan).querySelector(".graph"), svg = view.querySelector("svg"), box = svg.viewBox.baseVal;

@@ -9,10 +9,10 @@
 #include <numeric>
 
 #include "base/fail.h"
-#include "explain_steps.h"
 #include "inputs.h"
 #include "ir/node.h"
 #include "passes/rewriting/rewrite.h"
+#include "report/steps.h"
 #include "rounding.h"
 #include "stateful_run.h"
 #include "stopwatch.h"
@@ -141,9 +141,9 @@ PlanRun run_plan(const PartitionModel& model, const Plan& plan, size_t repeats) 
   again(options);                     // has state to copy
   constexpr double budget = 300'000;  // of short runs many: neighbours on the machine disturb some
   run.whole_us = sample([&] { again(options); }, std::max<size_t>(repeats, 1), budget).least();
-  std::vector<StepTime> steps;
+  std::vector<report::StepTime> steps;
   if (!model.step_of.empty()) {
-    steps = step_times(whole, [&](const RunOptions& traced) { again(traced); }, prepared.bindings);
+    steps = report::step_times(whole, [&](const RunOptions& traced) { again(traced); }, prepared.bindings);
   }
 
   Arrays arrays;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "drawn_graph.h"
 #include "ir/node.h"
+#include "report/drawn_graph.h"
 
 namespace tenon::cli {
 namespace {
@@ -62,21 +62,13 @@ class DotWriter {
   }
 
  private:
-  /// A single number, or views of one: not worth a box.
-  static bool is_number(const Node& node) {
-    if (const auto* constant = node.as<Constant>()) {
-      return constant->value.size() <= 1;
-    }
-    return as_view(node.op) && is_number(node.inputs[0].node());
-  }
-
   static std::string edge_label(const Value& value) {
     return fmt::format(" [label=\"{}\"]", dot_escaped(value.shape().to_string()));
   }
 
   std::string box(const Node& node) {
     const size_t id = ids_.at(&node);
-    if (is_number(node)) {
+    if (report::is_number(node)) {
       return "";
     }
     if (const auto* in = node.as<Input>()) {
@@ -123,11 +115,11 @@ class DotWriter {
   }
 
   void edges(const Node& node) {
-    if (is_number(node)) {
+    if (report::is_number(node)) {
       return;
     }
     for (const Value& operand : node.inputs) {
-      if (is_number(operand.node())) {
+      if (report::is_number(operand.node())) {
         continue;
       }
       const Node& producer = graph_.source(operand).node();
@@ -139,7 +131,7 @@ class DotWriter {
     }
   }
 
-  const DrawnGraph graph_;
+  const report::DrawnGraph graph_;
   const std::vector<PipelineReport>& pipelines_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, size_t> step_of_;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "json.h"
+#include "report/run_stats.h"
 #include "tenon/executable.h"
 #include "verb.h"
 
@@ -12,8 +12,7 @@ namespace tenon::cli {
 inline constexpr Option kStatsOption{
     "--stats", "", "also what was counted: sizes that came, hits, time to specialise, memory that is kept"};
 
-/// All counters, and the sizes that came.
-Json run_stats_json(const Executable& executable);
+using report::run_stats_json;
 /// The same as lines.
 std::string run_stats_text(const Executable& executable);
 

@@ -2,9 +2,11 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <string>
 
 #include "require.h"
 #include "tenon/autograd.h"
+#include "tenon/explain.h"
 #include "tenon/modules.h"
 #include "tenon/optim.h"
 #include "tenon/realizations.h"
@@ -100,6 +102,19 @@ void training() {
   require(realization_counts().runs == 3 && realization_counts().compiles == 1, "one program for all steps");
 }
 
+void explaining() {
+  clear_realizations();
+  // [explain]
+  {
+    const Explaining now;           // what runs meanwhile keeps the time of each step
+    const Place place("features");  // what is recorded meanwhile is called so on the page
+    relu(tensor(images(4), {"batch", 1, 8, 8})).mean().item();
+  }
+  std::cout << explain_realizations().text();
+  // [/explain]
+  require(explain_realizations().text().find("from features") != std::string::npos, "names of operations");
+}
+
 void files() {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "tenon_example_tensors";
   std::filesystem::create_directories(folder);
@@ -134,6 +149,7 @@ int main() {
   sizes();
   gradients();
   training();
+  explaining();
   files();
   checkpoints();
 }

@@ -65,6 +65,7 @@ PUBLIC_HEADERS = {
     "module.h": "tensor",
     "modules.h": "tensor",
     "optim.h": "tensor",
+    "explain.h": "tensor",
     "realizations.h": "tensor",
     "safetensors.h": "tensor",
     "tensor.h": "tensor",

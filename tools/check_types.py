@@ -21,7 +21,7 @@ END = re.compile(r"\}\s*//\s*namespace")
 TYPE = re.compile(r"(?:struct|class|union|enum class)\s+(?:alignas\([^)]*\)\s+)?(\w+(?:::\w+)*)(?:\s+final)?\s*(?::[^:;][^;]*)?\{")
 FOLDERS = ("include", "src", "cli", "tests", "bench")
 INTERNAL = ("src/passes", "src/schedule", "src/native", "src/codegen", "src/runtime", "src/compiler", "src/onnx",
-            "src/train", "src/partition", "src/tensor", "cli")
+            "src/report", "src/train", "src/partition", "src/tensor", "cli")
 PUBLIC = re.compile(r"tenon::\w+")  # no more than that: a type within a type is its owner's
 
 

@@ -20,6 +20,7 @@
 #include "tenon/elementwise.h"
 #include "tenon/error.h"
 #include "tenon/executable.h"
+#include "tenon/explain.h"
 #include "tenon/extent.h"
 #include "tenon/gpu.h"
 #include "tenon/graph.h"

@@ -36,6 +36,7 @@ struct Handle;  // src/tensor/record/cell.h
 struct Access;
 }  // namespace tensors
 
+class Explanation;
 class Generator;
 class Tensor;
 class TensorOperand;
@@ -90,6 +91,8 @@ class Tensor {
   /// Whether its one element is not 0. Whether there is a tensor at all is defined().
   bool is_true(Where where = Where::current()) const;
   std::string to_string(int64_t limit = 64, Where where = Where::current()) const;
+  /// Compute it and say how that was done: steps, times, bytes, memory (tenon/explain.h).
+  Explanation explain(Where where = Where::current()) const;
 
   // --- Views under usual names
 

@@ -33,6 +33,7 @@ void bind_device_memory(nb::module_& m);
 void bind_device_kernels(nb::module_& m);
 void bind_device_replays(nb::module_& m);
 void bind_realizations(nb::module_& m);
+void bind_explanations(nb::module_& m);
 void bind_modules(nb::module_& m);
 void bind_optimizers(nb::module_& m);
 

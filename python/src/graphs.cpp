@@ -3,6 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "arguments.h"
 #include "bind.h"
 #include "tenon/autodiff.h"
@@ -14,6 +18,14 @@
 
 namespace tenon::python {
 namespace {
+
+/// Place, for `with` blocks that may be entered once at a time.
+struct NamedPlace {
+  explicit NamedPlace(std::string called) : name(std::move(called)) {}
+
+  std::string name;
+  std::unique_ptr<Place> entered;
+};
 
 nb::tuple sizes_of(const Shape& shape) {
   nb::list sizes;
@@ -69,6 +81,19 @@ void bind_graphs(nb::module_& m) {
   m.def(
       "set_building", [](bool building) { return std::exchange(building_graph(), building); }, nb::arg("building"),
       "Whether operations without operands give values, not tensors; gives what it was.");
+
+  nb::class_<NamedPlace> place(m, "place",
+                               "While entered, operations that are built or recorded are called so in pages, plans and "
+                               "errors: `with tenon.place(\"encoder.0\"):`");
+  place.def(nb::init<std::string>(), nb::arg("name"));
+  place.def(
+      "__enter__",
+      [](NamedPlace& self) -> NamedPlace& {
+        self.entered = std::make_unique<Place>(self.name);
+        return self;
+      },
+      nb::rv_policy::reference);
+  place.def("__exit__", [](NamedPlace& self, const nb::args&) { self.entered.reset(); });
 
   nb::class_<Graph> graph(m, "Graph", "A function from inputs to outputs.");
   graph.def(

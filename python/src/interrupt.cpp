@@ -11,6 +11,7 @@ namespace {
 
 std::atomic<CancelToken*> active{nullptr};
 std::atomic<bool> interrupted{false};
+thread_local int computations = 0;  // on this thread, one inside of another
 
 void on_interrupt(int) {
   interrupted.store(true);
@@ -103,6 +104,7 @@ LazySettings settings_of_caller(const CancelToken* token) {
 }  // namespace
 
 Computing::Computing() : handles_(is_main_thread() && active.load() == nullptr) {
+  ++computations;
   if (handles_) {
     interrupted.store(false);
     struct sigaction ours = {};
@@ -121,6 +123,7 @@ Computing::Computing() : handles_(is_main_thread() && active.load() == nullptr) 
 }
 
 Computing::~Computing() {
+  --computations;
   if (handles_) {
     sigaction(SIGINT, &previous_, nullptr);
     active.store(nullptr);
@@ -130,11 +133,21 @@ Computing::~Computing() {
   }
 }
 
+bool holds_interpreter() { return computations == 0 && PyGILState_GetThisThreadState() != nullptr; }
+
 bool take_interrupt() { return interrupted.exchange(false); }
 
 std::string LazyCall::line() {
   const LazySettings settings = settings_of_caller(nullptr);
   return settings.file.empty() ? "" : fmt::format("{}:{}", settings.file, settings.line);
+}
+
+std::pair<std::string, uint32_t> LazyCall::place() {
+  if (!holds_interpreter()) {
+    return {};
+  }
+  LazySettings settings = settings_of_caller(nullptr);
+  return {std::move(settings.file), settings.line};
 }
 
 LazyCall::LazyCall(const CancelToken* token) : settings_(settings_of_caller(token)) {}

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "bind.h"
 #include "tenon/cancel.h"
@@ -29,6 +31,9 @@ class Computing {
   nb::gil_scoped_release release_;
 };
 
+/// Whether this thread may ask Python something: it is one of Python's, and has not given the lock up to compute.
+bool holds_interpreter();
+
 /// Whether the last computation on this thread was ended by an interrupt; asked once.
 bool take_interrupt();
 
@@ -39,6 +44,8 @@ class LazyCall {
   explicit LazyCall(const CancelToken* token = nullptr);
   /// The line, "train.py:12", or "".
   static std::string line();
+  /// The file and the line; "" and 0 where there is none, or Python cannot be asked now.
+  static std::pair<std::string, uint32_t> place();
 
  private:
   WithLazySettings settings_;

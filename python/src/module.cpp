@@ -73,6 +73,7 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_tensor_calls(m);
   tenon::python::bind_models(m);
   tenon::python::bind_realizations(m);
+  tenon::python::bind_explanations(m);
   tenon::python::bind_modules(m);
   tenon::python::bind_optimizers(m);
 }

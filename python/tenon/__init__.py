@@ -24,10 +24,12 @@ from tenon._tenon import (
     Dtype,
     Error,
     Executable,
+    Explaining,
     Extent,
     Graph,
     PositionError,
     Realization,
+    RunExplanation,
     Shape,
     Tensor,
     Trace,
@@ -42,6 +44,7 @@ from tenon._tenon import (
     clear_realizations,
     constant,
     discard_writes,
+    explain_realizations,
     extent_max,
     extent_min,
     f16,
@@ -62,6 +65,7 @@ from tenon._tenon import (
     model_names,
     ops,
     parse_graph,
+    place,
     rand,
     randn,
     realization_counts,
@@ -92,6 +96,7 @@ from tenon._tensors import (
     zeros_like,
 )
 
+explaining = Explaining  # `with tenon.explaining():`
 __version__ = "0.1.0"
 
 # Functions of the tables by their own names: tenon.relu, tenon.softmax, tenon.matmul, ...

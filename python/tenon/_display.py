@@ -2,6 +2,8 @@
 
 import html
 
+from tenon import _tenon
+
 _STYLE = (
     "<style>.tenon{border-collapse:collapse;font:12px sans-serif}.tenon td,.tenon th{padding:2px 8px;text-align:left;"
     "border-bottom:1px solid #ddd}.tenon td.n{text-align:right;font-variant-numeric:tabular-nums}</style>"
@@ -18,8 +20,20 @@ def _table(head, rows):
 class Explanation:
     """The steps of a compiled program. Prints as text; notebooks show a table, and `svg()` is a picture."""
 
-    def __init__(self, executable):
+    def __init__(self, executable, graph=None):
         self.executable = executable
+        self._graph = graph
+
+    def page(self, *inputs, title="graph"):
+        """A page of it, `page().save(path)`; with arrays for the inputs it is run, and the page has times.
+
+        It needs the graph: what was given to `explain`, or `torch.export`ed.
+        """
+        if self._graph is None:
+            raise _tenon.Error(
+                "a page needs the graph, and this is an executable: explain the graph, or `tenon explain MODEL --html PAGE`"
+            )
+        return _tenon.explain_realizations(0).with_graph(self._graph, "graph", title, list(inputs))
 
     @property
     def steps(self):

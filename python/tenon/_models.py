@@ -187,8 +187,12 @@ def compile(graph, **options):
     return _tenon.compile_graph(graph, **options)
 
 
-def explain(what):
-    """What runs when `what` does: an Executable, a Model, a Graph, or lazy tensors that are not computed yet."""
+def explain(what=None):
+    """What runs when `what` does: an Executable, a Model, a Graph, or lazy tensors that are not computed yet; nothing
+    runs. Without it, what lazy tensors ran last: `explain().save("page.html")`, see `tenon.explaining()`.
+    """
+    if what is None:
+        return _tenon.explain_realizations()
     if isinstance(what, Model):
         what = what.executable
     if isinstance(what, _tenon.Tensor):
@@ -196,7 +200,7 @@ def explain(what):
     if isinstance(what, (list, tuple)):
         what = _tenon.recorded_graph(list(what))
     if isinstance(what, _tenon.Graph):
-        what = _tenon.compile_graph(what)
+        return Explanation(_tenon.compile_graph(what), what)
     return Explanation(what)
 
 

@@ -261,6 +261,11 @@ def tolist(self):
     return self.numpy().tolist()
 
 
+def explain(self):
+    """Compute it, with every pending write that shares work with it, and say how: text, and a page by `.save(path)`."""
+    return _tenon.explain_tensors([self])
+
+
 def _array(self, dtype=None, copy=None):
     return self.to_array().__array__(dtype, copy)
 
@@ -341,6 +346,7 @@ def install():
         "split": split_at,
         "numpy": numpy,
         "tolist": tolist,
+        "explain": explain,
         "__array__": _array,
         "__dlpack__": _dlpack,
         "__dlpack_device__": lambda self: (1, 0),

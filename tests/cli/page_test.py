@@ -3,72 +3,23 @@
 import json
 import os
 import re
-import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from browser import CHROMIUM, FRAME, Browser  # noqa: E402
+
 COMMAND = os.environ["TENON_COMMAND"]
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-# Runs behind the page's own script; what it finds is left where --dump-dom shows it.
-PROBE = """<script>{
-const found = {};
-const rows = [...document.querySelectorAll("tr.step")];
-const key = k => document.dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true }));
-found.rows = rows.length;
-found.hulls = document.querySelectorAll("#view g.cluster").length;
-found.memory = !document.getElementById("memory").hidden;
-found.stretches = [...new Set([...document.querySelectorAll("#run rect.stretch")].map(r => +r.dataset.step))];
-found.run = document.getElementById("run").textContent;
-found.sizes = document.getElementById("sizes").textContent;
-rows[0].click();
-found.chosen = document.querySelectorAll("tr.chosen").length;
-found.detail = document.getElementById("detail").textContent;
-key("n");
-found.next = location.hash;
-const search = document.getElementById("search");
-search.value = data.steps[1].operators;
-search.dispatchEvent(new Event("input"));
-found.shown = rows.filter(r => !r.hidden).map(r => r.id);
-found.said = document.getElementById("found").textContent;
-search.value = "no such thing";
-search.dispatchEvent(new Event("input"));
-found.none = rows.filter(r => !r.hidden).length;
-search.value = "";
-search.dispatchEvent(new Event("input"));
-found.all = rows.filter(r => !r.hidden).length;
-const inside = document.querySelector("#view g.node.inside");
-document.getElementById("fold").click();
-found.folded = getComputedStyle(inside).display;
-document.getElementById("fold").click();
-found.unfolded = getComputedStyle(inside).display;
-const svg = document.querySelector("#view > svg"), width = () => svg.viewBox.baseVal.width;
-document.getElementById("fit").click();
-const whole = width();
-document.getElementById("in").click();
-found.zoomed = width() < whole;
-key("0");
-found.fitted = width() === whole;
-const ground = () => getComputedStyle(document.body).backgroundColor, before = ground();
-document.getElementById("theme").click();
-found.themes = ground() !== before;
-// Labels of a chart may not lie on one another.
-found.overlaps = [...document.querySelectorAll("svg.chart")].flatMap(chart => {
-  const boxes = [...chart.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-  return boxes.flatMap(([a, x], i) => boxes.slice(i + 1).filter(([, y]) => x.left < y.right && y.left < x.right && x.top < y.bottom && y.top < x.bottom).map(([b]) => a + " on " + b));
-});
-found.wide = document.documentElement.scrollWidth > innerWidth + 1;
-document.body.append(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify(found) }));
-}</script></body>"""
+PROBE = (Path(__file__).parent / "page_probe.js").read_text(encoding="utf-8")
 
 
-@unittest.skipUnless(shutil.which("dot"), "Graphviz, which lays the picture out, is not installed")
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
         cls.path = cls.folder / "page.html"
@@ -80,7 +31,7 @@ class Page(unittest.TestCase):
 
     def test_is_one_file_without_network(self):
         addresses = set(re.findall(r"https?://[^\s\"'<>]+", self.html))
-        self.assertTrue(all("www.w3.org" in each or "graphviz" in each for each in addresses), addresses)
+        self.assertTrue(all("www.w3.org" in each for each in addresses), addresses)
         self.assertNotRegex(self.html, r"<script[^>]+src=|<link[^>]+href=|@import|fetch\(")
 
     def test_has_what_json_has(self):
@@ -90,43 +41,60 @@ class Page(unittest.TestCase):
         self.assertIn("kernel", data["loops"][0])
         self.assertEqual(data["bindings"], "batch=8")
         self.assertGreater(data["timeline"]["arena_bytes"], 0)
+        steps = {node.get("step") for node in data["graph"]["nodes"]}
+        self.assertLessEqual({1, 2, 3}, steps)
+        self.assertTrue(all(0 <= a < b < len(data["graph"]["nodes"]) for a, b in data["graph"]["edges"]))
 
-    @unittest.skipUnless(BROWSER, "Chromium is not installed")
+    def test_needs_no_graphviz(self):
+        run = subprocess.run([COMMAND, "explain", "examples/softmax.graph", "--html", self.folder / "other.html"],
+                             capture_output=True, text=True, check=False, env={**os.environ, "PATH": "/nowhere"})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("<title>softmax.graph</title>", (self.folder / "other.html").read_text(encoding="utf-8"))
+
+    @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
     def test_answers_in_a_browser(self):
-        probed = self.folder / "probed.html"
-        cut = self.html.rindex("</body>")
-        probed.write_text(self.html[:cut] + PROBE + self.html[cut + len("</body>"):], encoding="utf-8")
-        for width in (420, 1000, 1600):
-            with self.subTest(width=width):
-                run = subprocess.run(
-                    [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-                     f"--user-data-dir={self.folder}/browser", f"--window-size={width},900",
-                     "--virtual-time-budget=2000", "--dump-dom", probed.as_uri()],
-                    capture_output=True, text=True, timeout=300, check=False)
-                self.assertNotIn("CONSOLE", run.stderr)
-                match = re.search(r'<pre id="probe">(.*?)</pre>', run.stdout, re.DOTALL)
-                self.assertIsNotNone(match, run.stderr)
-                self.look_at(json.loads(match.group(1).replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")))
+        browser = Browser(self.folder / "browser")
+        self.addCleanup(browser.close)
+        for width, dark in ((420, False), (1000, True), (1600, False)):
+            with self.subTest(width=width, dark=dark):
+                browser.show(width, 900, dark)
+                browser.open(self.path)
+                browser.value(FRAME)
+                self.look_at(browser.value(PROBE))
+        self.assertEqual(browser.complaints, [])
 
     def look_at(self, found):
         self.assertEqual(found["rows"], 3)
-        self.assertEqual(found["hulls"], 3)
         self.assertTrue(found["memory"])
-        self.assertIn(1, found["stretches"])
+        self.assertIn(1, found["threads"])
         self.assertIn("at steps", found["run"])
         self.assertIn("batch=8", found["sizes"])
-        self.assertEqual(found["chosen"], 1)
-        self.assertIn("ends here", found["detail"])
-        self.assertIn("loops", found["detail"])
+        self.assertEqual((found["chosen"], found["marked"]), (1, 1))
+        for part in ("ends here", "loops", "read by", "roofline"):
+            self.assertIn(part, found["detail"])
         self.assertEqual(found["next"], "#step2")
+        self.assertTrue(found["clicked"])
         self.assertIn("row2", found["shown"])
+        self.assertGreater(found["hits"], 0)
         self.assertIn("step", found["said"])
         self.assertEqual((found["none"], found["all"]), (0, 3))
-        self.assertEqual(found["folded"], "none")
-        self.assertNotEqual(found["unfolded"], "none")
-        self.assertTrue(found["zoomed"] and found["fitted"] and found["themes"])
-        self.assertEqual(found["overlaps"], [])
+        self.assertTrue(found["operators"] and found["zoomed"] and found["fitted"] and found["themes"])
+        self.assertEqual((found["overlaps"], found["inside"]), ([], []))
         self.assertFalse(found["wide"], "the page is wider than the window")
+
+    @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
+    def test_marks_the_loop_that_computes_most(self):
+        data = json.loads(re.search(r"const data = (.*);\n", self.html).group(1))
+        if not any(data["assembly"]):
+            self.skipTest("this build has no assembly")
+        browser = Browser(self.folder / "marks")
+        self.addCleanup(browser.close)
+        browser.open(self.path)
+        step = next(i for i, code in enumerate(data["assembly"]) if code and code.get("hot"))
+        found = browser.value(f"choose({step + 1}, true); [...document.querySelectorAll('#detail mark')].map(m => m.textContent)")
+        first, last = data["assembly"][step]["hot"]
+        lines = data["assembly"][step]["text"].split("\n")[first : last + 1]
+        self.assertEqual(found, ["".join(f"\u2503 {line}\n" for line in lines)])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ if not hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_pytho
     raise ImportError(f"tenon.torch needs PyTorch 2.10 or later; this is {torch.__version__}")
 
 from .backend import tenon_backend
+from .explain import explain, explaining
 from .export import ExportedModel, export
 from .lower import MissingOperators
 from .report import Report, report, reset_report
@@ -18,5 +19,5 @@ from .table import Unsupported
 from . import device  # noqa: F401 (it registers itself)
 
 __all__ = [
-    "ExportedModel", "MissingOperators", "Report", "Unsupported", "export", "report", "reset_report", "tenon_backend",
+    "ExportedModel", "MissingOperators", "Report", "Unsupported", "explain", "explaining", "export", "report", "reset_report", "tenon_backend",
 ]  # fmt: skip

@@ -66,7 +66,7 @@ def _program(lowered) -> Program | None:
     except tenon.Error as error:
         record_fallback("compile", "(graph)", str(error))
         return None
-    record_compile("compile", program.kernel_count)
+    record_compile("compile", program, "graph")
     return program
 
 

@@ -76,8 +76,16 @@ class ExportedModel:
             )
         tenon.save(self.graph, path, **options)
 
-    def explain(self):
-        return self.executable.explain()
+    def explain(self, *args) -> tenon.RunExplanation:
+        """The steps of the program, under the modules and lines that they came from: text, and a page by `.save(path)`.
+        With tensors as for a call, it is run, and the page has times."""
+        inputs = []
+        if args:
+            slots = iter(args)
+            arguments = [next(slots) if slot is None else slot for slot in self._slots]
+            inputs = [arguments[i].detach().contiguous() for i in self._compiled.lowered.arguments]
+        empty = tenon.explain_realizations(0)
+        return empty.with_graph(self.graph, "exported program", self.graph.name, inputs)
 
     def __call__(self, *args, **kwargs):
         if len(args) == self._plain_count and not kwargs and all(type(a) is torch.Tensor for a in args):
@@ -148,7 +156,7 @@ def export(
     if lowered.failures:
         raise MissingOperators(lowered.failures)
     model = ExportedModel(program, lowered, weights)
-    record_compile("export", model._compiled.kernel_count)
+    record_compile("export", model._compiled, type(module).__name__)
     return model
 
 

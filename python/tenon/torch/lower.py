@@ -19,6 +19,7 @@ from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .dtypes import Unsupported, Weak, is_supported, is_value, tenon_dtype, torch_dtype
+from .origins import place_of
 from .symbols import SYMBOLIC, Symbols, look
 from .table import call_row, find_functional, random_by
 
@@ -99,7 +100,8 @@ class _Lowering:
                 if node.op == "output":
                     self._outputs(node)
                 else:
-                    self.env[node] = self._node(node)
+                    with tenon.place(place_of(node)):
+                        self.env[node] = self._node(node)
         if not self.result.failures:
             self._finish(name, relations)
         return self.result

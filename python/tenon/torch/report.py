@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import threading
+import weakref
 from dataclasses import dataclass, field
 
 import tenon
@@ -54,10 +55,22 @@ _lock = threading.Lock()
 _doors: dict[str, Door] = {name: Door() for name in ("export", "compile", "device")}
 
 
-def record_compile(door: str, kernels: int) -> None:
+_MOST_PROGRAMS = 64
+_programs: collections.deque = collections.deque(maxlen=_MOST_PROGRAMS)  # (door, name, weak reference)
+
+
+def record_compile(door: str, program, name: str) -> None:
+    """`program` is a lower.Program, which is not kept alive by this."""
     with _lock:
         _doors[door].compiles += 1
-        _doors[door].kernels += kernels
+        _doors[door].kernels += program.kernel_count
+        _programs.append((door, name, weakref.ref(program)))
+
+
+def programs() -> list:
+    """(door, name, Program) of those that were compiled last and are in use."""
+    with _lock:
+        return [(door, name, reference()) for door, name, reference in _programs if reference() is not None]
 
 
 def record_fallback(door: str, operator: str, reason: str) -> None:

@@ -144,7 +144,7 @@ Tensor BatchNorm::operator()(const Tensor& x) const {
   Tensor batches = num_batches_tracked;
   mean.copy_(found[1]);
   variance.copy_(found[2]);
-  batches.copy_(tensor(Array::from<int64_t>({}, {static_cast<int64_t>(batches.item()) + 1})));
+  batches.copy_(tensor(Array::from<int64_t>({}, {static_cast<int64_t>(batches.item({})) + 1})));
   return found[0];
 }
 

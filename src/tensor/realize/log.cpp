@@ -6,16 +6,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string_view>
 
 #include "tensor/record/symbols.h"
+#include "tensor/record/user_lines.h"
 
 namespace tenon::tensors {
 namespace {
 
 constexpr size_t kMostKept = 1000;
+constexpr size_t kMostTimed = 64;  // of those, the last ones keep when each step ran
 
 /// TENON_LOG: a level, "recompiles", or both with a comma between.
 struct Asked {
@@ -41,7 +44,7 @@ struct Asked {
 
 struct History {
   std::mutex mutex;
-  std::deque<Realization> kept;
+  std::deque<KeptRun> kept;
   RealizationCounts counts;
   Asked asked = Asked::from_environment();
 };
@@ -96,7 +99,8 @@ std::string place_of(const std::source_location& where) {
   return fmt::format("{}:{}", std::string_view(at.file).substr(at.file.find_last_of('/') + 1), at.line);
 }
 
-void log_realization(Realization realization) {
+void log_realization(KeptRun run) {
+  const Realization& realization = run.what;
   History& all = history();
   const std::lock_guard lock(all.mutex);
   if (all.asked.level > 0) {
@@ -113,15 +117,25 @@ void log_realization(Realization realization) {
   all.counts.compiles += realization.compiled;
   all.counts.laid_out += realization.laid_out;
   all.counts.kernels += realization.kernels;
-  all.kept.push_back(std::move(realization));
+  all.kept.push_back(std::move(run));
   if (all.kept.size() > kMostKept) {
     all.kept.pop_front();
   }
+  if (all.kept.size() > kMostTimed) {
+    all.kept[all.kept.size() - kMostTimed - 1].events = {};
+  }
+}
+
+std::vector<KeptRun> kept_runs() {
+  History& all = history();
+  const std::lock_guard lock(all.mutex);
+  return {all.kept.begin(), all.kept.end()};
 }
 
 RunLog::RunLog(const Program& program, bool compiled) : program_(program) {
   const int asked = log_level();
-  if (asked >= 2) {
+  prints_ = asked >= 2;
+  if (prints_ || keeps_lines()) {
     trace_.emplace();
   }
   if (asked >= 3 && compiled) {
@@ -130,7 +144,7 @@ RunLog::RunLog(const Program& program, bool compiled) : program_(program) {
 }
 
 RunLog::~RunLog() {
-  if (!trace_) {
+  if (!prints_) {
     return;
   }
   std::map<int, Ran> steps;
@@ -157,7 +171,9 @@ namespace tenon {
 std::vector<Realization> realizations() {
   auto& all = tensors::history();
   const std::lock_guard lock(all.mutex);
-  return {all.kept.begin(), all.kept.end()};
+  std::vector<Realization> result;
+  std::ranges::transform(all.kept, std::back_inserter(result), &tensors::KeptRun::what);
+  return result;
 }
 
 RealizationCounts realization_counts() {

@@ -4,9 +4,11 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <vector>
 
 #include "tenon/realizations.h"
 #include "tenon/trace.h"
+#include "tensor/realize/explain.h"
 #include "tensor/realize/programs.h"
 
 namespace tenon::tensors {
@@ -14,7 +16,9 @@ namespace tenon::tensors {
 /// "train.cpp:41"; empty for no place.
 std::string place_of(const std::source_location& where);
 
-void log_realization(Realization realization);
+void log_realization(KeptRun run);
+/// The last ones, oldest first.
+std::vector<KeptRun> kept_runs();
 
 /// Watches one run where the level asks for kernels, and prints them when it ends.
 class RunLog {
@@ -26,9 +30,12 @@ class RunLog {
 
   /// Null where nobody asks.
   Trace* trace() { return trace_ ? &*trace_ : nullptr; }
+  /// What has run so far.
+  std::vector<TraceEvent> events() const { return trace_ ? trace_->events() : std::vector<TraceEvent>(); }
 
  private:
   const Program& program_;
+  bool prints_ = false;
   std::optional<Trace> trace_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/lowered.h"
+#include "tensor/record/user_lines.h"
 
 namespace tenon::tensors {
 namespace {
@@ -88,12 +89,14 @@ std::shared_ptr<Program> compile_program(const Graph& graph, const std::vector<i
   for (const compiler::LoweredSegment& segment : lowered.segments) {
     bytes += constant_bytes(segment.program);
   }
+  auto kept = keeps_lines() ? std::make_shared<const compiler::Lowered>(lowered) : nullptr;
   auto program = std::make_shared<Program>(
       Program{.graph = {},
               .executable = compiler::compile(std::move(lowered), compiler::code_choice(options), report),
               .aliases = aliases,
               .first_write = std::move(writes),
-              .constant_bytes = bytes});
+              .constant_bytes = bytes,
+              .lowered = std::move(kept)});
   for (const StepReport& step : program->executable.steps()) {
     program->kernels += step.kind != StepKind::control;
   }

@@ -7,6 +7,10 @@
 #include "tenon/compile.h"
 #include "tensor/realize/pending.h"
 
+namespace tenon::compiler {
+struct Lowered;
+}
+
 namespace tenon::tensors {
 
 class WeightPrograms;
@@ -20,10 +24,11 @@ struct Program {
   /// the output would take over as it was. -1 where something that can fail (a position out of range) comes later: the
   /// output must not take memory over.
   std::vector<int> first_write;
-  int kernels = 0;                               // launches of compiled code and of library routines
-  int64_t constant_bytes = 0;                    // of what the executable keeps as constants
-  std::shared_ptr<const Pending> plain = {};     // what it was made for, under the names of `graph`
-  std::shared_ptr<WeightPrograms> weights = {};  // versions of it in which weights are constants (weights.h)
+  int kernels = 0;                                        // launches of compiled code and of library routines
+  int64_t constant_bytes = 0;                             // of what the executable keeps as constants
+  std::shared_ptr<const Pending> plain = {};              // what it was made for, under the names of `graph`
+  std::shared_ptr<const compiler::Lowered> lowered = {};  // how it was made, where somebody explains (tenon/explain.h)
+  std::shared_ptr<WeightPrograms> weights = {};           // versions of it in which weights are constants (weights.h)
 };
 
 /// The roots of a Pending on inputs of its own, as a graph: outputs y0, y1, ...

@@ -19,6 +19,7 @@
 #include "tenon/unsupported.h"
 #include "tensor/realize/changing_numbers.h"
 #include "tensor/realize/donate.h"
+#include "tensor/realize/explain.h"
 #include "tensor/realize/log.h"
 #include "tensor/realize/pending.h"
 #include "tensor/realize/programs.h"
@@ -30,6 +31,7 @@
 #include "tensor/record/record.h"
 #include "tensor/record/replay.h"
 #include "tensor/record/symbols.h"
+#include "tensor/record/user_lines.h"
 
 namespace tenon::tensors {
 namespace {
@@ -197,7 +199,8 @@ std::string recorded_at(const Pending& now, const Pending& plain, const std::str
   return fmt::format("{}", fmt::join(lines, " or "));
 }
 
-std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, KeptRun& kept) {
+  Realization& report = kept.what;
   for (Handle* handle : wanted) {
     Access::forget(*handle);
   }
@@ -224,6 +227,8 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
   for (size_t i = 0; i < pending.leaves().size(); ++i) {
     inputs.push_back(elements_of(pending.leaf(i)));
   }
+  kept.program = version.program ? version.program : found.program;
+  kept.bindings = keeps_lines() ? bindings_of_run(program.executable, inputs, found.bindings) : Bindings();
   RunLog log(program, found.compiled || version.made);
   try {
     std::vector<Array> results = donation.run(program.executable, std::move(inputs),
@@ -232,6 +237,7 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
                                                .cancel = lazy_settings().cancel,
                                                .trace = log.trace()});
     along.finish(results);
+    kept.events = keeps_lines() ? log.events() : std::vector<TraceEvent>();
     return results;
   } catch (const PositionError& error) {
     PositionError told(error.message());
@@ -245,14 +251,14 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, Reali
 /// Run the plan, or what is asked for alone where a write that comes along cannot be computed: its sizes or memory are
 /// refused, no kernel serves it, or it reads a position that is not there. A failure changes no cell: each still stands
 /// for what was recorded.
-std::vector<Array> run_or_alone(LookPlan& plan, const std::vector<Handle*>& wanted, Realization& report) {
+std::vector<Array> run_or_alone(LookPlan& plan, const std::vector<Handle*>& wanted, KeptRun& kept) {
   std::optional<LookPlan> alone;
   const auto leaves_no_write = [&] {
     alone = make_plan(wanted, false);
     return alone->cells.size() == plan.cells.size();
   };
   try {
-    return run(plan, wanted, report);
+    return run(plan, wanted, kept);
   } catch (const Refused&) {
     if (leaves_no_write()) {
       throw;
@@ -267,7 +273,7 @@ std::vector<Array> run_or_alone(LookPlan& plan, const std::vector<Handle*>& want
     }
   }
   plan = *std::move(alone);
-  return run(plan, wanted, report);
+  return run(plan, wanted, kept);
 }
 
 }  // namespace
@@ -290,10 +296,11 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
   }
   drop_unused_elements();
   const int64_t start = nanoseconds_now();
-  Realization report{
-      .reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())};
+  KeptRun kept{
+      .what = {.reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())}};
+  Realization& report = kept.what;
   LookPlan plan = make_plan(wanted);
-  const std::vector<Array> arrays = run_or_alone(plan, wanted, report);
+  const std::vector<Array> arrays = run_or_alone(plan, wanted, kept);
   report.writes = static_cast<int>(std::ranges::count_if(plan.cells, [](const auto& cell) { return cell->written; }));
   for (size_t i = 0; i < plan.cells.size(); ++i) {
     settle(*plan.cells[i], arrays[plan.value_of_cell[i]]);
@@ -302,7 +309,7 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
     results.push_back(arrays[i]);
   }
   report.milliseconds = static_cast<double>(nanoseconds_now() - start) / 1e6;
-  log_realization(std::move(report));
+  log_realization(std::move(kept));
   return results;
 }
 

@@ -13,6 +13,7 @@
 #include "tenon/realizations.h"
 #include "tensor/record/leaf.h"
 #include "tensor/record/symbols.h"
+#include "tensor/record/user_lines.h"
 
 namespace tenon::tensors {
 namespace {
@@ -124,6 +125,7 @@ std::vector<Tensor> record(std::span<const Tensor> operands, const std::function
   if (depth_above(operands) > kMostPending) {
     limit_pending(operands);
   }
+  const RecordingLine line;
   const std::vector<Value> values = build_values(operands, build);
   const bool tracked = grad_mode() && std::ranges::any_of(operands, is_tracked);
   std::vector<Tensor> results;
@@ -137,6 +139,7 @@ std::vector<Tensor> record_views(const Tensor& base, const std::function<std::ve
   const Handle& of = Access::handle(base);
   // The value itself, not a stand-in: the views hold for whatever the cell will be.
   const Value start = Access::handle(base).value();
+  const RecordingLine line;
   const std::vector<Value> values =
       build_values({&base, 1}, [&](Sizes sizes) { return build(sizes == Sizes::numbers ? pinned(start) : start); });
   std::vector<Tensor> results;
@@ -157,6 +160,7 @@ std::vector<Tensor> record_views(const Tensor& base, const std::function<std::ve
 void write(const Tensor& to, const Tensor& value) {
   Handle& handle = Access::handle(to);
   Cell& cell = *handle.cell;
+  const RecordingLine line;
   const UnifyNames lenient;
   const bool passes_on = grad_mode() && !handle.detached;
   Value next = read(value);

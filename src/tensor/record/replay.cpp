@@ -167,6 +167,7 @@ std::vector<Tensor> Replay::upon(std::span<const Tensor> operands, bool eager) c
     limit_pending(operands);
     depth = depth_of(operands);
   }
+  const RecordingLine line;
   std::vector<Value> made(steps_.size());
   const auto value_of = [&](const Source& source) -> Value {
     if (source.step >= 0) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -40,6 +41,11 @@ SymbolTable& symbol_table() {
   return instance;
 }
 
+std::atomic<UserLineSource>& user_line_source() {
+  static std::atomic<UserLineSource> source{nullptr};
+  return source;
+}
+
 }  // namespace
 
 LazySettings& lazy_settings() {
@@ -52,8 +58,12 @@ UserLine user_line(const std::source_location& where) {
   if (!settings.file.empty()) {
     return {settings.file, settings.line};
   }
-  return {where.file_name(), where.line(), where.column()};
+  const UserLineSource source = user_line_source().load();
+  UserLine said = source == nullptr ? UserLine() : source();
+  return said.file.empty() ? UserLine{where.file_name(), where.line(), where.column()} : std::move(said);
 }
+
+void set_user_line_source(UserLineSource source) { user_line_source() = source; }
 
 Extent symbol(std::string_view base, int64_t size) {
   SymbolTable& all = symbol_table();

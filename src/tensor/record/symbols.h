@@ -15,7 +15,8 @@
 
 namespace tenon::tensors {
 
-/// A line of the user's program: that of the settings of this thread where they have one, else `where`.
+/// A line of the user's program: that of the settings of this thread where they have one, else what the front end says,
+/// else `where`.
 struct UserLine {
   std::string file;
   uint32_t line = 0;
@@ -24,6 +25,9 @@ struct UserLine {
   auto operator<=>(const UserLine&) const = default;
 };
 UserLine user_line(const std::source_location& where);
+/// What a front end whose users do not write C++ knows of the line that calls on this thread; no file for nothing.
+using UserLineSource = UserLine (*)();
+void set_user_line_source(UserLineSource source);
 /// The settings of this thread.
 LazySettings& lazy_settings();
 

@@ -1,10 +1,10 @@
-#include "run_timeline.h"
+#include "report/run_timeline.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-namespace tenon::cli {
+namespace tenon::report {
 namespace {
 
 struct Stretch {
@@ -56,4 +56,4 @@ Json run_timeline_json(std::vector<TraceEvent> events) {
   return Json::object().set("span", microseconds_of(end - start)).set("threads", all).set("left_out", left_out);
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

@@ -1,11 +1,11 @@
-#include "json.h"
+#include "report/json.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdio>
 
-namespace tenon::cli {
+namespace tenon::report {
 namespace {
 
 /// The length of the UTF-8 character at the start of `text`; 0 where there is none.
@@ -73,4 +73,4 @@ std::string Json::to_string() const {
 
 void Json::print() const { fmt::print("{}\n", to_string()); }
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

@@ -1,10 +1,10 @@
-#include "units.h"
+#include "report/units.h"
 
 #include <fmt/format.h>
 
 #include <string_view>
 
-namespace tenon::cli {
+namespace tenon::report {
 
 std::string bytes_text(int64_t bytes) {
   constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -46,4 +46,4 @@ std::string count_text(double count) {
   return fmt::format("{:.3g}{}", count, units[unit]);
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

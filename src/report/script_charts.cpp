@@ -1,14 +1,14 @@
-#include "web_explain_script.h"
+#include "report/scripts.h"
 
-namespace tenon::cli {
+namespace tenon::report {
 
 const std::string_view kExplainCharts = R"js(
 // Arithmetic a second over arithmetic a byte, under the roofs that were measured; both axes are logarithms.
-if (limited && data.roofs) {
+if (limited && model.roofs) {
   const points = steps.filter(s => s.bound.microseconds > 0 && s.bound.arithmetic > 0 && s.bound.touched_bytes > 0)
     .map(s => ({ step: s.step, x: s.bound.arithmetic / s.bound.touched_bytes, y: s.bound.arithmetic / s.bound.microseconds * 1e6 }));
-  const rates = data.roofs.rates[data.roofs.rates.length - 1];
-  const levels = data.roofs.levels.map((l, i) => ({ name: l.name, rate: rates.bytes_per_second[i] }));
+  const rates = model.roofs.rates[model.roofs.rates.length - 1];
+  const levels = model.roofs.levels.map((l, i) => ({ name: l.name, rate: rates.bytes_per_second[i] }));
   // Roofs of arithmetic, those that are alike as one.
   const flats = [];
   for (const [name, rate] of Object.entries(rates.operations_per_second)) {
@@ -25,7 +25,7 @@ if (limited && data.roofs) {
     const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "roofline of the steps" });
     chart.append(draw("clipPath", { id: "inside" }));
     chart.firstChild.append(draw("rect", { x: L, y: T, width: W - L - R, height: H - T - B }));
-    for (let i = x0; i <= x1; ++i) chart.append(draw("line", { class: "axis", x1: X(10 ** i), x2: X(10 ** i), y1: T, y2: H - B }), draw("text", { x: Math.min(X(10 ** i), W - 16), y: H - B + 20, "text-anchor": "middle" }, i < 0 ? String(10 ** i) : count(10 ** i)));
+    for (let i = x0; i <= x1; ++i) chart.append(draw("line", { class: "axis", x1: X(10 ** i), x2: X(10 ** i), y1: T, y2: H - B }), draw("text", { x: Math.min(X(10 ** i), W - 24), y: H - B + 20, "text-anchor": "middle" }, i < 0 ? String(10 ** i) : count(10 ** i)));
     for (let i = y0; i <= y1; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(10 ** i), y2: Y(10 ** i) }), draw("text", { x: L - 6, y: Y(10 ** i) + 4, "text-anchor": "end" }, count(10 ** i)));
     chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "FLOPs a byte"));
     chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second, " + rates.threads + (rates.threads === 1 ? " thread" : " threads")));
@@ -58,8 +58,8 @@ if (limited && data.roofs) {
 }
 
 // What lies where in the arena, and when.
-if (data.timeline && data.timeline.blocks.length) {
-  const m = data.timeline, W = 640, H = 300, L = 74, R = 12, T = 12, B = 44, n = m.moments.length;
+if (model.timeline && model.timeline.blocks.length) {
+  const m = model.timeline, W = 640, H = 300, L = 74, R = 12, T = 12, B = 44, n = m.moments.length;
   const top = Math.max(m.arena_bytes, 1), X = i => L + i / n * (W - L - R), Y = b => H - B - b / top * (H - T - B);
   const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "the arena from the first step to the last" });
   for (let i = 0; i <= 4; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(top * i / 4), y2: Y(top * i / 4) }), draw("text", { x: L - 6, y: Y(top * i / 4) + 4, "text-anchor": "end" }, bytes(top * i / 4)));
@@ -83,7 +83,6 @@ if (data.timeline && data.timeline.blocks.length) {
   $("memory").append(chart, make("ul", {}, ...lines.map(t => make("li", { textContent: t }))));
   $("memory").hidden = false;
 }
-if (/^#step\d+$/.test(location.hash)) choose(+location.hash.slice(5), true);
 )js";
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

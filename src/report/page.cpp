@@ -1,10 +1,10 @@
-#include "page.h"
+#include "report/page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace tenon::cli {
+namespace tenon::report {
 namespace {
 
 constexpr std::string_view kStyle = R"css(
@@ -59,4 +59,4 @@ std::string html_page(const std::string& title, const std::string& body, const J
       html_text(title), kStyle, body, json, script);
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

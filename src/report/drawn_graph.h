@@ -6,7 +6,10 @@
 
 #include "compiler/lowered.h"
 
-namespace tenon::cli {
+namespace tenon::report {
+
+/// Whether it is a single number, or views of one: not worth a box.
+bool is_number(const Node& node);
 
 /// A view; `lowered` must outlive it. Steps count from 0, in the order of Executable::steps().
 class DrawnGraph {
@@ -32,4 +35,4 @@ class DrawnGraph {
   const compiler::Lowered& lowered_;
 };
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

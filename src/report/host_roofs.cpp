@@ -1,4 +1,4 @@
-#include "host_roofs.h"
+#include "report/host_roofs.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,8 @@
 #include "base/hash.h"
 #include "build/kept_text.h"
 #include "tenon/machine.h"
-#include "terminal.h"
 
-namespace tenon::cli {
+namespace tenon::report {
 namespace {
 
 constexpr size_t kMostRoofBytes = size_t{64} << 10;
@@ -33,35 +32,36 @@ std::string file_of_roofs() {
   return fmt::format("{:016x}.roofs", hash_bytes({machine.data(), machine.size()}));
 }
 
-roofs::Roofs measure_anew() {
-  const Progress progress;
-  progress.show("measuring this machine's roofs");
+roofs::Roofs measure_anew(const RoofsOptions& options) {
+  if (options.before_measuring) {
+    options.before_measuring();
+  }
   return roofs::measure_roofs(this_machine().cpu());
 }
 
 }  // namespace
 
-roofs::Roofs host_roofs(bool keep) {
-  if (const auto text = keep ? kept_text(file_of_roofs(), kMostRoofBytes) : std::nullopt) {
+roofs::Roofs host_roofs(const RoofsOptions& options) {
+  if (const auto text = options.keep ? kept_text(file_of_roofs(), kMostRoofBytes) : std::nullopt) {
     auto kept = roofs::parse_roofs(*text);
     if (kept && kept->levels == roofs::levels_of(this_machine().cpu())) {
       return std::move(*kept);
     }
   }
-  roofs::Roofs roofs = measure_anew();
-  if (keep) {
+  roofs::Roofs roofs = measure_anew(options);
+  if (options.keep) {
     keep_text(file_of_roofs(), to_text(roofs));
   }
   return roofs;
 }
 
-roofs::Roofs host_roofs_again(const roofs::Roofs& roofs, bool keep) {
-  roofs::Roofs higher = measure_anew();
+roofs::Roofs host_roofs_again(const roofs::Roofs& roofs, const RoofsOptions& options) {
+  roofs::Roofs higher = measure_anew(options);
   higher.raise_to(roofs);
-  if (keep) {
+  if (options.keep) {
     keep_text(file_of_roofs(), to_text(higher));
   }
   return higher;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

@@ -1,4 +1,4 @@
-#include "drawn_graph.h"
+#include "report/drawn_graph.h"
 
 #include <algorithm>
 #include <ranges>
@@ -6,9 +6,16 @@
 
 #include "ir/node.h"
 
-namespace tenon::cli {
+namespace tenon::report {
 
 using compiler::LoweredSegment;
+
+bool is_number(const Node& node) {
+  if (const auto* constant = node.as<Constant>()) {
+    return constant->value.size() <= 1;
+  }
+  return as_view(node.op) && is_number(node.inputs[0].node());
+}
 
 std::vector<const Node*> DrawnGraph::nodes() const {
   std::vector<const Node*> result;
@@ -55,6 +62,7 @@ std::unordered_map<const Node*, size_t> DrawnGraph::step_of() const {
       result.emplace(node, i);
     }
   }
+  const std::unordered_map<const Node*, size_t> computed = result;
   const std::vector<const Node*> all = nodes();
   for (const Node* node : std::views::reverse(all)) {
     const auto user = result.find(node);
@@ -63,12 +71,14 @@ std::unordered_map<const Node*, size_t> DrawnGraph::step_of() const {
     }
     const size_t step = user->second;
     for (const Value& operand : node->inputs) {
-      if (operand.node().as<Input>() == nullptr && operand.node().as<Constant>() == nullptr) {
-        result.emplace(&operand.node(), step);
+      const Node* const read = &operand.node();
+      if (read->as<Input>() == nullptr && read->as<Constant>() == nullptr && !computed.contains(read)) {
+        const auto [at, fresh] = result.emplace(read, step);
+        at->second = std::min(at->second, step);
       }
     }
   }
   return result;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::report

@@ -1,11 +1,11 @@
-#include "web_explain_script.h"
+#include "report/scripts.h"
 
-namespace tenon::cli {
+namespace tenon::report {
 
 const std::string_view kExplainRun = R"js(
 // Threads from left to right through one run. What is empty is waiting, or the caller between steps.
-if (data.run && data.run.threads.length) {
-  const run = data.run, W = Math.max(340, Math.min(1400, document.body.clientWidth - 70)), ticks = W < 700 ? 2 : 5, L = 84, R = 12, row = 26, T = 6, H = T + row * run.threads.length + 40;
+if (model.run && model.run.threads.length) {
+  const run = model.run, W = Math.max(340, Math.min(1400, document.body.clientWidth - 70)), ticks = W < 700 ? 2 : 5, L = 84, R = 12, row = 26, T = 6, H = T + row * run.threads.length + 40;
   const X = t => L + t / Math.max(run.span, 1e-3) * (W - L - R);
   const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "threads and steps of one run" });
   for (let i = 0; i <= ticks; ++i) {
@@ -40,9 +40,9 @@ if (data.run && data.run.threads.length) {
 }
 
 // The sizes that this process prepared, as a server would see its own by size_counts().
-if (data.stats && data.stats.sizes.length) {
+if (model.stats && model.stats.sizes.length) {
   const table = make("table", {}, make("tr", {}, ...["sizes", "hits", "prepared", "to prepare", "kept"].map((t, i) => make("th", { textContent: t, className: i ? "n" : "" }))));
-  for (const s of data.stats.sizes) {
+  for (const s of model.stats.sizes) {
     const cells = [Object.entries(s.bindings).map(([k, v]) => k + "=" + v).join(", "), s.hits, s.specializations, time(s.specialize_us), s.bytes ? bytes(s.bytes) : "-"];
     table.append(make("tr", {}, ...cells.map((t, i) => make("td", { textContent: String(t), className: i ? "n" : "" }))));
   }
@@ -51,4 +51,4 @@ if (data.stats && data.stats.sizes.length) {
 }
 )js";
 
-}  // namespace tenon::cli
+}  // namespace tenon::report
