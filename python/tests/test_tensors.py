@@ -2,10 +2,8 @@
 
 import copy
 import gc
-import os
 import pickle
 import resource
-import signal
 import threading
 import time
 
@@ -205,46 +203,6 @@ def test_the_lock_is_released_while_computing():
     other.join()
     inside = [t for t in seen if begin < t < end]
     assert len(inside) > 5, f"another thread ran {len(inside)} times in {end - begin:.2f} s"
-
-
-@pytest.fixture
-def interrupts():
-    """Sets what an interrupt does, whatever the process began with: one in the background of a script ignores it."""
-    before = signal.getsignal(signal.SIGINT)
-    yield lambda handler: signal.signal(signal.SIGINT, handler)
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_ends_a_computation(interrupts):
-    interrupts(signal.default_int_handler)
-    x = tenon.tensor(np.random.default_rng(0).standard_normal((1200, 1200)).astype(np.float32))
-    y = x
-    for _ in range(300):
-        y = (y @ x).tanh()
-    threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        y.to_array()
-        time.sleep(5)
-    assert tenon.ones(3).sum().item() == 3
-
-
-def test_interrupts_that_the_process_ignores_end_nothing(interrupts):
-    interrupts(signal.SIG_IGN)
-    x = tenon.tensor(np.random.default_rng(0).standard_normal((600, 600)).astype(np.float32))
-    ended = threading.Event()
-
-    def interrupt():
-        while not ended.wait(0.001):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    y = x
-    for _ in range(10):
-        y = (y @ x).tanh()
-    assert y.to_array().shape == (600, 600)
-    ended.set()
-    thread.join()
 
 
 def test_nothing_leaks():

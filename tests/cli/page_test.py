@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from browser import CHROMIUM, FRAME, Browser  # noqa: E402
+from browser import CHROMIUM, FRAME, Browser
 
 COMMAND = os.environ["TENON_COMMAND"]
 PROBE = (Path(__file__).parent / "page_probe.js").read_text(encoding="utf-8")

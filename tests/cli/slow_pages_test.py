@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parent))
-from browser import CHROMIUM, FRAME, Browser  # noqa: E402
-from page_models import detr, googlenet, long_chain  # noqa: E402
+from browser import CHROMIUM, FRAME, Browser
+from page_models import detr, googlenet, long_chain
 
 COMMAND = os.environ["TENON_COMMAND"]
 PROBE = (Path(__file__).parent / "page_probe.js").read_text(encoding="utf-8")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
-from browser import CHROMIUM, FRAME, Browser  # noqa: E402
-from page_models import long_chain  # noqa: E402
+from browser import CHROMIUM, FRAME, Browser
+from page_models import long_chain
 
 COMMAND = os.environ["TENON_COMMAND"]
 OPERATORS = 5000
