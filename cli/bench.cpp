@@ -14,6 +14,7 @@
 #include "files.h"
 #include "inputs.h"
 #include "json.h"
+#include "kept_model.h"
 #include "measured.h"
 #include "plot.h"
 #include "program_file.h"
@@ -160,6 +161,7 @@ void print_json(const Measured& measured, const std::vector<Point>& points, bool
   Json json = Json::object();
   json.set("model", measured.name)
       .set("compiles", measured.compiles)
+      .set("kept", measured.is_kept)
       .set("compile_us", measured.compile_time)
       .set("code", measured.code)
       .set("points", list);
@@ -179,6 +181,24 @@ void print_row(const Point& point, size_t width) {
              count_text(point.runs_per_second()), point.flops > 0 ? fmt::format("{:.3g}", point.gflops()) : "-");
 }
 
+Bindings with(Bindings sizes, const Bindings& more) {
+  for (const auto& [name, size] : more) {
+    sizes.set(name, size);
+  }
+  return sizes;
+}
+
+/// Whether a run is to be announced, or refused, which takes the graph. So does telling what is wrong with a size.
+bool is_any_long(const ProgramFileInfo& info, const Bindings& bound, const std::vector<Bindings>& swept) {
+  return std::ranges::any_of(swept, [&](const Bindings& each) {
+    try {
+      return KeptModel::is_long(info, complete_bindings(ports_of(info), with(bound, each)));
+    } catch (const Error&) {
+      return true;
+    }
+  });
+}
+
 int run_bench(const Arguments& arguments) {
   const bool as_json = arguments.has("--json");
   const std::vector<Sweep> sweeps = parse_sweeps(arguments.all("--sweep"));
@@ -196,33 +216,35 @@ int run_bench(const Arguments& arguments) {
                                .flush_denormals = arguments.has("--flush-denormals")};
   const Progress progress;
   progress.show("loading");
-  const auto load = [&](const Bindings& sizes) {
-    return with_donations(arguments, load_model(arguments.rest()[0],
-                                                {.weights = true, .inputs = arguments.all("--input"), .sizes = sizes}));
+  const auto load = [&](const std::string& word, const Bindings& sizes) {
+    return with_donations(arguments,
+                          load_model(word, {.weights = true, .inputs = arguments.all("--input"), .sizes = sizes}));
   };
-  const bool is_program = is_program_file(arguments.rest()[0]);
+  const std::string& word = arguments.rest()[0];
+  const bool is_program = is_program_file(word);
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
   BenchComparison comparison(arguments);
-  const auto load_other = [&](const std::string& word) {
-    return is_program_file(word)
-               ? Measured(word)
-               : Measured(with_donations(
-                              arguments,
-                              load_model(word, {.weights = true, .inputs = arguments.all("--input"), .sizes = bound})),
-                          compile_options);
+  std::optional<KeptModel> other_kept;
+  const auto load_other = [&](const std::string& other) {
+    if (is_program_file(other)) return Measured(other);
+    other_kept.emplace(other, arguments, compile_options);
+    return Measured(load(other, bound), *other_kept);
   };
+  KeptModel kept(word, arguments, compile_options);
   std::optional<Measured> opened;
   if (is_program) {
     require_no_compile_options(arguments);
-    opened.emplace(arguments.rest()[0]);
+    opened.emplace(word);
+  } else if (std::optional<ProgramFile> file = kept.open(); file && !is_any_long(file->info, bound, swept)) {
+    opened.emplace(*std::move(file));
   } else {
-    GraphModel model = load(bound);
+    GraphModel model = load(word, bound);
     for (const Bindings& each : swept) {
       check_names(each, axis_names(model.graph), "--sweep");
     }
     progress.show("compiling");
-    opened.emplace(std::move(model), compile_options);
+    opened.emplace(std::move(model), kept);
   }
   Measured& measured = *opened;
   for (const Bindings& each : swept) {
@@ -234,25 +256,22 @@ int run_bench(const Arguments& arguments) {
     width = std::max(width, each.to_string().size());
   }
   if (!as_json) {
-    fmt::print("{}: {} in {}, {}\n", bold(measured.name), is_program ? "loaded" : "compiled once",
-               time_text(measured.compile_time), measured.code);
+    fmt::print("{}: {} in {}, {}{}\n", bold(measured.name), is_program || measured.is_kept ? "loaded" : "compiled once",
+               time_text(measured.compile_time), measured.code, measured.is_kept ? ", kept from an earlier run" : "");
     fmt::print("  {:<{}} {:>11} {:>11} {:>11} {:>11} {:>10} {:>9}\n", "binding", width, "specialise", "first run",
                "median", "least", "runs/s", "GFLOP/s");
   }
   std::vector<Point> points;
   for (const Bindings& each : swept) {
     progress.show(fmt::format("{} of {}", points.size() + 1, swept.size()));
-    Bindings sizes = bound;
-    for (const auto& [name, size] : each) {
-      sizes.set(name, size);
-    }
+    const Bindings sizes = with(bound, each);
     if (measured.model && !is_read_for(*measured.model, sizes)) {
       if (comparison.is_asked()) {
         fail("`--save` and `--against` are of one program, and {} needs another", each.to_string());
       }
       measured.executable.reset();  // its weights would be there twice
-      measured.model = load(sizes);
-      measured.compile(compile_options);
+      measured.model = load(word, sizes);
+      measured.compile(kept);
       progress.show("");
       if (!as_json) {
         fmt::print("  {} is another program: compiled in {}\n", each.to_string(), time_text(measured.compile_time));
@@ -279,6 +298,9 @@ int run_bench(const Arguments& arguments) {
   if (const auto file = arguments.find("--svg")) {
     write_text(*file, plot(measured.name, points, sweeps.back()));
   }
+  std::fflush(stdout);
+  kept.keep();
+  if (other_kept) other_kept->keep();
   return comparison.is_slower() ? 1 : 0;
 }
 

@@ -15,6 +15,7 @@
 #include "interrupt.h"
 #include "ir/data_axes.h"
 #include "json.h"
+#include "kept_model.h"
 #include "program_file.h"
 #include "rounding.h"
 #include "tenon/tenon.h"
@@ -254,6 +255,14 @@ Subject open_subject(const Arguments& arguments) {
   return {.model = model_of(word, file.info, options), .executable = std::move(file.executable)};
 }
 
+/// What `tenon run` would run. The model stays, for the interpreter.
+Executable kept_or_compiled(KeptModel& kept, const GraphModel& model) {
+  if (std::optional<ProgramFile> file = kept.open()) {
+    return std::move(file->executable);
+  }
+  return kept.compile(GraphModel(model));
+}
+
 int run_check(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
@@ -270,12 +279,15 @@ int run_check(const Arguments& arguments) {
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
   const std::vector<Array> compiled = [&] {  // the program's weights go before the interpreter makes its own
-    const Executable executable = subject.executable ? *subject.executable : compile(model.graph, compile_options);
+    KeptModel kept(arguments.rest()[0], arguments, compile_options);
+    const Executable executable = subject.executable ? *subject.executable : kept_or_compiled(kept, model);
     const InterruptibleRun interruptible;
-    return executable.run(inputs, {.threads = threads,
-                                   .bindings = prepared.bindings,
-                                   .cancel = InterruptibleRun::token(),
-                                   .flush_denormals = arguments.has("--flush-denormals")});
+    std::vector<Array> outputs = executable.run(inputs, {.threads = threads,
+                                                         .bindings = prepared.bindings,
+                                                         .cancel = InterruptibleRun::token(),
+                                                         .flush_denormals = arguments.has("--flush-denormals")});
+    kept.keep();
+    return outputs;
   }();
   progress.show("interpreting, which is slow");
   const Reference exact = reference(model.graph, inputs, prepared.bindings);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cost.h"
+#include "kept_model.h"
 #include "load_graph.h"
 #include "model_ports.h"
 #include "program_file.h"
@@ -26,7 +27,8 @@ struct BenchSettings {
   bool flush_denormals = false;
 };
 
-/// A model that was compiled, for the sizes that it was read for; or a program that was built before.
+/// A model that was compiled, now or by an earlier call, for the sizes that it was read for; or a program that was
+/// built before.
 struct Measured {
   std::string name = {};
   std::optional<GraphModel> model = {};  // without its graph, whose weights the program has; of a program: none
@@ -36,36 +38,43 @@ struct Measured {
   std::optional<Executable> executable = {};
   std::string code = {};
   Extent macs = 0;          // of products and convolutions
-  double compile_time = 0;  // of the last compile
+  double compile_time = 0;  // of the last compile, or of the load
   int compiles = 0;
+  bool is_kept = false;  // compiled by an earlier call
 
-  explicit Measured(const std::string& program) {
-    const ProgramFile file = open_program(program);
-    name = file.info.name;
-    ports = ports_of(file.info);
-    aliases = file.aliases();
-    executable = file.executable;
-    code = file.code();
+  /// Of a file that was built.
+  explicit Measured(const std::string& program) : Measured(open_program(program), 0) {
     for (const StepReport& step : executable->steps()) {
       macs += floordiv(step.flops, 2);
     }
-    compile_time = file.load_us;
   }
+  /// Of a model that was kept.
+  explicit Measured(ProgramFile kept) : Measured(kept, KeptModel::macs(kept.info)) { is_kept = true; }
 
-  Measured(GraphModel loaded, CompileOptions options) : model(std::move(loaded)) { compile(std::move(options)); }
+  Measured(GraphModel loaded, KeptModel& kept) : model(std::move(loaded)) { compile(kept); }
 
-  void compile(CompileOptions options) {
-    CompileReport report;
-    options.report = &report;
+  void compile(KeptModel& kept) {
     name = model->graph.name();
     ports = ports_of(*model);
     aliases = StatefulRun::aliases_of(model->graph);
     macs = count_macs(model->graph);
     cost = CostModel(model->graph);
-    compile_time = microseconds([&] { executable = tenon::compile(std::move(model->graph), options); });
-    code = report.code;
+    GraphModel given = *model;
+    model->graph = Graph();  // its weights go with the copy
+    compile_time = microseconds([&] { executable = kept.compile(std::move(given)); });
+    code = executable->capabilities().code;
     ++compiles;
   }
+
+ private:
+  Measured(const ProgramFile& file, Extent products)
+      : name(file.info.name),
+        ports(ports_of(file.info)),
+        aliases(file.aliases()),
+        executable(file.executable),
+        code(file.code()),
+        macs(std::move(products)),
+        compile_time(file.load_us) {}
 };
 
 }  // namespace tenon::cli

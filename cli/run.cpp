@@ -224,7 +224,7 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
   }
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
-  const auto kept = std::make_shared<KeptModel>(arguments, compile_options);
+  const auto kept = std::make_shared<KeptModel>(word, arguments, compile_options);
   if (std::optional<ProgramFile> file = kept->open()) {
     PreparedInputs prepared = prepare_inputs(ports_of(file->info), bound, arguments.all("--input"));
     if (!KeptModel::is_long(file->info, prepared.bindings)) {

@@ -34,7 +34,8 @@ class _Program:
 class Model:
     """A model from a file, compiled once; it runs at every size of its named axes.
 
-    A file of `save` or `tenon build` is run as it is: nothing is compiled.
+    A file of `save` or `tenon build` is run as it is: nothing is compiled. Neither is an ONNX file that was loaded on this
+    machine before: its program is kept in the cache directory, unless `disk_cache` is off.
 
     Call it with arrays by position or by name: NumPy arrays, PyTorch tensors on the CPU, anything with `__dlpack__`.
     They are not copied where they are row-major. Results are NumPy arrays: one, or a dict by name where the model has
@@ -75,7 +76,7 @@ class Model:
 
     @property
     def compile_count(self):
-        """How often it was compiled so far; never, where it is a program."""
+        """How often it was compiled so far; never, where it is a program or was loaded before and kept."""
         return self._model.compile_count
 
     @property

@@ -205,9 +205,11 @@ CompiledProgram compile_to_keep(Graph&& graph, const BuildOptions& options) {
   runtime::Segments segments = made.segments;
   segments.code = device->load(made.code);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
-  Executable executable = runtime::make_executable(
-      std::move(segments),
-      {.device = device, .compile_ms = taken.count(), .code = made.code.description, .names = made.names});
+  Executable executable = runtime::make_executable(std::move(segments), {.device = device,
+                                                                         .compile_ms = taken.count(),
+                                                                         .code = made.code.description,
+                                                                         .code_bytes = devices::byte_count(made.code),
+                                                                         .names = made.names});
   return {.executable = std::move(executable),
           .saved = std::make_shared<const saved::SavedProgram>(std::move(program))};
 }

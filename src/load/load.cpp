@@ -1,11 +1,13 @@
 #include "tenon/load.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <type_traits>
 
 #include "base/fail.h"
+#include "load/kept_load.h"
 #include "shape/constraint_check.h"
 
 namespace tenon {
@@ -70,7 +72,19 @@ struct LoadedModel::State {
   std::map<std::string, std::vector<std::string>> sizes;  // inputs whose elements are sizes, and the names of these
   std::deque<ProgramForValues> programs;                  // the last used first
   int compiles = 0;
+  KeptLoad kept;                      // where the first program is kept for other processes
+  std::atomic<bool> is_kept = false;  // written, or about to be
 
+  State(const std::filesystem::path& path, const LoadOptions& loading)
+      : file(path), options(loading), kept(path, loading) {}
+  ~State() { keep(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  bool open_kept();
+  void import_and_compile();
+  /// When an answer was given, or nobody asks for one: a first call does not wait for the disk.
+  void keep();
   std::shared_ptr<const Executable> program_for(const Arrays& inputs);
   void compile_into(ProgramForValues& program, const Arrays* inputs);
   Graph donated(Graph graph) const;
@@ -180,12 +194,17 @@ void LoadedModel::State::compile_into(ProgramForValues& program, const Arrays* i
   for (const OnnxPort& port : inputs == nullptr ? std::vector<OnnxPort>() : signature.inputs) {
     onnx.dims[port.name] = inputs->at(port.name).dims();
   }
+  std::vector<std::filesystem::path> files;
   onnx.assumed = &program.assumed;
+  if (onnx.files == nullptr) onnx.files = &files;
   CompileOptions compiling = options.compile;
   compiling.sizes_from.insert(onnx.sizes.begin(), onnx.sizes.end());
   Graph graph = donated(import_onnx(file, onnx));
   ++compiles;
-  program.executable = std::make_shared<const Executable>(compile(std::move(graph), compiling));
+  const bool is_of_file_alone = inputs == nullptr && program.values.empty() && program.assumed.empty();
+  program.executable =
+      std::make_shared<const Executable>(is_of_file_alone ? kept.compile(std::move(graph), compiling, signature, files)
+                                                          : compile(std::move(graph), compiling));
 }
 
 /// The program for these inputs, made where there is none yet. The lock is held while compiling, so that many threads
@@ -251,33 +270,61 @@ LoadedModel::Arrays run_by_names(const Executable& executable, Inputs&& inputs, 
 
 LoadedModel::Arrays LoadedModel::run(const Arrays& inputs, const RunOptions& options) const {
   check_names(this->inputs(), inputs);
-  return run_by_names(*state_->program_for(inputs), inputs, options);
+  Arrays outputs = run_by_names(*state_->program_for(inputs), inputs, options);
+  state_->keep();
+  return outputs;
 }
 
 LoadedModel::Arrays LoadedModel::run(Arrays&& inputs, const RunOptions& options) const {
   check_names(this->inputs(), inputs);
   const std::shared_ptr<const Executable> executable = state_->program_for(inputs);
-  return run_by_names(*executable, inputs, options);
+  Arrays outputs = run_by_names(*executable, inputs, options);
+  state_->keep();
+  return outputs;
+}
+
+void LoadedModel::State::keep() {
+  if (!is_kept.load(std::memory_order_relaxed) && !is_kept.exchange(true)) {
+    kept.keep();
+  }
+}
+
+/// What another process compiled, or this one before.
+bool LoadedModel::State::open_kept() {
+  std::optional<KeptModelFile> found = kept.open();
+  if (!found) {
+    return false;
+  }
+  signature = std::move(found->signature);
+  sizes = std::move(found->sizes);
+  ProgramForValues program;
+  program.executable = std::make_shared<const Executable>(std::move(found->executable));
+  programs.push_front(std::move(program));
+  return true;
+}
+
+void LoadedModel::State::import_and_compile() {
+  signature = onnx_signature(file);
+  std::erase_if(signature.inputs, [&](const OnnxPort& port) { return options.onnx.values.contains(port.name); });
+  // Values that are sizes become names; a model that needs more than that of a value waits for it.
+  while (programs.empty() && value_inputs.empty()) {
+    try {
+      ProgramForValues program;
+      compile_into(program, nullptr);
+      programs.push_front(std::move(program));
+    } catch (const OnnxValueNeeded& needed) {
+      if (!name_sizes(needed.input())) {
+        sizes.erase(needed.input());
+        value_inputs.push_back(needed.input());
+      }
+    }
+  }
 }
 
 LoadedModel load(const std::filesystem::path& file, const LoadOptions& options) {
-  auto state = std::make_shared<LoadedModel::State>();
-  state->file = file;
-  state->options = options;
-  state->signature = onnx_signature(file);
-  std::erase_if(state->signature.inputs, [&](const OnnxPort& port) { return options.onnx.values.contains(port.name); });
-  // Values that are sizes become names; a model that needs more than that of a value waits for it.
-  while (state->programs.empty() && state->value_inputs.empty()) {
-    try {
-      ProgramForValues program;
-      state->compile_into(program, nullptr);
-      state->programs.push_front(std::move(program));
-    } catch (const OnnxValueNeeded& needed) {
-      if (!state->name_sizes(needed.input())) {
-        state->sizes.erase(needed.input());
-        state->value_inputs.push_back(needed.input());
-      }
-    }
+  auto state = std::make_shared<LoadedModel::State>(file, options);
+  if (!state->open_kept()) {
+    state->import_and_compile();
   }
   const bool donates = options.donate_found || !options.donate.empty();
   if (donates && !state->programs.empty()) {
