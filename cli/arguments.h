@@ -19,6 +19,7 @@ struct Option {
   std::string_view value;
   std::string_view doc;
   bool repeats = false;  // may be given several times
+  bool writes = false;   // names a file that is written
 };
 
 /// What the user gave. `--name=value` is `--name value`; after `--` everything is a word.

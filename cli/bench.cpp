@@ -35,8 +35,8 @@ constexpr Option kBenchOptions[] = {
      true},
     {"--bind", "NAME=SIZE,...", "sizes of the other axes; built-in models have usual ones"},
     {"--input", "NAME=SOURCE", "`random` (the default), `zeros` or `ones`; without NAME=, for all inputs", true},
-    {"--svg", "FILE.svg", "write a plot of latency and throughput"},
-    {"--save", "FILE.json", "write the times, for a later `--against`"},
+    {"--svg", "FILE.svg", "write a plot of latency and throughput", false, true},
+    {"--save", "FILE.json", "write the times, for a later `--against`", false, true},
     {"--against", "OTHER", "say at which sizes this is faster or slower than OTHER: a file of `--save`, or a model"},
     kStatsOption,
     {"--repeat", "N", "at least N runs for each point (default 3)"},
@@ -207,9 +207,6 @@ int run_bench(const Arguments& arguments) {
   if (arguments.has("--svg") && sweeps.empty()) {
     fail("`--svg` plots over a swept axis; give one: --sweep batch=1,2,4,8");
   }
-  if (const auto file = arguments.find("--svg")) {
-    require_folder_of(*file);  // before all is measured
-  }
   const BenchSettings settings{.repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(3)),
                                .microseconds = arguments.find_real("--seconds").value_or(0.2) * 1e6,
                                .threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0)),
@@ -261,6 +258,13 @@ int run_bench(const Arguments& arguments) {
     fmt::print("  {:<{}} {:>11} {:>11} {:>11} {:>11} {:>10} {:>9}\n", "binding", width, "specialise", "first run",
                "median", "least", "runs/s", "GFLOP/s");
   }
+  if (comparison.is_against()) {
+    std::vector<Bindings> all;
+    for (const Bindings& each : swept) {
+      all.push_back(complete_bindings(measured.ports, with(bound, each)));
+    }
+    comparison.open(all, load_other);
+  }
   std::vector<Point> points;
   for (const Bindings& each : swept) {
     progress.show(fmt::format("{} of {}", points.size() + 1, swept.size()));
@@ -285,7 +289,7 @@ int run_bench(const Arguments& arguments) {
     }
   }
   if (comparison.is_asked()) {
-    comparison.run(measured, bindings_of(points), load_other, settings, arguments);
+    comparison.run(measured, bindings_of(points), settings, arguments);
   }
   if (as_json) {
     print_json(measured, points, arguments.has("--stats"), comparison);

@@ -35,9 +35,6 @@ Repeated repeated(const Measured& measured, const Bindings& sizes, const BenchSe
 
 BenchComparison::BenchComparison(const Arguments& arguments)
     : save_(arguments.find("--save")), against_(arguments.find("--against")) {
-  if (save_) {
-    require_folder_of(*save_);  // before all is measured
-  }
   if (against_ && against_->ends_with(".json")) {
     saved_ = read_saved(*against_);
   }
@@ -52,19 +49,31 @@ const Rounds& BenchComparison::saved_at(const Bindings& bindings) const {
   return *found;
 }
 
-void BenchComparison::run(const Measured& now, const std::vector<Bindings>& points,
-                          const std::function<Measured(const std::string& word)>& load_other,
-                          const BenchSettings& settings, const Arguments& arguments) {
+void BenchComparison::open(const std::vector<Bindings>& points,
+                           const std::function<Measured(const std::string& word)>& load_other) {
+  if (is_paired()) {
+    other_.emplace(load_other(*against_));
+  }
+  for (const Bindings& point : points) {
+    if (saved_) {
+      (void)saved_at(point);
+    } else if (other_) {
+      (void)complete_bindings(other_->ports, point);
+    }
+  }
+}
+
+void BenchComparison::run(const Measured& now, const std::vector<Bindings>& points, const BenchSettings& settings,
+                          const Arguments& arguments) {
   constexpr int kRounds = 8;
-  const std::optional<Measured> other = is_paired() ? std::optional(load_other(*against_)) : std::nullopt;
   std::vector<Repeated> run_mine;
   std::vector<Repeated> run_others;
   for (const Bindings& point : points) {
     mine_.push_back({.bindings = point});
     run_mine.push_back(repeated(now, point, settings, arguments));
-    if (other) {
+    if (other_) {
       others_.push_back({.bindings = point});
-      run_others.push_back(repeated(*other, point, settings, arguments));
+      run_others.push_back(repeated(*other_, point, settings, arguments));
     } else if (saved_) {
       others_.push_back(saved_at(point));
     }
@@ -73,11 +82,11 @@ void BenchComparison::run(const Measured& now, const std::vector<Bindings>& poin
   for (int round = 0; round < kRounds; ++round) {
     progress.show(fmt::format("round {} of {}", round + 1, kRounds));
     for (size_t i = 0; i < points.size(); ++i) {
-      if (other && round % 2 != 0) {  // neither is always the first
+      if (other_ && round % 2 != 0) {  // neither is always the first
         others_[i].medians.push_back(run_others[i]());
       }
       mine_[i].medians.push_back(run_mine[i]());
-      if (other && round % 2 == 0) {
+      if (other_ && round % 2 == 0) {
         others_[i].medians.push_back(run_others[i]());
       }
     }

@@ -22,9 +22,12 @@ class BenchComparison {
   bool is_asked() const { return save_ || against_; }
   bool is_against() const { return against_.has_value(); }
 
-  /// Measures, and writes the file of `--save`. Error: the file of `--against` has no times at one of these sizes.
-  void run(const Measured& now, const std::vector<Bindings>& points,
-           const std::function<Measured(const std::string& word)>& load_other, const BenchSettings& settings,
+  /// Before anything is measured. Error: the file of `--against` has no times at one of these sizes, or the model of
+  /// that name cannot be loaded or has no such sizes.
+  void open(const std::vector<Bindings>& points, const std::function<Measured(const std::string& word)>& load_other);
+
+  /// Measures, and writes the file of `--save`.
+  void run(const Measured& now, const std::vector<Bindings>& points, const BenchSettings& settings,
            const Arguments& arguments);
 
   /// Whether something got slower by more than noise.
@@ -42,6 +45,7 @@ class BenchComparison {
 
   std::optional<std::string> save_, against_;
   std::optional<SavedBench> saved_;
+  std::optional<Measured> other_;
   std::string other_subject_;          // of a file of another model or machine: what both are
   std::vector<Rounds> mine_, others_;  // others_: where something is compared
 };

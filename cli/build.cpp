@@ -31,7 +31,7 @@ namespace tenon::cli {
 namespace {
 
 constexpr Option kBuildOptions[] = {
-    {"-o", "FILE.tenon", "where the program goes; NAME.tenon of the model's name where it is not said"},
+    {"-o", "FILE.tenon", "where the program goes; NAME.tenon of the model's name where it is not said", false, true},
     {"--emit", "object|static|c", "no file to be loaded, but one to be linked into a program, and a header for C"},
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one", true},
     {"--bind", "NAME=SIZE,...", "sizes that are known: the program runs at these alone"},
@@ -126,13 +126,6 @@ void check_inputs(const std::vector<std::string>& words, const GraphModel& model
 
 std::string output_of(const Arguments& arguments, const std::string& name, std::string_view suffix) {
   if (const auto path = arguments.find("-o")) {
-    if (path->empty()) {
-      fail("-o takes the name of a file, and got none");
-    }
-    std::error_code error;
-    if (std::filesystem::equivalent(*path, arguments.rest()[0], error)) {
-      fail("-o {}: that is the model itself; give the program another name", *path);
-    }
     return *path;
   }
   std::string safe = name;
@@ -220,9 +213,6 @@ void report(const Built& built, const GraphModel& model, bool as_json) {
 int run_build(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
-  if (const auto path = arguments.find("-o")) {
-    require_folder_of(*path);  // before all that takes long
-  }
   const auto word = arguments.find("--emit");
   const std::optional<EmbedForm> emit = word ? std::optional(embed_form(*word)) : std::nullopt;
   BuildOptions options{.machines = machines_of(arguments), .reasons = !arguments.has("--strip")};

@@ -17,8 +17,10 @@
 #include "explain_two.h"
 #include "explain_why.h"
 #include "files.h"
+#include "inputs.h"
 #include "load_trainable.h"
 #include "machine.h"
+#include "model_ports.h"
 #include "picture.h"
 #include "program_file.h"
 #include "report/explain_page.h"
@@ -39,9 +41,9 @@ constexpr Option kExplainOptions[] = {
     {"--train", "", "one step of training instead of the model: batch statistics, loss, gradients, optimiser"},
     {"--loss", "LOSS", "with --train: cross_entropy (the default for logits), mse (else), ...: see `tenon train`"},
     {"--optimizer", "sgd|momentum|adam|adamw", "with --train: what moves the weights (default adam)"},
-    {"--svg", "FILE.svg", "also write a picture of the graph, kernels as hulls (needs Graphviz)"},
-    {"--html", "FILE.html", "also write a page: the picture to zoom, search and fold, steps, memory"},
-    {"--dot", "FILE.dot", "also write the picture in Graphviz's language"},
+    {"--svg", "FILE.svg", "also write a picture of the graph, kernels as hulls (needs Graphviz)", false, true},
+    {"--html", "FILE.html", "also write a page: the picture to zoom, search and fold, steps, memory", false, true},
+    {"--dot", "FILE.dot", "also write the picture in Graphviz's language", false, true},
     {"--memory", "", "where memory goes from the first step to the last instead, at the sizes of --bind"},
     {"--why", "OPERATOR",
      "why OPERATOR and the second word are not one kernel instead: steps, nodes of the model, operators"},
@@ -100,6 +102,9 @@ void check(const Arguments& arguments) {
   }
   if (arguments.has("--why") && words.size() < 2) {
     fail("`--why` takes two operators or steps: `tenon explain {} --why 1 2`", words[0]);
+  }
+  if (arguments.has("--why") && arguments.has("--no-fuse")) {
+    fail("`--why` asks what rules found, and with `--no-fuse` none is tried: leave one of them out");
   }
   for (const std::string_view option : {"--loss", "--optimizer"}) {
     if (arguments.has(option) && !arguments.has("--train")) {
@@ -304,6 +309,10 @@ int run_explain(const Arguments& arguments) {
   check(arguments);
   if (is_diff(arguments)) {
     return explain_two(arguments, {.read = explained, .check = check});
+  }
+  if (const std::string& word = arguments.rest()[0]; word.ends_with(".json")) {
+    fail("`{}` is what `--json` printed of a model; `tenon explain {} --diff MODEL` holds a model against it", word,
+         word);
   }
   if (is_program_file(arguments.rest()[0])) {
     return explain_program(arguments);

@@ -35,18 +35,58 @@ std::string group_text(const std::vector<const Node*>& nodes) {
 
 struct Asked {
   Nodes nodes;
-  std::set<int64_t> steps;  // that compute them
+  std::set<int64_t> steps;  // that compute them; none: a concat whose operands are written in their places
   std::string text;
 };
 
+bool is_named(const Node& node, const std::string& word) {
+  const auto* const call = node.as<Call>();
+  return node.place == word || op_name(node.op) == word || (call != nullptr && call->body.name() == word);
+}
+
+/// A node that no step computes: a concat of which every part is written in its place. Error, which says what became of
+/// the name, for any other.
+Asked asked_of_none(const compiler::Lowered& lowered, const std::vector<FusionAttempt>& attempts,
+                    const std::string& word) {
+  Asked found;
+  for (const FusionAttempt& attempt : attempts) {
+    if (attempt.rule == schedule::kConcatRule && attempt.joined && is_named(*attempt.second[0], word)) {
+      found.nodes.insert(attempt.second[0]);
+    }
+  }
+  if (found.nodes.size() == 1) {
+    found.text = fmt::format("{} (no step)", word);
+    return found;
+  }
+  if (found.nodes.size() > 1) {
+    fail("`--why {}`: there are {} of them; name one by its name in the model", word, found.nodes.size());
+  }
+  for (const compiler::LoweredSegment& segment : lowered.segments) {
+    for (const Node* node : segment.graph.nodes()) {
+      if (is_named(*node, word)) {
+        fail("`--why {}`: no step computes it: kernels read through views, and compute numbers where they need them",
+             word);
+      }
+    }
+  }
+  if (std::ranges::any_of(lowered.given.nodes(), [&](const Node* node) { return is_named(*node, word); })) {
+    fail("`--why {}`: the passes left nothing of it; `tenon explain --passes` lists them", word);
+  }
+  return found;
+}
+
 /// A step by its number; else all nodes of one place; else the one node of that operator.
-Asked asked_for(const compiler::Lowered& lowered, const std::string& word) {
+Asked asked_for(const compiler::Lowered& lowered, const std::vector<FusionAttempt>& attempts, const std::string& word) {
+  if (word.empty()) {
+    fail("`--why`: an empty word names nothing; give a step, a node of the model or an operator");
+  }
   const std::vector<compiler::LoweredStep> steps = lowered.steps();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool is_number = error == std::errc() && end == word.data() + word.size();
   if (is_number && (number < 1 || number > std::ssize(steps))) {
-    fail("`--why`: there is no step {}; graph `{}` has steps 1 to {}", number, lowered.given.name(), steps.size());
+    fail("`--why`: there is no step {}; graph `{}` has {}", number, lowered.given.name(),
+         steps.size() == 1 ? "one step" : fmt::format("steps 1 to {}", steps.size()));
   }
   Asked places;
   Asked operators;
@@ -63,6 +103,9 @@ Asked asked_for(const compiler::Lowered& lowered, const std::string& word) {
       }
     }
   }
+  if (places.nodes.empty() && operators.nodes.empty()) {
+    operators = asked_of_none(lowered, attempts, word);
+  }
   Asked& found = places.nodes.empty() ? operators : places;
   if (found.nodes.empty()) {
     std::vector<std::string> some(names.begin(), names.end());
@@ -70,12 +113,17 @@ Asked asked_for(const compiler::Lowered& lowered, const std::string& word) {
     fail("`--why {}`: no step has an operation of this name\n  its steps have {}{}", word, fmt::join(some, ", "),
          some.size() < names.size() ? ", ..." : "");
   }
+  const auto in_steps = [&] {
+    return fmt::format("step{} {}", found.steps.size() == 1 ? "" : "s", fmt::join(found.steps, ", "));
+  };
   if (&found == &operators && found.nodes.size() > 1) {
-    fail("`--why {}`: there are {} of them, in steps {}; name one by its step or its name in the model", word,
-         found.nodes.size(), fmt::join(found.steps, ", "));
+    fail("`--why {}`: there are {} of them, in {}; name one by its step or its name in the model", word,
+         found.nodes.size(), in_steps());
   }
-  found.text = is_number ? fmt::format("step {} ({})", number, steps[static_cast<size_t>(number - 1)].step.label)
-                         : fmt::format("{} (step {})", word, fmt::join(found.steps, ", "));
+  if (found.text.empty()) {
+    found.text = is_number ? fmt::format("step {} ({})", number, steps[static_cast<size_t>(number - 1)].step.label)
+                           : fmt::format("{} ({})", word, in_steps());
+  }
   return found;
 }
 
@@ -124,23 +172,74 @@ Extent bytes_shared(const Nodes& first, const Nodes& second) {
   return bytes;
 }
 
-}  // namespace
+bool tried(const FusionAttempt& attempt, const Nodes& a, const Nodes& b) {
+  return (has_any(attempt.first, a) && has_any(attempt.second, b)) ||
+         (has_any(attempt.first, b) && has_any(attempt.second, a));
+}
 
-WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAttempt>& attempts,
-                   const std::string& first, const std::string& second) {
-  const Asked a = asked_for(lowered, first);
-  const Asked b = asked_for(lowered, second);
-  WhyApart why{.first = a.text, .second = b.text, .findings = {}, .saved = {}};
-  std::vector<int64_t> both;
-  std::ranges::set_intersection(a.steps, b.steps, std::back_inserter(both));
-  if (!both.empty()) {
-    why.step = both[0];
-    return why;
-  }
+/// Whether the two are in kernels that one launch runs side by side, none of which has both.
+bool are_side_by_side(const std::vector<FusionAttempt>& attempts, const Nodes& a, const Nodes& b) {
+  std::vector<const std::vector<const Node*>*> of_a;
+  std::vector<const std::vector<const Node*>*> of_b;
   for (const FusionAttempt& attempt : attempts) {
-    const bool tried = (has_any(attempt.first, a.nodes) && has_any(attempt.second, b.nodes)) ||
-                       (has_any(attempt.first, b.nodes) && has_any(attempt.second, a.nodes));
-    if (!tried || attempt.joined) {
+    if (attempt.rule != schedule::kSideBySideRule || !attempt.joined) {
+      continue;
+    }
+    for (const std::vector<const Node*>* kernel : {&attempt.first, &attempt.second}) {
+      const bool has_a = has_any(*kernel, a);
+      const bool has_b = has_any(*kernel, b);
+      if (has_a && has_b) {
+        return false;
+      }
+      (has_a ? of_a : of_b).push_back(kernel);
+      if (!has_a && !has_b) {
+        of_b.pop_back();
+      }
+    }
+  }
+  return !of_a.empty() && !of_b.empty();
+}
+
+/// What is said of running the steps `first` and `second`, counted from 0, tile by tile.
+RuleFinding of_tiles(const std::vector<compiler::LoweredStep>& steps, size_t first, size_t second) {
+  RuleFinding found{.rule = "tile by tile",
+                    .first = fmt::format("step {}", first + 1),
+                    .second = fmt::format("step {}", second + 1),
+                    .finding = {}};
+  for (size_t i = first; i < second; ++i) {
+    if (const std::string& why = steps[i].step.region_end; !why.empty()) {
+      found.finding =
+          i == first ? why : fmt::format("what runs with step {} ends with step {}: {}", first + 1, i + 1, why);
+      return found;
+    }
+  }
+  found.finding = steps[first].program.pipelines.on
+                      ? "two kernels that may run tile by tile, where sizes make it pay: tiles of what is between them "
+                        "stay in cache"
+                      : "they could, and running tile by tile is switched off";
+  return found;
+}
+
+std::string why_untried(const std::vector<compiler::LoweredStep>& steps, const Asked& a, const Asked& b) {
+  for (const Asked* each : {&a, &b}) {
+    for (const int64_t number : each->steps) {
+      const compiler::LoweredStep& step = steps[static_cast<size_t>(number - 1)];
+      if (!std::holds_alternative<LaunchStep>(step.step.what)) {
+        return fmt::format("step {} (`{}`) is no loop over elements, and rules join such loops", number,
+                           step.step.label);
+      }
+    }
+  }
+  if (&steps[static_cast<size_t>(*a.steps.begin() - 1)].program !=
+      &steps[static_cast<size_t>(*b.steps.begin() - 1)].program) {
+    return "the steps of the one give sizes that those of the other need before they can run";
+  }
+  return "rules join what makes an operand with what reads it, and kernels that read the same array";
+}
+
+void add_findings(WhyApart& why, const std::vector<FusionAttempt>& attempts, const Asked& a, const Asked& b) {
+  for (const FusionAttempt& attempt : attempts) {
+    if (attempt.joined || !tried(attempt, a.nodes, b.nodes)) {
       continue;
     }
     RuleFinding found{.rule = std::string(attempt.rule),
@@ -154,31 +253,70 @@ WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAtt
       why.findings.push_back(std::move(found));
     }
   }
+}
+
+}  // namespace
+
+WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAttempt>& attempts,
+                   const std::string& first, const std::string& second) {
+  const Asked a = asked_for(lowered, attempts, first);
+  const Asked b = asked_for(lowered, attempts, second);
+  if (a.nodes == b.nodes) {
+    fail("`--why {} {}` names the same twice; it takes two steps or operators", first, second);
+  }
+  WhyApart why{.first = a.text, .second = b.text};
+  std::vector<int64_t> both;
+  std::ranges::set_intersection(a.steps, b.steps, std::back_inserter(both));
+  if (!both.empty()) {
+    why.step = both[0];
+    why.together = fmt::format(
+        "step {} has both{}", why.step,
+        are_side_by_side(attempts, a.nodes, b.nodes) ? ", in two kernels that one launch runs side by side" : "");
+    return why;
+  }
+  const bool is_placed = std::ranges::any_of(attempts, [&](const FusionAttempt& attempt) {
+    return attempt.rule == schedule::kConcatRule && attempt.joined && tried(attempt, a.nodes, b.nodes);
+  });
+  if (is_placed) {
+    why.together = "the concat takes no step: its operands are written in their places in the result";
+    return why;
+  }
+  add_findings(why, attempts, a, b);
+  const std::vector<compiler::LoweredStep> steps = lowered.steps();
+  if (why.findings.empty() && !a.steps.empty() && !b.steps.empty()) {
+    why.untried = why_untried(steps, a, b);
+  }
   Extent bytes = bytes_between(a.nodes, b.nodes) + bytes_between(b.nodes, a.nodes);
-  if (bytes == Extent(0)) {
+  const bool is_read = bytes != Extent(0);
+  if (!is_read) {
     bytes = bytes_shared(a.nodes, b.nodes);
   }
   why.saved = bytes == Extent(0) ? "" : bytes.to_string();
+  why.shared = !is_read;
+  const auto at = [](const Asked& each) { return static_cast<size_t>(*each.steps.begin() - 1); };
+  if (is_read && !a.steps.empty() && !b.steps.empty() && &steps[at(a)].program == &steps[at(b)].program) {
+    why.findings.push_back(of_tiles(steps, std::min(at(a), at(b)), std::max(at(a), at(b))));
+  }
   return why;
 }
 
 std::string why_text(const WhyApart& why) {
   std::string text = fmt::format("{} and {}:\n", why.first, why.second);
-  if (why.step > 0) {
-    return text + fmt::format("  step {} has both\n", why.step);
+  if (!why.together.empty()) {
+    return text + fmt::format("  {}\n", why.together);
+  }
+  if (!why.untried.empty()) {
+    text += fmt::format("  no rule tries it: {}\n", why.untried);
   }
   for (const RuleFinding& each : why.findings) {
     text += fmt::format("  rule `{}` tried {} with {}: {}\n", each.rule, each.first, each.second, each.finding);
   }
-  if (why.findings.empty()) {
-    text +=
-        "  no rule tries it: rules join what makes an operand with what reads it, and kernels that read the same "
-        "array\n";
+  if (why.saved.empty()) {
+    return text +
+           "  one kernel would save no bytes: neither reads what the other makes, and they read nothing in common\n";
   }
-  return text + (why.saved.empty()
-                     ? "  one kernel would save no bytes: neither reads what the other makes, and they read "
-                       "nothing in common\n"
-                     : fmt::format("  one kernel would save {} bytes\n", why.saved));
+  return text + fmt::format("  one kernel would save {} bytes{}\n", why.saved,
+                            why.shared ? ", if it loaded once what both read" : "");
 }
 
 Json why_json(const WhyApart& why) {
@@ -190,11 +328,15 @@ Json why_json(const WhyApart& why) {
                       .set("second", each.second)
                       .set("finding", each.finding));
   }
+  const auto text = [](const std::string& words) { return words.empty() ? Json() : Json(words); };
   Json json = Json::object();
   json.set("first", why.first).set("second", why.second);
   return json.set("step", why.step > 0 ? Json(why.step) : Json())
+      .set("together", text(why.together))
       .set("findings", findings)
-      .set("saved_bytes", why.saved);
+      .set("untried", text(why.untried))
+      .set("saved_bytes", why.saved)
+      .set("saved_of", why.saved.empty() ? Json() : Json(why.shared ? "what both read" : "what one makes"));
 }
 
 int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const schedule::AttemptLog& log) {

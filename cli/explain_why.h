@@ -12,21 +12,24 @@
 
 namespace tenon::cli {
 
-/// What a rule found, the last time that it tried the two.
+/// What a rule found when it tried the two.
 struct RuleFinding {
   std::string rule, first, second;  // the groups that it tried, by their operators
   std::string finding;
 };
 
 struct WhyApart {
-  std::string first, second;          // as they were asked for, with their steps
-  int64_t step = 0;                   // that has both; 0: there is none
-  std::vector<RuleFinding> findings;  // empty: no rule tried them
-  std::string saved;                  // bytes that one kernel would not store and load, as an expression; "" none
+  std::string first, second;               // as they were asked for, with their steps
+  int64_t step = 0;                        // that has both; 0: there is none
+  std::string together = {};               // how one kernel or launch has both; "" where they are apart
+  std::vector<RuleFinding> findings = {};  // empty: no rule tried them
+  std::string untried = {};                // why no rule tried them, where none did
+  std::string saved = {};                  // bytes that one kernel would not store and load, as an expression; "" none
+  bool shared = false;                     // they are of what both read, not of what one makes
 };
 
 /// `first` and `second` are numbers of steps, names of nodes of the model, or operators. Error: there is no such step
-/// or name, or there are several of that name.
+/// or name, there are several of that name, both are the same, or no step computes it.
 WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<schedule::FusionAttempt>& attempts,
                    const std::string& first, const std::string& second);
 

@@ -59,6 +59,7 @@ int run_export(const Arguments& arguments) {
   if (opset && ending != ".onnx") {
     fail("`--opset` is for ONNX files, and `{}` is graph text", path);
   }
+  require_folder_of(path);
   const Progress progress;
   progress.show("loading");
   std::string name;

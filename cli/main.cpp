@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fail.h"
+#include "files.h"
 #include "help.h"
 #include "interrupt.h"
 #include "tenon/cancel.h"
@@ -41,6 +42,7 @@ int run(const std::string& name, Words words) {
   }
   const Arguments arguments(words, options_of(verb));
   check_words(verb, arguments.rest());
+  check_written(arguments, options_of(verb));
   return verb.run(arguments);
 }
 

@@ -7,9 +7,11 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "base/read_file.h"
 
 static_assert(std::endian::native == std::endian::little, ".npy files are read and written as they lie in memory");
@@ -240,14 +242,13 @@ void write_npy(const std::filesystem::path& path, const Array& array) {
   const size_t start = kMagic.size() + 4;
   header.append((kAlignment - (start + header.size() + 1) % kAlignment) % kAlignment, ' ');
   header += '\n';
-  std::ofstream file(path, std::ios::binary);
-  file << kMagic << '\x01' << '\x00' << static_cast<char>(header.size() & 0xff) << static_cast<char>(header.size() >> 8)
-       << header;
-  file.write(reinterpret_cast<const char*>(stored.data()), static_cast<std::streamsize>(stored.byte_count()));
-  file.close();
-  if (!file) {
-    fail("cannot write the file `{}`", path.string());
-  }
+  const std::string before =
+      fmt::format("{}{}{}{}{}{}", kMagic, '\x01', '\x00', static_cast<char>(header.size() & 0xff),
+                  static_cast<char>(header.size() >> 8), header);
+  NewFile file(path.string());
+  file.write(std::as_bytes(std::span(before)));
+  file.write({stored.data(), static_cast<size_t>(stored.byte_count())});
+  file.put_in_place(false);
 }
 
 }  // namespace tenon::cli

@@ -37,16 +37,16 @@ constexpr Option kPartitionOptions[] = {
     {"--least-parallelism", "N", "by resources: groups with so many independent results are not joined with others"},
     {"--memory", "BYTES", "keep activations within so many bytes (or KiB, MiB, GiB): compute some again"},
     {"--plan", "FILE.json", "take this plan, with its sizes, instead of making one, and verify it"},
-    {"--write", "FILE.json", "write the plan"},
+    {"--write", "FILE.json", "write the plan", false, true},
     {"--why", "OPERATOR", "why OPERATOR and the second word are or are not in one part, instead"},
     {"--diff", "FILE.json", "what differs between this plan and the one that is named instead of MODEL"},
     {"--run", "", "compile and run each part by itself and compare with the whole"},
     {"--export", "DIR", "write each part as an ONNX model, and a manifest"},
-    {"--html", "FILE.html", "write a page: the graph with its parts, costs, roofline, memory"},
+    {"--html", "FILE.html", "write a page: the graph with its parts, costs, roofline, memory", false, true},
     {"--compare", "FILE.json", "show this plan beside the other on the page"},
-    {"--svg", "FILE.svg", "write the graph with its parts as a picture"},
-    {"--dot", "FILE.dot", "... in Graphviz's language"},
-    {"--plot", "FILE.svg", "with --run: draw what was estimated for parts against what was measured"},
+    {"--svg", "FILE.svg", "write the graph with its parts as a picture", false, true},
+    {"--dot", "FILE.dot", "... in Graphviz's language", false, true},
+    {"--plot", "FILE.svg", "with --run: draw what was estimated for parts against what was measured", false, true},
 };
 
 constexpr Example kPartitionExamples[] = {
@@ -178,10 +178,8 @@ int run_partition(const Arguments& arguments) {
     compiled = text_field(plan, "graph", *plan_file) == "optimized";
     usual = Bindings::parse(text_field(plan, "bindings", *plan_file));
   }
-  for (const std::string_view file : {"--write", "--html", "--svg", "--dot", "--plot"}) {
-    if (const auto path = arguments.find(file)) {
-      require_folder_of(*path);
-    }
+  if (const auto folder = arguments.find("--export")) {
+    require_not_within(arguments, *folder);
   }
   const auto first = arguments.find("--why");
   if (first && arguments.rest().size() < 2) {

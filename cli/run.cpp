@@ -44,7 +44,7 @@ constexpr Option kRunOptions[] = {
     kNoWinograd,
     kPipelineRows,
     kStatsOption,
-    {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers"},
+    {"--trace", "FILE.json", "write what the last run did and when, for Chrome's and Perfetto's viewers", false, true},
     kNoCacheOption,
     kWeights,
     kPrecision,
@@ -73,7 +73,8 @@ std::string file_name(const std::string& name) {
   return (safe.starts_with('.') ? "_" : "") + safe + ".npy";
 }
 
-void write_outputs(const std::string& folder, const std::vector<Port>& ports, const std::vector<Array>& outputs) {
+void write_outputs(const Arguments& arguments, const std::string& folder, const std::vector<Port>& ports,
+                   const std::vector<Array>& outputs) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
@@ -86,7 +87,9 @@ void write_outputs(const std::string& folder, const std::vector<Port>& ports, co
     if (!is_new) {
       fail("outputs `{}` and `{}` would both be the file `{}`", other->second, name, other->first);
     }
-    write_npy(std::filesystem::path(folder) / other->first, outputs[i]);
+    const std::filesystem::path path = std::filesystem::path(folder) / other->first;
+    require_not_read(arguments, path);
+    write_npy(path, outputs[i]);
   }
 }
 
@@ -283,7 +286,7 @@ int run_run(const Arguments& arguments) {
   }
   progress.show("");
   if (const auto folder = arguments.find("--output")) {
-    write_outputs(*folder, executable->outputs(), outputs);
+    write_outputs(arguments, *folder, executable->outputs(), outputs);
   }
   (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, *executable, times,
                                                               arguments.has("--stats"));

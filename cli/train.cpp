@@ -44,11 +44,13 @@ constexpr Option kTrainOptions[] = {
     {"--bind", "NAME=SIZE,...", "sizes of axes that no file has"},
     {"--examples", "N", "how many examples to make up where no files are given"},
     {"--stop-on-nan", "", "end with an error when the loss is no number, before anything more is written"},
-    {"--save", "FILE", "the trained model: FILE.onnx, FILE.graph, or FILE.safetensors for the weights alone"},
-    {"--checkpoint", "FILE.safetensors", "write where the run stands after each epoch, and when interrupted"},
+    {"--save", "FILE", "the trained model: FILE.onnx, FILE.graph, or FILE.safetensors for the weights alone", false,
+     true},
+    {"--checkpoint", "FILE.safetensors", "write where the run stands after each epoch, and when interrupted", false,
+     true},
     {"--resume", "FILE.safetensors",
      "go on from there, with the settings that are in it; --rate and --epochs may change"},
-    {"--curve", "FILE.svg", "a picture of the losses"},
+    {"--curve", "FILE.svg", "a picture of the losses", false, true},
 };
 
 constexpr Example kTrainExamples[] = {
@@ -123,11 +125,6 @@ std::string checkpoint_path(const Arguments& arguments) {
 
 /// What takes long should fail before it begins.
 void check_files(const Arguments& arguments) {
-  for (const std::string_view option : {"--save", "--checkpoint", "--curve"}) {
-    if (const auto file = arguments.find(option)) {
-      require_folder_of(*file);
-    }
-  }
   if (const auto save = arguments.find("--save")) {
     const std::string ending = std::filesystem::path(*save).extension();
     if (ending != ".onnx" && ending != ".graph" && ending != ".safetensors") {

@@ -7,7 +7,7 @@
 #include "partition/cut/by_profile.h"
 #include "partition/cut/recompute.h"
 #include "partition/fuse/blocks.h"
-#include "partition/fuse/strategies.h"
+#include "partition/fuse/stages.h"
 #include "partition/plan/estimate.h"
 #include "partition/plan/verify.h"
 #include "partition/reasons.h"
@@ -94,14 +94,14 @@ Lists cut_parts(const SizedGraph& graph, const Groups& groups, const Profile& pr
   fail("there is no partitioner `{}`; there is: {}", options.by, fmt::join(names, ", "));
 }
 
-void fill_in_reasons(Plan& plan, const Groups& groups, const Profile& profile) {
-  std::vector<std::string> why = reasons(plan, groups, profile);
+void fill_in_reasons(Plan& plan, const Stages& stages, const Profile& profile) {
+  std::vector<std::string> why = reasons(plan, stages, profile);
   for (size_t p = 0; p < plan.parts.size(); ++p) {
     plan.parts[p].why = std::move(why[p]);
   }
 }
 
-Groups groups_of(const Plan& plan, const SizedGraph& graph) { return fuse(graph, {.fuse = strategies_of(plan)}); }
+Stages stages_of(const Plan& plan, const SizedGraph& graph) { return {graph, strategies_of(plan)}; }
 
 /// `vertical joins a and b, residual b and c`.
 std::string joints_text(const Groups& groups, int first, int second) {
@@ -131,20 +131,12 @@ std::vector<size_t> parts_with(const Plan& plan, int op) {
 
 std::span<const std::pair<std::string_view, std::string_view>> partitioner_table() { return kPartitioners; }
 
-Groups fuse(const SizedGraph& graph, const PlanOptions& options) {
-  Groups groups(graph);
-  for (const std::string& name : options.fuse) {
-    find_strategy(name).run(groups);
-  }
-  return groups;
-}
-
 Plan make_plan(const SizedGraph& graph, const Bindings& bindings, const Profile& profile, const PlanOptions& options) {
   if (graph.operators.empty()) {
     fail("the model `{}` has no operators to partition: its outputs are inputs, constants or views of them",
          graph.model);
   }
-  const Groups groups = fuse(graph, options);
+  const Stages stages(graph, options.fuse);
   Plan plan;
   plan.model = graph.model;
   plan.graph = "model";
@@ -157,14 +149,14 @@ Plan make_plan(const SizedGraph& graph, const Bindings& bindings, const Profile&
   plan.micro_batches = options.by == "pipeline" ? options.micro_batches : 1;
   plan.memory_limit = options.memory_limit;
   plan.limits = options.limits;
-  for (std::vector<int>& list : cut_parts(graph, groups, profile, options)) {
+  for (std::vector<int>& list : cut_parts(graph, stages.groups(), profile, options)) {
     plan.parts.emplace_back().operators = std::move(list);
   }
   if (options.memory_limit > 0) {
     plan.parts = keep_within(graph, std::move(plan.parts), options.memory_limit);
   }
   place(plan, graph, profile);
-  fill_in_reasons(plan, groups, profile);
+  fill_in_reasons(plan, stages, profile);
   verify(plan, graph, profile);
   return plan;
 }
@@ -180,7 +172,7 @@ Plan make_plan(const WorkGraph& work, const Bindings& bindings, const Profile& p
 void verify(const Plan& plan, const WorkGraph& work, const Profile& profile) {
   const SizedGraph graph = sized(work, plan.bindings);
   verify(plan, graph, profile);
-  verify_reasons(plan, groups_of(plan, graph), profile);
+  verify_reasons(plan, stages_of(plan, graph), profile);
 }
 
 Plan rebind(const Plan& plan, const WorkGraph& work, const Profile& profile, const Bindings& bindings) {
@@ -193,7 +185,7 @@ Plan rebind(const Plan& plan, const WorkGraph& work, const Profile& profile, con
   }
   const SizedGraph graph = sized(work, bindings);
   place(result, graph, profile);
-  fill_in_reasons(result, groups_of(result, graph), profile);
+  fill_in_reasons(result, stages_of(result, graph), profile);
   verify(result, graph, profile);
   return result;
 }
@@ -202,7 +194,8 @@ std::string why(const WorkGraph& work, const Plan& plan, std::string_view a, std
   const int first = work.find(a);
   const int second = work.find(b);
   const SizedGraph graph = sized(work, plan.bindings);
-  const Groups groups = groups_of(plan, graph);
+  const Stages stages = stages_of(plan, graph);
+  const Groups& groups = stages.groups();
   const std::vector<size_t> of_first = parts_with(plan, first);
   const std::vector<size_t> of_second = parts_with(plan, second);
   if (first == second) {
@@ -220,8 +213,7 @@ std::string why(const WorkGraph& work, const Plan& plan, std::string_view a, std
   if (joined) {
     text += fmt::format(", though {}", joints_text(groups, first, second));
   } else {
-    for (const std::string& line :
-         refusals(groups, strategies_of(plan), std::min(first, second), std::max(first, second))) {
+    for (const std::string& line : refusals(stages, std::min(first, second), std::max(first, second))) {
       text += "\n  " + line;
     }
   }

@@ -6,9 +6,6 @@
 
 namespace tenon::partition {
 
-/// The groups that the strategies make. Error: there is no such strategy.
-Groups fuse(const SizedGraph& graph, const PlanOptions& options);
-
 Plan make_plan(const SizedGraph& graph, const Bindings& bindings, const Profile& profile, const PlanOptions& options);
 
 }  // namespace tenon::partition

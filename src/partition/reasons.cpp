@@ -6,24 +6,10 @@
 
 #include "base/fail.h"
 #include "partition/cut/by_profile.h"
-#include "partition/fuse/strategies.h"
 #include "partition/plan/estimate.h"
 
 namespace tenon::partition {
 namespace {
-
-/// Why a strategy that would join both has not.
-std::string unjoined(const Groups& groups, int producer, int reader) {
-  const SizedGraph& graph = groups.graph();
-  if (groups.same(producer, reader)) {
-    return fmt::format("it joins `{}` and `{}`, and this plan has them apart", graph.op(producer).name,
-                       graph.op(reader).name);
-  }
-  if (groups.would_circle(producer, reader)) {
-    return fmt::format("with `{}` it would lie in a circle", graph.op(reader).name);
-  }
-  return fmt::format("`{}` is joined with another of its operands", graph.op(reader).name);
-}
 
 /// What leaves a part, each tensor once.
 struct Leaving {
@@ -38,8 +24,8 @@ struct Leaving {
 
 class Reasons {
  public:
-  Reasons(const Plan& plan, const Groups& groups, const Profile& profile)
-      : plan_(plan), groups_(groups), graph_(groups.graph()), profile_(profile), leaving_(plan.parts.size()) {
+  Reasons(const Plan& plan, const Stages& stages, const Profile& profile)
+      : plan_(plan), stages_(stages), graph_(stages.graph()), profile_(profile), leaving_(plan.parts.size()) {
     for (const Transfer& transfer : plan.transfers) {
       Leaving& leaving = leaving_[static_cast<size_t>(transfer.from)];
       leaving.bytes += leaving.tensors.insert(transfer.tensor).second ? graph_.tensor(transfer.tensor).written() : 0;
@@ -101,9 +87,8 @@ class Reasons {
 
   std::string text_of(int producer, int reader) const {
     std::vector<std::string> texts;
-    for (const std::string& name : strategies_of(plan_)) {
-      const std::string refusal = find_strategy(name).refuses(groups_, producer, reader);
-      std::string text = refusal.empty() ? unjoined(groups_, producer, reader) : refusal;
+    for (size_t i = 0; i < stages_.strategies().size(); ++i) {
+      std::string text = stages_.refusal(i, producer, reader);
       if (std::ranges::find(texts, text) == texts.end()) {
         texts.push_back(std::move(text));
       }
@@ -140,7 +125,7 @@ class Reasons {
   }
 
   const Plan& plan_;
-  const Groups& groups_;
+  const Stages& stages_;
   const SizedGraph& graph_;
   const Profile& profile_;
   std::vector<Leaving> leaving_;
@@ -183,18 +168,16 @@ std::vector<std::string> strategies_of(const Plan& plan) {
   return names;
 }
 
-std::vector<std::string> refusals(const Groups& groups, const std::vector<std::string>& fuse, int producer,
-                                  int reader) {
+std::vector<std::string> refusals(const Stages& stages, int producer, int reader) {
   std::vector<std::string> lines;
-  for (const std::string& name : fuse) {
-    const std::string refusal = find_strategy(name).refuses(groups, producer, reader);
-    lines.push_back(fmt::format("{}: {}", name, refusal.empty() ? unjoined(groups, producer, reader) : refusal));
+  for (size_t i = 0; i < stages.strategies().size(); ++i) {
+    lines.push_back(fmt::format("{}: {}", stages.strategies()[i], stages.refusal(i, producer, reader)));
   }
   return lines;
 }
 
-std::vector<std::string> reasons(const Plan& plan, const Groups& groups, const Profile& profile) {
-  const Reasons all(plan, groups, profile);
+std::vector<std::string> reasons(const Plan& plan, const Stages& stages, const Profile& profile) {
+  const Reasons all(plan, stages, profile);
   std::vector<std::string> result;
   for (size_t p = 0; p < plan.parts.size(); ++p) {
     result.push_back(all.of(p));
@@ -202,14 +185,14 @@ std::vector<std::string> reasons(const Plan& plan, const Groups& groups, const P
   return result;
 }
 
-void verify_reasons(const Plan& plan, const Groups& groups, const Profile& profile) {
-  check_limits(plan, groups);
-  const Reasons all(plan, groups, profile);
+void verify_reasons(const Plan& plan, const Stages& stages, const Profile& profile) {
+  check_limits(plan, stages.groups());
+  const Reasons all(plan, stages, profile);
   for (size_t p = 0; p < plan.parts.size(); ++p) {
     const std::string right = all.of(p);
     if (plan.parts[p].why != right) {
       fail("part {}, which begins with operator `{}`, is said to end because `{}`, and that is not so: {}", p + 1,
-           groups.graph().op(plan.parts[p].operators[0]).name, plan.parts[p].why, right);
+           stages.graph().op(plan.parts[p].operators[0]).name, plan.parts[p].why, right);
     }
   }
 }

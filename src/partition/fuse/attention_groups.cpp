@@ -62,14 +62,20 @@ std::string refuses_attention(const Groups& groups, int producer, int reader) {
   const SizedGraph& graph = groups.graph();
   std::string why = fmt::format("neither `{}` nor `{}` is between two products with rows", graph.op(producer).name,
                                 graph.op(reader).name);
-  for (const int row : {producer, reader}) {
-    if (graph.op(row).role == Role::row && graph.op(row).writes.size() == 1) {
-      const Between found = around(graph, row);
-      if (!found.operators.empty()) {
-        const bool both =
-            std::ranges::count(found.operators, producer) + std::ranges::count(found.operators, reader) == 2;
-        return both ? "" : fmt::format("only one of both lies between the products around `{}`", graph.op(row).name);
-      }
+  for (int row = 0; row < graph.size(); ++row) {
+    if (graph.op(row).role != Role::row || graph.op(row).writes.size() != 1) {
+      continue;
+    }
+    const Between found = around(graph, row);
+    const auto lies = [&](int op) { return std::ranges::find(found.operators, op) != found.operators.end(); };
+    if (lies(producer) && lies(reader)) {
+      return "";
+    }
+    if (lies(producer) || lies(reader)) {
+      why = fmt::format("`{}` lies between the products around `{}`, and `{}` does not",
+                        graph.op(lies(producer) ? producer : reader).name, graph.op(row).name,
+                        graph.op(lies(producer) ? reader : producer).name);
+    } else if (row == producer || row == reader) {
       why = found.why;
     }
   }

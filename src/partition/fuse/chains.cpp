@@ -131,6 +131,17 @@ std::string refuses_depthwise(const Groups& groups, int producer, int reader) {
   return refuses_edge(groups, producer, reader, false);
 }
 
+std::string reader_is_taken(const Groups& groups, int producer, int reader) {
+  const SizedGraph& graph = groups.graph();
+  for (const int other : graph.producers(reader)) {
+    if (other != producer && groups.same(other, reader)) {
+      return fmt::format("`{}` is joined with `{}`, another of its operands", name_of(groups, reader),
+                         name_of(groups, other));
+    }
+  }
+  return "a third group stood between them when it tried, and was joined with one of them afterwards";
+}
+
 void join_chains(Groups& groups) { join_edges(groups, refuses_chain, "vertical", false); }
 void join_residuals(Groups& groups) { join_edges(groups, refuses_residual, "residual", false); }
 void join_elementwise(Groups& groups) { join_edges(groups, refuses_elementwise, "elementwise", true); }

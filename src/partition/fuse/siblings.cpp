@@ -66,6 +66,28 @@ std::string refuses_siblings(const Groups& groups, int a, int b) {
   return "";
 }
 
+std::string sibling_is_not_first(const Groups& groups, int a, int b) {
+  const SizedGraph& graph = groups.graph();
+  for (const int tensor : activations(graph, a)) {
+    const std::vector<int>& readers = graph.tensor(tensor).readers;
+    const auto first =
+        std::ranges::find_if(readers, [&](int reader) { return is_product_role(graph.op(reader).role); });
+    if (std::ranges::find(readers, b) == readers.end() || first == readers.end()) {
+      continue;
+    }
+    for (const int op : {a, b}) {
+      if (op == *first || groups.same(op, *first)) {
+        continue;
+      }
+      const std::string why = refuses_siblings(groups, *first, op);
+      return fmt::format(
+          "products are joined with the first that reads what they share, which is `{}`, and `{}` is not: {}",
+          graph.op(*first).name, graph.op(op).name, why.empty() ? "they would lie in a circle" : why);
+    }
+  }
+  return fmt::format("`{}` and `{}` read no activation in common", graph.op(a).name, graph.op(b).name);
+}
+
 void join_siblings(Groups& groups) {
   const SizedGraph& graph = groups.graph();
   for (const SizedTensor& tensor : graph.tensors) {

@@ -15,16 +15,19 @@ std::string refuses_given(const Groups& groups, int producer, int reader) {
 }
 
 constexpr Strategy kStrategies[] = {
-    {"none", "each operator by itself", join_nothing, refuses_all},
+    {"none", "each operator by itself", join_nothing, refuses_all, reader_is_taken},
     {"vertical", "a product with the maps that follow it, and maps that follow each other, one reader each",
-     join_chains, refuses_chain},
+     join_chains, refuses_chain, reader_is_taken},
     {"depthwise", "a depthwise convolution and its maps with the product that alone reads them", join_depthwise,
-     refuses_depthwise},
-    {"residual", "a map of two branches into the one that comes last", join_residuals, refuses_residual},
-    {"horizontal", "products of one input whose results are used together", join_siblings, refuses_siblings},
-    {"elementwise", "maps with maps, rows, moves and gathers of one shape", join_elementwise, refuses_elementwise},
-    {"attention", "rows with the products on both of their sides", join_attention, refuses_attention},
-    {"compiler", "the kernels that Tenon itself makes", join_nothing, refuses_given},
+     refuses_depthwise, reader_is_taken},
+    {"residual", "a map of two branches into the one that comes last", join_residuals, refuses_residual,
+     reader_is_taken},
+    {"horizontal", "products of one input whose results are used together", join_siblings, refuses_siblings,
+     sibling_is_not_first},
+    {"elementwise", "maps with maps, rows, moves and gathers of one shape", join_elementwise, refuses_elementwise,
+     reader_is_taken},
+    {"attention", "rows with the products on both of their sides", join_attention, refuses_attention, reader_is_taken},
+    {"compiler", "the kernels that Tenon itself makes", join_nothing, refuses_given, reader_is_taken},
 };
 
 }  // namespace

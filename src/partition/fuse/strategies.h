@@ -15,6 +15,8 @@ struct Strategy {
   void (*run)(Groups& groups);
   /// Why it does not join `reader` to `producer`; empty where it would.
   std::string (*refuses)(const Groups& groups, int producer, int reader);
+  /// Why it has left them apart, although it does not refuse them and no circle is in the way.
+  std::string (*passes_over)(const Groups& groups, int producer, int reader);
 };
 
 std::span<const Strategy> strategies();
@@ -30,8 +32,10 @@ std::string refuses_chain(const Groups& groups, int producer, int reader);
 std::string refuses_residual(const Groups& groups, int producer, int reader);
 std::string refuses_elementwise(const Groups& groups, int producer, int reader);
 std::string refuses_depthwise(const Groups& groups, int producer, int reader);
+std::string reader_is_taken(const Groups& groups, int producer, int reader);
 void join_siblings(Groups& groups);  // fuse/siblings.cpp
 std::string refuses_siblings(const Groups& groups, int a, int b);
+std::string sibling_is_not_first(const Groups& groups, int a, int b);
 void join_attention(Groups& groups);  // fuse/attention_groups.cpp
 std::string refuses_attention(const Groups& groups, int producer, int reader);
 

@@ -10,9 +10,17 @@
 
 namespace tenon::schedule {
 
+// Names of the rules.
+inline constexpr std::string_view kOperandRule = "operand";          // what makes an array joins what reads it
+inline constexpr std::string_view kSiblingRule = "sibling";          // kernels that read the same array
+inline constexpr std::string_view kRecomputeRule = "recompute";      // what is cheap is computed where it is read
+inline constexpr std::string_view kTileRule = "reduce in tiles";     // of a product, before its tiles are stored
+inline constexpr std::string_view kConcatRule = "concat";            // parts of a concat are stored in their place
+inline constexpr std::string_view kSideBySideRule = "side by side";  // equal kernels that one launch runs
+
 /// One try to make one kernel of two groups of operations.
 struct FusionAttempt {
-  std::string_view rule;           // its name: "operand" or "sibling"
+  std::string_view rule;
   std::vector<const Node*> first;  // of an operand: those that make it
   std::vector<const Node*> second;
   bool joined = false;

@@ -242,7 +242,7 @@ void Fusion::take(Cluster merged, int producer, int consumer) {
 bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
   Cluster& p = clusters_.at(producer);
   Cluster& c = clusters_.at(consumer);
-  const std::string_view rule = must_save_loads ? "sibling" : "operand";
+  const std::string_view rule = must_save_loads ? kSiblingRule : kOperandRule;
   const auto record = [&](bool joined, const std::string& why) {
     AttemptLog::record([&] {
       return FusionAttempt{.rule = rule, .first = p.nodes, .second = c.nodes, .joined = joined, .finding = why};
@@ -298,7 +298,7 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
     return end("a convolution in Winograd's form takes no such loops, and would multiply more than twice as often");
   }
   if (must_save_loads && merged.nest.loads >= p.nest.loads + c.nest.loads) {
-    return end("one kernel would load as much as the two");
+    return end("in one kernel, no load of the one would be a load of the other");
   }
   if (must_save_loads && merged.nest.product_loops < std::max(p.nest.product_loops, c.nest.product_loops)) {
     return end("a product would become plain loops");
@@ -337,28 +337,6 @@ void Fusion::rebuild_stale() {
       TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
       cluster.nest = std::get<Nest>(std::move(built));
       cluster.is_stale = false;
-    }
-  }
-}
-
-void Fusion::fuse_siblings() {
-  for (const Node* node : graph_.nodes()) {
-    const Value value(node, 0);
-    bool merged = true;
-    while (merged) {
-      merged = false;
-      std::vector<int> readers;
-      for (const int id : clusters_reading(value)) {
-        const Cluster& cluster = clusters_.at(id);
-        if (roles_.of(*cluster.nodes[0]) == NodeRole::loop && bytes(value) >= largest_read(id)) {
-          readers.push_back(id);
-        }
-      }
-      for (size_t i = 0; i < readers.size() && !merged; ++i) {
-        for (size_t j = i + 1; j < readers.size() && !merged; ++j) {
-          merged = try_merge(readers[i], readers[j], true);
-        }
-      }
     }
   }
 }

@@ -103,6 +103,7 @@ class Fusion {
   bool is_plain_map(const Cluster& producer, const Cluster& consumer) const;
   void take(Cluster merged, int producer, int consumer);
   bool try_merge(int producer, int consumer, bool must_save_loads);
+  bool try_siblings(const Value& value);
   bool has_path(int from, int to, bool direct_counts, size_t newest = std::numeric_limits<size_t>::max()) const;
   bool is_owned_loop(const Node& node) const;
   std::optional<double> flops_of_large(const Value& value) const;
@@ -112,14 +113,15 @@ class Fusion {
   bool is_cheap_of(const Value& value, const Node& source) const;
   bool try_store_instead(const std::vector<Value>& outputs, const Node& source);
   bool try_reduce_in_tiles(int producer, int consumer);
-  bool pays_to_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const;
-  bool try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow);
+  std::string why_not_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const;
+  std::string try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow);
   /// Clusters that update in place what this one reads: they run after it.
   std::set<int> clusters_overwriting(const Cluster& cluster) const;
   /// Whether the kernel reads memory that it updates in place, or updates it twice.
   bool meets_own_update(const Nest& nest) const;
   /// Clusters that load the value.
   std::set<int> clusters_reading(const Value& value) const;
+  std::string why_not_placed(const Value& part, int cluster) const;
   bool try_place(const Node& concat);
   /// Whether what its products store leaves no room in a cache for two of them, at nominal sizes.
   static bool needs_much_scratch(const Nest& nest);

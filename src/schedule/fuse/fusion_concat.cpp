@@ -1,21 +1,55 @@
 // Concats of what kernels make: placement.
+#include <fmt/format.h>
+
 #include "base/fail.h"
+#include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
 
 namespace tenon::schedule {
+
+/// Why a kernel cannot write this operand of the concat in its place; empty where it can.
+std::string Fusion::why_not_placed(const Value& part, int cluster) const {
+  if (roles_.of(part.node()) != NodeRole::loop || !clusters_.contains(owner_.at(&part.node()))) {
+    return "no kernel makes it";
+  }
+  if (part.node().as<Concat>()) {
+    return "it is a concat, too";
+  }
+  if (visible_.contains(part)) {
+    return "it is an output of the graph";
+  }
+  return clusters_reading(part) == std::set<int>{cluster} ? "" : "others read it, too";
+}
 
 /// The concat, a cluster of its own, has operands that kernels make for nobody else.
 bool Fusion::try_place(const Node& concat) {
   const Value whole(&concat, 0);
   const int cluster = owner_.at(&concat);
+  std::string why;
   std::unordered_set<Value> parts;
   for (const Value& part : concat.inputs) {
-    const bool is_made = roles_.of(part.node()) == NodeRole::loop && !part.node().as<Concat>() &&
-                         clusters_.contains(owner_.at(&part.node()));
-    const bool is_free = is_made && !visible_.contains(part) && clusters_reading(part) == std::set<int>{cluster};
-    if (!is_free || !parts.insert(part).second) {
-      return false;
+    std::string each = why_not_placed(part, cluster);
+    if (each.empty() && !parts.insert(part).second) {
+      each = "it is there twice";
     }
+    if (!each.empty()) {
+      why = fmt::format("operand {} is not written in its place: {}", &part - concat.inputs.data() + 1, each);
+      break;
+    }
+  }
+  for (const Value& part : concat.inputs) {
+    if (const auto maker = owner_.find(&part.node()); maker != owner_.end() && clusters_.contains(maker->second)) {
+      AttemptLog::record([&] {
+        return FusionAttempt{.rule = kConcatRule,
+                             .first = clusters_.at(maker->second).nodes,
+                             .second = {&concat},
+                             .joined = why.empty(),
+                             .finding = why};
+      });
+    }
+  }
+  if (!why.empty()) {
+    return false;
   }
   Extent start = 0;
   const int axis = concat.as<Concat>()->axis;

@@ -1,7 +1,10 @@
 // Reductions of what a product leaves move into its kernel, where its tiles are in cache.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kernel/loop/loop_walk.h"
+#include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
 #include "schedule/fuse/repeated_bytes.h"
 
@@ -28,19 +31,23 @@ bool has_product(const Cluster& cluster) {
 
 }  // namespace
 
-/// Whether tiles are the place to reduce where `left` stays of the consumer. One pass over what lies in memory costs
-/// less than a product that can no longer be written where it belongs; rows that stay in cache are read again for free.
-bool Fusion::pays_to_move(const Cluster& p, const Cluster& c, const std::unordered_set<const Node*>& left) const {
+/// Why tiles are not the place to reduce where `left` stays of the consumer; empty where they are. One pass over what
+/// lies in memory costs less than a product that can no longer be written where it belongs; rows that stay in cache are
+/// read again for free.
+std::string Fusion::why_not_move(const Cluster& p, const Cluster& c,
+                                 const std::unordered_set<const Node*>& left) const {
   if (left.empty()) {
-    return !writes_product(p.nest.kernel) || outputs_of(p.owned, {c.id}).empty();
+    return !writes_product(p.nest.kernel) || outputs_of(p.owned, {c.id}).empty()
+               ? ""
+               : "others read the product, which is written where they read it; tiles would be kept elsewhere first";
   }
   const auto row_bytes = (repeated_bytes(c.nest.kernel) * kReadAgain).constant();
-  return !row_bytes || *row_bytes > options_.most_row_bytes;
+  return !row_bytes || *row_bytes > options_.most_row_bytes ? "" : "its rows stay in cache until they are read again";
 }
 
 /// Move the nodes in `narrow` from the consumer to the producer; what they are made of is computed in both, if the
-/// consumer still needs it.
-bool Fusion::try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow) {
+/// consumer still needs it. Gives why not; empty where they moved.
+std::string Fusion::try_move(int producer, int consumer, const std::unordered_set<const Node*>& narrow) {
   const Cluster p = clusters_.at(producer);
   const Cluster c = clusters_.at(consumer);
   std::unordered_set<const Node*> moved;
@@ -64,18 +71,18 @@ bool Fusion::try_move(int producer, int consumer, const std::unordered_set<const
   for (const Value& output : outputs_of(c.owned, {})) {
     add_with_operands(left, &output.node(), false);
   }
-  if (!pays_to_move(p, c, left)) {
-    return false;
+  if (std::string why = why_not_move(p, c, left); !why.empty()) {
+    return why;
   }
   for (const Node* node : moved) {
     for (const Value& operand : roles_.operands(*node)) {
       if (state_.next(operand) != nullptr) {
-        return false;  // to be read before it is updated in place
+        return fmt::format("{} reads an array before it is updated in place", op_name(node->op));
       }
       const auto owner = owner_.find(&operand.node());
       if (owner != owner_.end() && owner->second != producer && owner->second != consumer &&
           has_path(producer, owner->second, true)) {
-        return false;
+        return std::string(kBetween);
       }
     }
   }
@@ -110,25 +117,31 @@ bool Fusion::try_move(int producer, int consumer, const std::unordered_set<const
   if (left.empty()) {
     clusters_.erase(consumer);
   }
-  auto built = build(to.members, outputs_of(to.owned, {}));
-  const auto is_as_good = [&](const Nest& nest) {
-    return (nest.repeats.empty() || !p.nest.repeats.empty()) && (nest.winograd > 0 || p.nest.winograd == 0);
+  const auto worse = [](const Nest& nest, const Nest& before) -> std::string {
+    if (!nest.repeats.empty() && before.repeats.empty()) {
+      return fmt::format("{} would be computed again and again", nest.repeats);
+    }
+    return nest.winograd == 0 && before.winograd > 0 ? "a convolution in Winograd's form reduces no tiles" : "";
   };
-  bool holds = std::holds_alternative<Nest>(built) && is_as_good(std::get<Nest>(built));
-  if (holds) {
+  std::string why;
+  auto built = build(to.members, outputs_of(to.owned, {}));
+  if (const auto* refusal = std::get_if<Refusal>(&built)) {
+    why = refusal->why;
+  } else if (why = worse(std::get<Nest>(built), p.nest); why.empty()) {
     to.nest = std::move(std::get<Nest>(built));
     // Others may read what it stores: what was said of them holds.
     to.apart.insert(to.apart.end(), c.apart.begin(), c.apart.end());
     to.boundary = left.empty() ? c.boundary : "what is reduced over all tiles is known after the last of them";
   }
-  if (holds && !left.empty()) {
+  if (why.empty() && !left.empty()) {
     auto rest = build(from.members, outputs_of(from.owned, {}));
-    holds = std::holds_alternative<Nest>(rest) && (std::get<Nest>(rest).repeats.empty() || !c.nest.repeats.empty());
-    if (holds) {
+    if (const auto* refusal = std::get_if<Refusal>(&rest)) {
+      why = refusal->why;
+    } else if (why = worse(std::get<Nest>(rest), c.nest); why.empty()) {
       from.nest = std::move(std::get<Nest>(rest));
     }
   }
-  if (!holds) {
+  if (!why.empty()) {
     clusters_[producer] = p;
     clusters_[consumer] = c;
     for (auto& [node, homes] : homes_before) {
@@ -138,22 +151,33 @@ bool Fusion::try_move(int producer, int consumer, const std::unordered_set<const
       }
     }
   }
-  return holds;
+  return why;
 }
 
 /// All reductions of the consumer move, else those that come first; and all that is made of them and as small.
 bool Fusion::try_reduce_in_tiles(int producer, int consumer) {
   const Cluster& p = clusters_.at(producer);
   const Cluster& c = clusters_.at(consumer);
-  if (roles_.of(*c.nodes[0]) == NodeRole::alone || !c.nest.reduces || has_product(c) || refuse(p, c)) {
+  if (roles_.of(*c.nodes[0]) == NodeRole::alone || !c.nest.reduces || has_product(c)) {
     return false;
+  }
+  const std::vector<const Node*> of_product = p.nodes;
+  const std::vector<const Node*> nodes = c.nodes;
+  const auto record = [&](const std::string& why) {
+    AttemptLog::record([&] {
+      return FusionAttempt{
+          .rule = kTileRule, .first = of_product, .second = nodes, .joined = why.empty(), .finding = why};
+    });
+    return why.empty();
+  };
+  if (const auto why = refuse(p, c)) {
+    return record(*why);
   }
   const auto elements = [&](const Node* node) {
     const Value value(node, 0);
     return bytes(value) / static_cast<double>(byte_size(value.dtype()));
   };
   double least = 0;  // elements that any reduction has
-  const std::vector<const Node*> nodes = c.nodes;
   std::vector<const Node*> reductions;
   for (const Node* node : nodes) {
     if (node->as<Reduce>()) {
@@ -175,7 +199,7 @@ bool Fusion::try_reduce_in_tiles(int producer, int consumer) {
         narrow.insert(node);
       }
     }
-    if (try_move(producer, consumer, narrow)) {
+    if (record(try_move(producer, consumer, narrow))) {
       return true;
     }
   }

@@ -1,8 +1,11 @@
 // Cheap values are computed again where that moves fewer bytes than to store and load them.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kernel/product/product.h"
 #include "ops/scalar/scalar_table.h"
+#include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
 
 namespace tenon::schedule {
@@ -110,22 +113,43 @@ bool Fusion::try_recompute(const Value& value, bool products, const Node* end) {
   const int owner = owner_.at(&value.node());
   const Cluster& producer = clusters_.at(owner);
   const std::set<int> consumers = clusters_reading(value);
-  if (consumers.empty() || visible_.contains(value) || !value.node().as<Map>()) {
+  if (consumers.empty() || !value.node().as<Map>()) {
     return false;
   }
   const int64_t size = products ? kLongSize : kNominalSize;
   const double own = bytes(value, size);
   const auto& [cone, frontier, flops] = cone_of(value, products, end);
-  if (cone.size() > kMostRecomputed || (products && flops == 0)) {
+  if (products && flops == 0) {
     return false;
+  }
+  // `why()` is what is found, where somebody asks; `reader` is the one that is in the way, or -1 for all of them.
+  const auto refuse = [&](int reader, const auto& why) {
+    for (const int id : consumers) {
+      AttemptLog::record([&] {
+        const std::string_view others = reader < 0 || id == reader ? "" : "all of its readers compute it, or none: ";
+        return FusionAttempt{.rule = kRecomputeRule,
+                             .first = cone,
+                             .second = clusters_.at(id).nodes,
+                             .finding = fmt::format("{}{}", others, why())};
+      });
+    }
+    return false;
+  };
+  if (visible_.contains(value)) {
+    return refuse(-1, [] { return "what would be computed again is an output of the graph, and stored anyway"; });
+  }
+  if (cone.size() > kMostRecomputed) {
+    return refuse(-1, [&] {
+      return fmt::format("{} operations would be computed again, and {} at most are", cone.size(), kMostRecomputed);
+    });
   }
   // What an output takes the place of would have to stay for longer.
   if (products && std::ranges::any_of(frontier, [&](const Value& load) { return overwritten_.contains(load); })) {
-    return false;
+    return refuse(-1, [] { return "an output takes the place of what it would be computed of"; });
   }
   // What is updated in place is read before that.
   if (std::ranges::any_of(frontier, [&](const Value& load) { return state_.next(load) != nullptr; })) {
-    return false;
+    return refuse(-1, [] { return "what it would be computed of is updated in place"; });
   }
   const std::vector<Value> stored = outputs_of(producer.owned, {});
   double before = own;
@@ -149,8 +173,23 @@ bool Fusion::try_recompute(const Value& value, bool products, const Node* end) {
                            ? has([](const Node* n) { return n->as<Contract>() != nullptr; })
                            : !has([](const Node* n) { return reads_elements_often(*n); }) ||
                                  (is_narrow && (!leads_to_often(consumer, value) || products_widen(consumer, value)));
-    if (roles_.of(*consumer.nodes[0]) == NodeRole::alone || !suits) {
-      return false;
+    if (roles_.of(*consumer.nodes[0]) == NodeRole::alone) {
+      return refuse(id, [&] { return fmt::format("{} is a step of its own", op_name(consumer.nodes[0]->op)); });
+    }
+    if (!suits) {
+      return refuse(id, [&]() -> std::string {
+        if (products) {
+          return fmt::format("a product is computed again only in another product, and {} is none",
+                             op_name(consumer.nodes.back()->op));
+        }
+        const Node& often =
+            **std::ranges::find_if(consumer.nodes, [](const Node* n) { return reads_elements_often(*n); });
+        return leads_to_often(consumer, value) && !products_widen(consumer, value)
+                   ? fmt::format("{} reads every element several times, and would compute it as often",
+                                 op_name(often.op))
+                   : fmt::format("beside {} nothing is computed again but what is read in half the bytes",
+                                 op_name(often.op));
+      });
     }
     before += own;
     after += flops / kFlopsPerByte;
@@ -175,15 +214,21 @@ bool Fusion::try_recompute(const Value& value, bool products, const Node* end) {
   // As many bytes and one array less is a gain, for the arrays that count.
   const bool counts = std::ranges::all_of(consumers, [&](int id) { return bytes(value) >= largest_read(id); });
   if (!end && (counts ? after > before * kWorthIt : after >= before)) {
-    return false;
+    return refuse(-1, [&] {
+      return fmt::format("with {} for every axis it costs as much as {:.0f} bytes, and to store and load it {:.0f}",
+                         size, after, before);
+    });
   }
   for (auto& [id, copy] : changed) {
     auto built = build(copy.members, outputs_of(copy.owned, {}));
-    const Nest* nest = std::get_if<Nest>(&built);
-    if (!nest || (!nest->repeats.empty() && clusters_.at(id).nest.repeats.empty())) {
-      return false;
+    if (const auto* refusal = std::get_if<Refusal>(&built)) {
+      return refuse(id, [&] { return refusal->why; });
     }
-    copy.nest = std::move(std::get<Nest>(built));
+    Nest& nest = std::get<Nest>(built);
+    if (!nest.repeats.empty() && clusters_.at(id).nest.repeats.empty()) {
+      return refuse(id, [&] { return fmt::format("{} would be computed again and again", nest.repeats); });
+    }
+    copy.nest = std::move(nest);
   }
   std::map<int, Cluster> before_change;
   std::vector<std::vector<int>> homes_before;  // of the cone
@@ -217,7 +262,7 @@ bool Fusion::try_recompute(const Value& value, bool products, const Node* end) {
     for (size_t i = 0; i < cone.size(); ++i) {
       homes_[cone[i]] = std::move(homes_before[i]);
     }
-    return false;
+    return refuse(-1, [&] { return std::get<Refusal>(rebuilt).why; });
   }
   p.nest = std::move(std::get<Nest>(rebuilt));
   return true;

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "kernel/program/program.h"
+#include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
 #include "schedule/fuse/repeated_bytes.h"
 #include "schedule/fuse/row_time.h"
@@ -266,7 +267,17 @@ std::vector<GroupedStep> Fusion::steps(bool side_by_side) const {
         continue;
       }
       std::vector<size_t>& candidates = alike[signature(*clusters[i])];
-      const bool joined = std::ranges::any_of(candidates, [&](size_t into) { return order.try_join(into, i); });
+      const bool joined = std::ranges::any_of(candidates, [&](size_t into) {
+        const bool can = order.try_join(into, i);
+        AttemptLog::record([&] {
+          return FusionAttempt{.rule = kSideBySideRule,
+                               .first = clusters[into]->nodes,
+                               .second = clusters[i]->nodes,
+                               .joined = can,
+                               .finding = can ? "" : "one of them waits for what runs with the other, or after it"};
+        });
+        return can;
+      });
       if (!joined) {
         candidates.push_back(i);
       }

@@ -64,14 +64,14 @@ bool is_read_elsewhere(const Draft& draft, int buffer, int by) {
 /// The least distance in memory between elements that follow each other along one of these axes, of what the value is
 /// made of. Axes too short for vectors do not count, nor do distances that are not known.
 int64_t distance_along(const Draft& draft, int value, const std::vector<int>& axes) {
-  constexpr int64_t kFewLanes = 8;
+  constexpr int64_t kLeastElements = 8;
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const int each : ingredients_of(draft, {value})) {
     const auto* load = std::get_if<loops::Load>(&draft.value(each).what);
     for (const int axis : load ? axes : std::vector<int>{}) {
       const auto size = total(draft, axis);
       const auto apart = scale_along(load->at, axis).constant();
-      if (apart && *apart > 0 && (!size || *size >= kFewLanes)) {
+      if (apart && *apart > 0 && (!size || *size >= kLeastElements)) {
         least = std::min(least, *apart);
       }
     }
