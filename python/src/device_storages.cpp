@@ -95,7 +95,7 @@ size_t DeviceContent::PlaceHash::operator()(const StoragePlace& place) const {
 
 const Tensor& DeviceContent::plain() {
   if (make_) {
-    plain_ = make_();
+    plain_ = own_tensor(make_());
     make_ = nullptr;
   }
   return plain_;
@@ -183,6 +183,10 @@ nb::object device_tensor(std::shared_ptr<DeviceContent> content, Dtype dtype, st
   storages().emplace_hint(storages().end(), storage->address, storage.get());
   storage.release();  // NOLINT(bugprone-unused-return-value): the tensor's now
   return nb::steal(static_cast<PyObject*>(made));
+}
+
+Tensor own_tensor(const Tensor& tensor) {
+  return tensors::Access::handle(tensor).path.empty() ? tensor : tensor.clone();
 }
 
 std::optional<std::vector<int64_t>> known_sizes(const Shape& shape) {
@@ -281,7 +285,7 @@ void bind_device_storages(nb::module_& m) {
   m.def(
       "device_tensor",
       [](const Tensor& tensor, const std::optional<Numbers>& strides) {
-        return of_shape(std::make_shared<DeviceContent>(tensor), tensor.shape(), strides);
+        return of_shape(std::make_shared<DeviceContent>(own_tensor(tensor)), tensor.shape(), strides);
       },
       nb::arg("tensor"), nb::arg("strides") = nb::none(),
       nb::sig("def device_tensor(tensor: Tensor, strides: tuple[int, ...] | None = None) -> object"),

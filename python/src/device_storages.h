@@ -75,6 +75,8 @@ FoundStorage storage_at(uint64_t address);
 nb::object device_tensor(std::shared_ptr<DeviceContent> content, Dtype dtype, std::span<const int64_t> sizes,
                          std::span<const int64_t> strides = {});
 
+/// The tensor, or, where it is a view, a copy: what a new storage holds is a view of nothing else.
+Tensor own_tensor(const Tensor& tensor);
 /// The sizes in numbers; nothing where data decide one.
 std::optional<std::vector<int64_t>> known_sizes(const Shape& shape);
 /// Strides without gaps, as PyTorch counts them: sizes of 0 as 1.

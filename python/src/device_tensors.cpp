@@ -115,7 +115,7 @@ nb::object wrapped(const Tensor& tensor) {
   if (!sizes) {
     return {};
   }
-  return device_tensor(std::make_shared<DeviceContent>(tensor), shape.dtype(), *sizes);
+  return device_tensor(std::make_shared<DeviceContent>(own_tensor(tensor)), shape.dtype(), *sizes);
 }
 
 bool same_sizes(const Shape& a, const Shape& b) {

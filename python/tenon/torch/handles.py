@@ -43,6 +43,7 @@ def wrap(tensor: tenon.Tensor, strides=None) -> torch.Tensor:
         made = _tenon.device_tensor(tensor, strides)
     if strides is not None:
         content = content_of(made)
+        tensor = content.plain
         content.set_root(ops.transpose(tensor, order_of(made.shape, strides)))
         if made.stride() != tuple(strides):  # of axes of size 1
             made = same_storage(made, made.shape, strides, 0)
