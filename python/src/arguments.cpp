@@ -4,11 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
-#include <map>
-#include <mutex>
-#include <tuple>
 
 #include "interrupt.h"
 #include "tenon/operand.h"
@@ -257,49 +253,6 @@ std::optional<Dtype> dtype_of_operand(nb::handle object) {
   return {};
 }
 
-namespace {
-
-/// Numbers that a line of the user's program gives to a row: whether it has given another one before.
-bool has_changed(std::string_view row, size_t position, double number) {
-  using Key = std::tuple<tensors::UserLine, std::string, size_t>;
-  struct Known {
-    double first = 0;
-    bool changed = false;
-  };
-  static auto& all = *new std::map<Key, Known>;
-  static auto& mutex = *new std::mutex;
-  const LazyCall place;
-  const std::lock_guard lock(mutex);
-  Known& known = all.try_emplace({tensors::user_line({}), std::string(row), position}, Known{number}).first->second;
-  known.changed |= known.first != number;
-  return known.changed;
-}
-
-/// A number that changes from step to step (a learning rate, a count of elements) is data, so that one program serves
-/// all; others, and small whole ones, are constants that passes may use.
-void spread_changing_numbers(const ScalarFn& row, std::vector<TensorOperand>& operands) {
-  constexpr double kSmall = 16;
-  std::optional<Dtype> dtype;
-  for (const TensorOperand& operand : operands) {
-    dtype = operand.tensor() != nullptr ? operand.tensor()->dtype() : dtype;
-  }
-  if (!dtype || !is_float(*dtype) || row.name == "pow" || row.name == "select") {
-    return;
-  }
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].tensor() != nullptr) {
-      continue;
-    }
-    const double number = operands[i].number();
-    const bool is_small = number == std::trunc(number) && std::abs(number) <= kSmall;
-    if (!is_small && std::isfinite(number) && has_changed(row.name, i, number)) {
-      operands[i] = Tensor::number(number, *dtype);
-    }
-  }
-}
-
-}  // namespace
-
 nb::object call_row(const ScalarFn& row, const std::vector<nb::object>& arguments) {
   const bool values = holds<Value>(arguments);
   if (row.result == ResultRule::given) {
@@ -309,7 +262,6 @@ nb::object call_row(const ScalarFn& row, const std::vector<nb::object>& argument
     }
     return nb::cast(operand_as<Tensor>(arguments[0], kTensor).to(dtype));
   }
-  const auto n = static_cast<size_t>(row.arity);
   if (values) {
     std::vector<Operand> operands;
     for (const nb::object& each : arguments) {
@@ -327,12 +279,7 @@ nb::object call_row(const ScalarFn& row, const std::vector<nb::object>& argument
   if (!any_tensor) {
     throw nb::type_error(fmt::format("{} needs a tensor among its operands", row.name).c_str());
   }
-  spread_changing_numbers(row, operands);
-  switch (n) {
-    case 1: return nb::cast(tensors::map(row.name, {operands[0]}));
-    case 2: return nb::cast(tensors::map(row.name, {operands[0], operands[1]}));
-    default: return nb::cast(tensors::map(row.name, {operands[0], operands[1], operands[2]}));
-  }
+  return nb::cast(map_row(row, operands));
 }
 
 nb::object call_builder(const CatalogEntry& entry, const std::vector<nb::object>& arguments) {
@@ -366,6 +313,27 @@ NamedOperation::NamedOperation(std::string_view name) : row_(find_scalar_fn(name
   if (row_ == nullptr && builder_ == nullptr) {
     throw nb::key_error(std::string(name).c_str());
   }
+}
+
+Tensor NamedOperation::record(std::vector<TensorOperand> operands) const {
+  if (row_ != nullptr) {
+    return map_row(*row_, operands);
+  }
+  std::vector<tensors::Argument> arguments(builder_->parameters.size(), std::optional<bool>());
+  size_t next = 0;
+  for (size_t i = 0; i < arguments.size() && next < operands.size(); ++i) {
+    const ArgumentType type = builder_->parameters[i].type;
+    if (type == ArgumentType::operand) {
+      arguments[i] = operands[next++];
+    } else if (type == ArgumentType::value) {
+      const TensorOperand& operand = operands[next++];
+      if (operand.tensor() == nullptr) {
+        wrong_type(kTensor, nb::float_(operand.number()));
+      }
+      arguments[i] = *operand.tensor();
+    }
+  }
+  return tensors::build(builder_->name, arguments).front();
 }
 
 size_t NamedOperation::arity() const {

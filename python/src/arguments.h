@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "ops/catalog/catalog.h"
 #include "ops/scalar/scalar_table.h"
+#include "tenon/operand.h"
 
 namespace tenon::python {
 
@@ -22,6 +23,10 @@ bool& building_graph();
 bool is_operand(nb::handle object);
 /// That of a tensor or a value; nothing for a number.
 std::optional<Dtype> dtype_of_operand(nb::handle object);
+
+/// The row over lazy tensors and numbers, of which one is a tensor. A number that its line of the program has changed
+/// becomes data.
+Tensor map_row(const ScalarFn& row, std::vector<TensorOperand>& operands);
 
 /// The row over its operands, the last argument of `cast` being a dtype. Lazy tensors give a tensor, values a value;
 /// both at once are a TypeError.
@@ -41,6 +46,8 @@ class NamedOperation {
   nb::object call(const std::vector<nb::object>& arguments) const {
     return row_ != nullptr ? call_row(*row_, arguments) : call_builder(*builder_, arguments);
   }
+  /// The operation over as many lazy tensors and numbers as arity() says, of which one is a tensor, in C++ alone.
+  Tensor record(std::vector<TensorOperand> operands) const;
 
  private:
   const ScalarFn* row_ = nullptr;          // either,

@@ -29,9 +29,11 @@ void bind_tensor_calls(nb::module_& m);
 void bind_programs(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_tensors(nb::module_& m);
-void bind_device_memory(nb::module_& m);
+void bind_device_storages(nb::module_& m);
 void bind_device_kernels(nb::module_& m);
 void bind_device_replays(nb::module_& m);
+void bind_device_views(nb::module_& m);
+void bind_device_fills(nb::module_& m);
 void bind_realizations(nb::module_& m);
 void bind_explanations(nb::module_& m);
 void bind_modules(nb::module_& m);
@@ -62,8 +64,6 @@ Bindings bindings_from(nb::handle object);
 /// The memory of an object that exports it (NumPy, DLPack, the buffer protocol, an Array), not copied where it is
 /// row-major and aligned; numbers and nested lists of them by way of NumPy.
 Array array_from(nb::handle object);
-/// A DLPack capsule of PyTorch's device `tenon`, without memory, of the tensor's sizes; None where data decide one.
-nb::object device_capsule(const Tensor& tensor, const std::optional<std::vector<int64_t>>& strides = {});
 /// How DLPack names a dtype, and back: nothing where Tenon has no such dtype.
 nb::dlpack::dtype dlpack_dtype(Dtype dtype);
 std::optional<Dtype> dtype_from_dlpack(const nb::dlpack::dtype& type);

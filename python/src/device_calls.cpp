@@ -103,10 +103,10 @@ class CallReader {
 
   bool read_tensor(nb::handle x) {
     DeviceOperand operand = device_operand(x);
-    if (!operand.tensor.is_valid()) {
+    if (!operand.tensor.defined()) {
       return false;
     }
-    const Shape& shape = tensors::Access::handle(nb::cast<const Tensor&>(operand.tensor)).value().shape();
+    const Shape& shape = tensors::Access::handle(operand.tensor).value().shape();
     if (shape.is_dynamic()) {
       add(Kind::symbolic_tensor);
       call_.signature.shapes.push_back(shape);

@@ -24,7 +24,7 @@ struct SignatureHash {
 /// A call that was read.
 struct DeviceCall {
   CallSignature signature;
-  std::vector<nb::object> operands;  // lazy tensors in the order of the arguments
+  std::vector<Tensor> operands;  // in the order of the arguments
 };
 
 /// False where an argument is none that a signature tells apart, or a tensor whose lazy one is not at hand.

@@ -10,24 +10,26 @@
 #include <vector>
 
 #include "arguments.h"
+#include "base/fail.h"
 #include "bind.h"
 #include "device_tensors.h"
 #include "tenon/cancel.h"
+#include "tensor_exchange.h"
 
 namespace tenon::python {
 namespace {
 
 bool is_plain_number(nb::handle x) { return PyFloat_CheckExact(x.ptr()) || PyLong_CheckExact(x.ptr()); }
 
-/// A number that stands beside floats; no object for one that no double is near.
-nb::object as_float(nb::handle number) {
+/// A number that stands beside floats; nothing for one that no double is near.
+std::optional<double> as_float(nb::handle number) {
   const double value =
       PyFloat_CheckExact(number.ptr()) ? PyFloat_AsDouble(number.ptr()) : PyLong_AsDouble(number.ptr());
   if (value == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
     return {};
   }
-  return nb::steal(PyFloat_FromDouble(value));
+  return value;
 }
 
 /// An operator that is one operation of ours where all tensors have one float dtype.
@@ -49,30 +51,35 @@ class DirectKernel {
  private:
   /// What the operator gives; no object where the case is another.
   nb::object try_record(const nb::args& args) const {
-    std::vector<nb::object> operands;
+    std::vector<TensorOperand> operands;
+    operands.reserve(args.size());
     std::optional<Dtype> dtype;
     for (nb::handle each : args) {
-      const bool is_number = is_plain_number(each);
-      nb::object operand = !is_number ? plain_tensor(each) : dtype ? as_float(each) : nb::object();
-      if (!operand.is_valid()) {
-        return {};
-      }
-      if (!is_number) {
-        const Dtype own = nb::cast<const Tensor&>(operand).dtype();
-        if (!is_float(own) || (dtype && dtype != own)) {
+      if (is_plain_number(each)) {
+        const std::optional<double> number = dtype ? as_float(each) : std::nullopt;
+        if (!number) {
           return {};
         }
-        dtype = own;
+        operands.emplace_back(*number);
+        continue;
       }
-      operands.push_back(std::move(operand));
+      Tensor operand = plain_tensor(each);
+      if (!operand.defined()) {
+        return {};
+      }
+      const Dtype own = operand.dtype();
+      if (!is_float(own) || (dtype && dtype != own)) {
+        return {};
+      }
+      dtype = own;
+      operands.emplace_back(std::move(operand));
     }
     try {
-      const nb::object result = operation_.call(operands);
       if (!in_place_) {
-        return wrapped(result);
+        return wrapped(operation_.record(std::move(operands)));
       }
-      auto& target = nb::cast<Tensor&>(operands[0]);
-      const auto& value = nb::cast<const Tensor&>(result);
+      Tensor target = *operands[0].tensor();
+      const Tensor value = operation_.record(std::move(operands));
       if (!same_sizes(target.shape(), value.shape())) {
         return {};
       }
@@ -110,8 +117,8 @@ nb::object plain_arguments(const nb::tuple& args) {
       result.append(nb::list(each));
       continue;
     }
-    const nb::object tensor = plain_tensor(each);
-    if (!tensor.is_valid()) {
+    const Tensor tensor = plain_tensor(each);
+    if (!tensor.defined()) {
       return nb::none();
     }
     result.append(tensor);
@@ -124,31 +131,28 @@ nb::object plain_arguments(const nb::tuple& args) {
 void bind_device_kernels(nb::module_& m) {
   m.def(
       "set_device_classes",
-      [](nb::object content, nb::object from_capsule, nb::object wrap, nb::object wrap_later, nb::dict dtypes,
-         nb::object tensor, nb::object default_dtype, std::vector<nb::object> plain_types) {
-        device_classes() = {.content = std::move(content),
-                            .from_capsule = std::move(from_capsule),
-                            .wrap = std::move(wrap),
-                            .wrap_later = std::move(wrap_later),
+      [](nb::object wrap, nb::dict dtypes, nb::object tensor, nb::object parameter, nb::object default_dtype,
+         std::vector<nb::object> plain_types) {
+        const ExchangeFunctions* const exchange = exchange_functions(tensor);
+        if (exchange == nullptr) {
+          fail("the device tenon needs PyTorch 2.10 or later: this one's tensors have no functions of DLPack's");
+        }
+        nb::object is_negated = tensor.attr("is_neg");
+        device_classes() = {.wrap = std::move(wrap),
                             .dtypes = std::move(dtypes),
                             .tensor = std::move(tensor),
+                            .parameter = std::move(parameter),
                             .default_dtype = std::move(default_dtype),
-                            .plain_types = std::move(plain_types)};
+                            .is_negated = std::move(is_negated),
+                            .plain_types = std::move(plain_types),
+                            .exchange = exchange};
       },
-      nb::arg("content"), nb::arg("from_capsule"), nb::arg("wrap"), nb::arg("wrap_later"), nb::arg("dtypes"),
-      nb::arg("tensor"), nb::arg("default_dtype"), nb::arg("plain_types"),
-      "What kernels of PyTorch's device make tensors of.");
+      nb::arg("wrap"), nb::arg("dtypes"), nb::arg("tensor"), nb::arg("parameter"), nb::arg("default_dtype"),
+      nb::arg("plain_types"), "What kernels of PyTorch's device make tensors of.");
   m.def(
       "plain_arguments", &plain_arguments, nb::arg("args"),
       "The arguments of an operator on PyTorch's device, with lazy tensors for tensors that fill their storages. None "
       "where one is of another kind.");
-  m.def(
-      "wrap_plain",
-      [](const nb::object& tensor) {
-        const nb::object made = wrapped(tensor);
-        return made.is_valid() ? made : nb::none();
-      },
-      nb::arg("tensor"), "A tensor of PyTorch's device with a storage of its own; None where data decide a size.");
   nb::class_<DirectKernel>(m, "DirectKernel",
                            "What PyTorch calls for an operator that is one operation of ours where all tensors have "
                            "one float dtype and nothing else is given; other cases go to `otherwise`.")

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -37,12 +38,13 @@ struct Written {
 /// What is known of the calls of one signature.
 struct Known {
   bool is_refused = false;  // they are always left to Python
-  std::optional<Replay> replay;
+  std::shared_ptr<const Replay> replay;
   struct Result {
     bool is_given = false;  // a tensor, not None
     bool is_later = false;
-    nb::object strides = {};            // None for row-major
-    nb::object dtype = {}, sizes = {};  // of one that is built later
+    nb::object strides = {};          // None for row-major
+    Dtype dtype = {};                 // of one that is built later
+    std::vector<int64_t> sizes = {};  // ... too
   };
   std::vector<Result> results;
   enum class Form : uint8_t { one, tuple, list } form = Form::one;
@@ -111,8 +113,8 @@ class ReplayKernel {
   void learn(Known& known, const DeviceCall& call, const nb::args& args, const nb::kwargs& kwargs,
              const std::vector<DeviceOperand>& targets, const nb::object& outcome) const {
     std::vector<Shape> shapes;
-    for (const nb::object& operand : call.operands) {
-      shapes.push_back(nb::cast<const Tensor&>(operand).shape());
+    for (const Tensor& operand : call.operands) {
+      shapes.push_back(operand.shape());
     }
     const std::vector<Tensor> stand_ins = Replay::stand_ins(shapes);
     std::vector<nb::object> operands;
@@ -148,14 +150,14 @@ class ReplayKernel {
       }
       eager = later ? eager : all.size();
     }
-    known.replay = Replay::between(stand_ins, all, eager);
-    known.is_refused = !known.replay;
+    if (std::optional<Replay> found = Replay::between(stand_ins, all, eager)) {
+      known.replay = std::make_shared<const Replay>(*std::move(found));
+      known.is_refused = false;
+    }
   }
 
   static bool read_results(Known& known, const nb::object& result, std::vector<nb::object>& made) {
     static PyObject* const make = attribute_name("make");
-    static PyObject* const dtype = attribute_name("dtype");
-    static PyObject* const sizes = attribute_name("sizes");
     const bool is_tuple = PyTuple_Check(result.ptr()) != 0;
     known.form = is_tuple                               ? Known::Form::tuple
                  : PyList_CheckExact(result.ptr()) != 0 ? Known::Form::list
@@ -171,12 +173,17 @@ class ReplayKernel {
           return false;
         }
         one.is_later = true;
-        one.dtype = try_attribute(each, dtype);
-        one.sizes = try_attribute(each, sizes);
         tensor = function();
-        if (!one.dtype.is_valid() || !one.sizes.is_valid() || !nb::isinstance<Tensor>(tensor)) {
+        if (!nb::isinstance<Tensor>(tensor)) {
           return false;
         }
+        const Shape shape = nb::cast<const Tensor&>(tensor).shape();
+        const std::optional<std::vector<int64_t>> sizes = known_sizes(shape);
+        if (!sizes) {
+          return false;
+        }
+        one.dtype = shape.dtype();
+        one.sizes = *sizes;
       }
       known.results.push_back(std::move(one));
       made.push_back(std::move(tensor));
@@ -188,14 +195,14 @@ class ReplayKernel {
   bool fits_targets(const Known& known, const std::vector<nb::object>& made,
                     const std::vector<DeviceOperand>& targets) const {
     for (size_t i = 0; i < writes_.size(); ++i) {
-      if (!targets[i].tensor.is_valid()) {
+      if (!targets[i].tensor.defined()) {
         continue;  // None: a tensor without a lazy one has no signature
       }
       const size_t result = writes_[i].result;
       if (result >= made.size() || !known.results[result].is_given || known.results[result].is_later) {
         return false;
       }
-      const Shape shape = nb::cast<const Tensor&>(targets[i].tensor).shape();
+      const Shape shape = targets[i].tensor.shape();
       if (!same_sizes(shape, nb::cast<const Tensor&>(made[result]).shape())) {
         return false;
       }
@@ -274,11 +281,7 @@ class ReplayKernel {
   // --- Recording again
 
   nb::object replay(const Known& known, const DeviceCall& call, const nb::args& args, const nb::kwargs& kwargs) const {
-    std::vector<Tensor> operands;
-    operands.reserve(call.operands.size());
-    for (const nb::object& each : call.operands) {
-      operands.push_back(nb::cast<const Tensor&>(each));
-    }
+    const std::vector<Tensor>& operands = call.operands;
     std::optional<Place> line;
     if (known.replay->names_lines()) {
       line.emplace(LazyCall::line());
@@ -304,7 +307,7 @@ class ReplayKernel {
         ++next;
         results.emplace_back();
       } else {
-        const nb::object tensor = nb::cast(made[next++]);
+        const Tensor& tensor = made[next++];
         const bool is_plain = !result.strides.is_valid() || result.strides.is_none();
         results.push_back(is_plain ? wrapped(tensor) : device_classes().wrap(tensor, result.strides));
       }
@@ -319,9 +322,9 @@ class ReplayKernel {
     for (const Tensor& operand : operands) {
       kept.push_back(operand.clone());
     }
-    nb::object make = nb::cpp_function(
-        [replay = *known.replay, kept = std::move(kept), index] { return replay.record_rest(kept)[index]; });
-    return device_classes().wrap_later(std::move(make), result.dtype, result.sizes);
+    auto content = std::make_shared<DeviceContent>(
+        [replay = known.replay, kept = std::move(kept), index] { return replay->record_rest(kept)[index]; });
+    return device_tensor(std::move(content), result.dtype, result.sizes);
   }
 
   void write_targets(const Known& known, const std::vector<Tensor>& made, const DeviceCall& call, const nb::args& args,
@@ -332,10 +335,11 @@ class ReplayKernel {
         continue;
       }
       const size_t at = made_index(known, written.result);
-      nb::object lazy = device_operand(target).tensor;
+      Tensor lazy = device_operand(target).tensor;
       const int same = known.replay->operand_of(at);
-      if (same < 0 || !lazy.is(call.operands[static_cast<size_t>(same)])) {
-        nb::cast<Tensor&>(lazy).copy_(made[at]);
+      if (same < 0 ||
+          tensors::Access::pointer(lazy) != tensors::Access::pointer(call.operands[static_cast<size_t>(same)])) {
+        lazy.copy_(made[at]);
       }
       results[written.result] = target;
     }

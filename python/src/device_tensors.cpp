@@ -1,9 +1,11 @@
 #include "device_tensors.h"
 
-#include <nanobind/stl/vector.h>
+#include <nanobind/ndarray.h>
 
 #include <utility>
 
+#include "exchange_functions.h"
+#include "tensor/record/cell.h"
 #include "tensor/record/symbols.h"
 
 namespace tenon::python {
@@ -33,88 +35,87 @@ nb::object try_call(nb::handle object, PyObject* method) {
 
 namespace {
 
-nb::object content_of(nb::handle x) {
+/// What the storage of a tensor without elements holds, whose address DLPack does not say.
+std::shared_ptr<DeviceContent> content_of_storage(nb::handle x) {
   static PyObject* const untyped_storage = attribute_name("untyped_storage");
-  static PyObject* const tenon = attribute_name("tenon");
+  static PyObject* const data_ptr = attribute_name("data_ptr");
   const nb::object storage = try_call(x, untyped_storage);
-  return storage.is_valid() ? try_attribute(storage, tenon) : nb::object();
+  const nb::object address = storage.is_valid() ? try_call(storage, data_ptr) : nb::object();
+  uint64_t number = 0;
+  return address.is_valid() && nb::try_cast(address, number) ? storage_at(number).content : nullptr;
 }
 
-nb::object plain_of(nb::handle content) {
-  static PyObject* const plain = attribute_name("plain");
-  return content.is_valid() ? try_attribute(content, plain) : nb::object();
-}
+bool is_negated(nb::handle x) { return !device_classes().is_negated(x).is(nb::handle(Py_False)); }
 
-bool is_negated(nb::handle x) {
-  static PyObject* const is_neg = attribute_name("is_neg");
-  return !try_call(x, is_neg).is(nb::handle(Py_False));
-}
-
-/// The view of the storage with x's sizes, strides and offset, where it is remembered and has x's dtype.
-DeviceOperand remembered_view(nb::handle x, const nb::object& content) {
-  static PyObject* const views = attribute_name("views");
-  static PyObject* const shape = attribute_name("shape");
-  static PyObject* const stride = attribute_name("stride");
-  static PyObject* const offset = attribute_name("storage_offset");
-  static PyObject* const dtype = attribute_name("dtype");
-  const nb::object all = try_attribute(content, views);
-  if (!all.is_valid() || PyDict_CheckExact(all.ptr()) == 0) {
+/// The view of the storage with a tensor's sizes, strides and offset, where it is remembered and has its dtype.
+DeviceOperand remembered_view(const SeenTensor& seen) {
+  const auto& type = seen.data.dtype;
+  const auto offset = static_cast<int64_t>(seen.byte_offset / ((type.bits + 7U) / 8));
+  const auto rank = static_cast<size_t>(seen.data.ndim);
+  const std::span<const int64_t> strides(seen.data.strides, rank);
+  const DeviceContent::Seen* const found = seen.content->find(storage_place({seen.data.shape, rank}, strides, offset));
+  if (found == nullptr || !found->tensor.defined()) {
     return {};
   }
-  const nb::object strides = try_call(x, stride);
-  const nb::object key = nb::make_tuple(try_attribute(x, shape), strides, try_call(x, offset));
-  PyObject* const found = PyDict_GetItemWithError(all.ptr(), key.ptr());
-  if (found == nullptr) {
-    PyErr_Clear();
+  if (dtype_from_dlpack({type.code, type.bits, type.lanes}) != found->tensor.dtype()) {
     return {};
   }
-  nb::object tensor = nb::borrow(found);
-  if (!nb::isinstance<Tensor>(tensor)) {
-    return {};
-  }
-  PyObject* const own = PyDict_GetItemWithError(device_classes().dtypes.ptr(), try_attribute(x, dtype).ptr());
-  if (own == nullptr || nb::cast<Dtype>(nb::handle(own)) != nb::cast<const Tensor&>(tensor).dtype()) {
-    return {};
-  }
-  return {std::move(tensor), nb::cast<std::vector<int64_t>>(strides)};
+  return {.tensor = found->tensor, .strides = std::vector<int64_t>(strides.begin(), strides.end())};
 }
 
 }  // namespace
 
-nb::object plain_tensor(nb::handle x) {
-  nb::object tensor = plain_of(content_of(x));
-  if (!tensor.is_valid() || !nb::isinstance<Tensor>(tensor) || is_negated(x)) {
+SeenTensor device_content(nb::handle x) {
+  constexpr int32_t kExtensionDevice = 12;
+  const DeviceClasses& classes = device_classes();
+  const nb::handle type = x.type();
+  if (!type.is(classes.tensor) && !type.is(classes.parameter) && !nb::isinstance(x, classes.tensor)) {
     return {};
   }
-  return tensor;
+  SeenTensor seen;
+  if (classes.exchange->read(x.ptr(), &seen.data) != 0) {
+    PyErr_Clear();
+    return {};
+  }
+  if (seen.data.device.type != kExtensionDevice) {
+    return {};
+  }
+  if (seen.data.data == nullptr) {
+    seen.content = content_of_storage(x);
+    return seen;
+  }
+  FoundStorage found = storage_at(reinterpret_cast<uint64_t>(seen.data.data));
+  seen.content = std::move(found.content);
+  seen.byte_offset = found.byte_offset;
+  return seen;
+}
+
+Tensor plain_tensor(nb::handle x) {
+  const SeenTensor seen = device_content(x);
+  if (!seen.content || !seen.content->plain().defined() || is_negated(x)) {
+    return {};
+  }
+  return seen.content->plain();
 }
 
 DeviceOperand device_operand(nb::handle x) {
-  const nb::object content = content_of(x);
-  nb::object plain = plain_of(content);
-  if (!plain.is_valid() || is_negated(x)) {
+  const SeenTensor seen = device_content(x);
+  if (!seen.content || is_negated(x)) {
     return {};
   }
-  if (nb::isinstance<Tensor>(plain)) {
-    return {std::move(plain), {}};
+  if (const Tensor& plain = seen.content->plain(); plain.defined()) {
+    return {.tensor = plain, .strides = {}};
   }
-  return plain.is_none() ? remembered_view(x, content) : DeviceOperand();
+  return seen.content->root().defined() ? remembered_view(seen) : DeviceOperand();
 }
 
-nb::object wrapped(const nb::object& tensor) {
-  static PyObject* const untyped_storage = attribute_name("untyped_storage");
-  static PyObject* const tenon = attribute_name("tenon");
-  const nb::object capsule = device_capsule(nb::cast<const Tensor&>(tensor));
-  if (capsule.is_none()) {
+nb::object wrapped(const Tensor& tensor) {
+  const Shape& shape = tensors::Access::handle(tensor).value().shape();
+  const std::optional<std::vector<int64_t>> sizes = known_sizes(shape);
+  if (!sizes) {
     return {};
   }
-  nb::object made = device_classes().from_capsule(capsule);
-  const nb::object storage = try_call(made, untyped_storage);
-  const nb::object content = device_classes().content(tensor);
-  if (!storage.is_valid() || PyObject_SetAttr(storage.ptr(), tenon, content.ptr()) != 0) {
-    throw nb::python_error();
-  }
-  return made;
+  return device_tensor(std::make_shared<DeviceContent>(own_tensor(tensor)), shape.dtype(), *sizes);
 }
 
 bool same_sizes(const Shape& a, const Shape& b) {

@@ -65,9 +65,11 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_arrays(m);
   tenon::python::bind_graphs(m);
   tenon::python::bind_tensors(m);
-  tenon::python::bind_device_memory(m);
+  tenon::python::bind_device_storages(m);
   tenon::python::bind_device_kernels(m);
   tenon::python::bind_device_replays(m);
+  tenon::python::bind_device_views(m);
+  tenon::python::bind_device_fills(m);
   tenon::python::bind_executables(m);
   tenon::python::bind_programs(m);
   tenon::python::bind_tensor_calls(m);

@@ -6,24 +6,11 @@
 #include <memory>
 #include <utility>
 
+#include "exchange_functions.h"
 #include "tenon/dlpack.h"
 
 namespace tenon::python {
 namespace {
-
-/// DLPack's structures, in their layout.
-struct PackVersion {
-  uint32_t major = 1;
-  uint32_t minor = 0;
-};
-
-struct VersionedTensor {
-  PackVersion version;
-  void* context = nullptr;
-  void (*deleter)(VersionedTensor* self) = nullptr;
-  uint64_t flags = 0;
-  dlpack::TensorData tensor;
-};
 
 constexpr int32_t kHere = 1;  // DLPack's number of the CPU
 
@@ -44,28 +31,23 @@ std::vector<int64_t> row_major(const std::vector<int64_t>& dims) {
 
 }  // namespace
 
-struct ExchangeFunctions {
-  PackVersion version;
-  ExchangeFunctions* previous = nullptr;
-  void* allocate = nullptr;
-  int (*to_managed)(void* object, VersionedTensor** out) = nullptr;
-  int (*from_managed)(VersionedTensor* tensor, void** out) = nullptr;
-  int (*read)(void* object, dlpack::TensorData* out) = nullptr;
-  void* stream = nullptr;
-};
-
-TensorExchange::TensorExchange(nb::handle tensor, nb::handle parameter)
-    : tensor_(nb::borrow(tensor)), parameter_(nb::borrow(parameter)) {
+const ExchangeFunctions* exchange_functions(nb::handle tensor) {
   const nb::object capsule = nb::getattr(tensor, "__dlpack_c_exchange_api__", nb::none());
   if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
-    return;
+    return nullptr;
   }
   const auto* found = static_cast<const ExchangeFunctions*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
   while (found != nullptr && found->version.major > 1) {
     found = found->previous;
   }
-  if (found != nullptr && found->version.major == 1 && found->read != nullptr && found->from_managed != nullptr) {
-    functions_ = found;
+  const bool is_whole =
+      found != nullptr && found->version.major == 1 && found->read != nullptr && found->from_managed != nullptr;
+  return is_whole ? found : nullptr;
+}
+
+TensorExchange::TensorExchange(nb::handle tensor, nb::handle parameter)
+    : functions_(exchange_functions(tensor)), tensor_(nb::borrow(tensor)), parameter_(nb::borrow(parameter)) {
+  if (functions_ != nullptr) {
     is_negated_ = tensor.attr("is_neg");
   }
 }

@@ -8,8 +8,10 @@
 
 namespace tenon::python {
 
-/// The table of functions that DLPack (1.3) lets a class of tensors hand out as `__dlpack_c_exchange_api__`.
 struct ExchangeFunctions;
+
+/// Those of PyTorch's class of tensors; null where it has none, or none of a version that is known.
+const ExchangeFunctions* exchange_functions(nb::handle tensor);
 
 /// Reads tensors of PyTorch in place, and makes such tensors of arrays. PyTorch hands the functions out since 2.10.
 class TensorExchange {

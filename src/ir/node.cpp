@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "ir/intern_again.h"
 #include "ir/node_number.h"
 #include "ir/unify_names.h"
 
@@ -18,8 +19,9 @@ namespace {
 /// A weak table: it holds no reference, and a node that dies takes itself out.
 class InternTable {
  public:
-  template <class Matches>
-  Value find_or_add(uint64_t hash, const Matches& matches, std::unique_ptr<Node> fresh) {
+  /// `make` gives the node where there is none; it is called under a lock, and must not drop nodes.
+  template <class Matches, class Make>
+  Value find_or_add(uint64_t hash, const Matches& matches, const Make& make) {
     Shard& shard = shard_of(hash);
     const std::lock_guard lock(shard.mutex);
     const auto [begin, end] = shard.nodes.equal_range(hash);
@@ -31,6 +33,7 @@ class InternTable {
         return value;
       }
     }
+    std::unique_ptr<Node> fresh = make();
     shard.nodes.emplace(hash, Numbered{fresh.get(), next_number_.fetch_add(1, std::memory_order_relaxed)});
     return Value(fresh.release(), 0);
   }
@@ -183,7 +186,39 @@ Value intern(Op op, std::vector<Value> inputs, std::vector<Shape> shapes, std::v
     return unique_id(other.op) == unique_id(fresh.op) && other.inputs == fresh.inputs && other.shapes == fresh.shapes &&
            same_structure(other.op, fresh.op);
   };
-  return table().find_or_add(hash, matches, std::move(node));
+  return table().find_or_add(hash, matches, [&node] { return std::move(node); });
+}
+
+NodePattern::NodePattern(Value like) : like_(std::move(like)) {
+  operation_ = combine_hash(hash_structure(node().op), unique_id(node().op));
+  for (const Shape& shape : node().shapes) {
+    shapes_.push_back(shape.hash());
+  }
+}
+
+Value NodePattern::intern(std::vector<Value> inputs) const {
+  uint64_t hash = operation_;
+  for (const Value& value : inputs) {
+    hash = combine_hash(hash, std::hash<Value>()(value));
+  }
+  for (const uint64_t shape : shapes_) {
+    hash = combine_hash(hash, shape);
+  }
+  const Node& first = node();
+  const auto matches = [&](const Node& other) {
+    return unique_id(other.op) == unique_id(first.op) && other.inputs == inputs && other.shapes == first.shapes &&
+           same_structure(other.op, first.op);
+  };
+  return table().find_or_add(hash, matches, [&] {
+    auto node = std::make_unique<Node>();
+    node->op = first.op;
+    node->inputs = std::move(inputs);
+    node->shapes = first.shapes;
+    node->constraints = first.constraints;
+    node->place = build_context().place;
+    node->hash = hash;
+    return node;
+  });
 }
 
 uint64_t node_number(const Node& node) { return table().number(&node); }

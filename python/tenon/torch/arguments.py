@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tenon
 import torch
+from tenon import _tenon
 
 from .dtypes import Unsupported, is_supported
 from .handles import is_on_cpu, leaf, unwrap
 from .memory import row_major
+from .storages import at
 
 
 class OnCpu(Unsupported):
@@ -17,15 +19,14 @@ class OnCpu(Unsupported):
 def lazy(x, odd: list):
     """An argument as rows take it. Tensors that are not contiguous are added to `odd`."""
     if isinstance(x, torch.Tensor):
-        try:
-            content = x.untyped_storage().tenon
-        except (AttributeError, NotImplementedError):
+        content = _tenon.find_content(x)
+        if content is None:
             return _from_elsewhere(x)
         tensor = content.plain
         if tensor is None:
             if is_on_cpu(x):
                 raise OnCpu(f"dtype {str(x.dtype).removeprefix('torch.')} has no Tenon dtype")
-            tensor = content.at(x)
+            tensor = at(content, x)
             if not x.is_contiguous() or (1 in x.shape and x.stride() != row_major(x.shape)):
                 odd.append(x)
         return -tensor if x.is_neg() else tensor

@@ -18,13 +18,13 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 import tenon
 
-from . import autocast, differentiated, fallback, filled, hooks, strides, table, views
+from . import autocast, differentiated, fallback, hooks, strides, table, views
 from .arguments import OnCpu, check_indices, lazy
 from .dtypes import TENON_DTYPES, Unsupported, is_supported, torch_dtype
 from .handles import given_sizes, wrap, wrap_later
 from .memory import order_of
 from .special import SPECIAL
-from .storages import Content, content_of, from_capsule, resize
+from .storages import content_of, reinterpret, resize, write
 from .table import Functional, Later, call_row, find_functional, random_by
 
 aten = torch.ops.aten
@@ -37,7 +37,7 @@ def _wrapped(result, operands, places=None):
         if _is_view_of(result, operands):
             result = result.clone()
         if places is None or order_of(result.known_shape() or result.shape, places) is None:
-            made = _tenon.wrap_plain(result)
+            made = _tenon.device_tensor(result)
             return wrap(result) if made is None else made
         return wrap(result, places)
     if isinstance(result, Later):
@@ -75,7 +75,7 @@ def _checked_cast(result: tenon.Tensor, target: torch.Tensor, name: str) -> teno
 def _write(target: torch.Tensor, result: tenon.Tensor, name: str, is_uniform=False, resized_strides=None) -> None:
     """`resized_strides` gives those of an `out` argument that gets the sizes of the result; without it they must be
     the same."""
-    if content_of(target).plain is result:  # statistics that an evaluation leaves as they are
+    if content_of(target).is_plain(result):  # statistics that an evaluation leaves as they are
         return
     sizes = result.known_shape() or result.shape
     if tuple(sizes) != tuple(target.shape):
@@ -86,7 +86,7 @@ def _write(target: torch.Tensor, result: tenon.Tensor, name: str, is_uniform=Fal
         if target.numel() != 0:
             warnings.warn(_RESIZED.format(list(target.shape), list(sizes)), stacklevel=3)
         resize(target, sizes, resized_strides())
-    content_of(target).write(target, _checked_cast(result, target, name), is_uniform)
+    write(target, _checked_cast(result, target, name), is_uniform)
 
 
 _RESIZED = (
@@ -238,9 +238,9 @@ def _kernel(overload, functional: Functional):
             return call_row(row, args, kwargs, later=not writes)
 
     if is_view:
-        return view_kernel
-    if str(overload) in filled.NAMES:
-        return filled.kernel(kernel)
+        return view_kernel if writes or reinterpret is None else _tenon.ViewKernel(view_kernel, reinterpret)
+    if makes_sizes and not row.random and not writes:
+        return _tenon.FillKernel(kernel)
     writes_lists = any("List" in str(a.type) for a in table.written(schema))
     follows_from_sizes = not (row.random or makes_sizes or writes_lists)
     if follows_from_sizes:
@@ -252,10 +252,6 @@ def _kernel(overload, functional: Functional):
     if row.direct is not None and not is_out and writes in ((), ((0, names[0]),)):
         return _tenon.DirectKernel(row.direct, bool(writes), again)
     return again
-
-
-def _wrap_later(make, dtype, sizes):
-    return wrap_later(Later(make, dtype, sizes))
 
 
 def _boxed_fallback(overload, *args, **kwargs):
@@ -295,7 +291,7 @@ def _register(library: torch.library.Library) -> None:
 
 def _install():
     plain = [torch.dtype, torch.device, torch.layout, torch.memory_format]
-    _tenon.set_device_classes(Content, from_capsule, wrap, _wrap_later, TENON_DTYPES, torch.Tensor, torch.get_default_dtype, plain)
+    _tenon.set_device_classes(wrap, TENON_DTYPES, torch.Tensor, torch.nn.Parameter, torch.get_default_dtype, plain)
     _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend())
     library = torch.library.Library("aten", "IMPL")
     everything = torch.library.Library("_", "IMPL")

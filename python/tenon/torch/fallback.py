@@ -13,7 +13,7 @@ from . import views
 from .dtypes import Unsupported
 from .handles import is_on_cpu, is_ours, leaf, seen, to_cpu, wrap_cpu
 from .report import record_fallback
-from .storages import content_of, resize
+from .storages import cpu_part, resize, write
 
 _warned: set[str] = set()
 _active = threading.local()
@@ -83,7 +83,7 @@ def on_cpu(overload, args, kwargs, reason: str):
         if is_ours(x):
             if id(x) not in moved:
                 is_copy = x._is_zerotensor() or not is_on_cpu(x)  # others are written where they are
-                moved[id(x)] = (x, to_cpu(x) if is_copy else seen(x, content_of(x).cpu_part(x)))
+                moved[id(x)] = (x, to_cpu(x) if is_copy else seen(x, cpu_part(x)))
             return moved[id(x)][1]
         if isinstance(x, torch.device) and x.type == "tenon":
             return torch.device("cpu")
@@ -115,6 +115,6 @@ def _write_back(x: torch.Tensor, elements: torch.Tensor) -> None:
     if tuple(x.shape) != tuple(elements.shape):
         resize(x, elements.shape)
         if is_on_cpu(x):
-            content_of(x).cpu_part(x).copy_(elements)
+            cpu_part(x).copy_(elements)
     if not is_on_cpu(x):
-        content_of(x).write(x, leaf(elements))
+        write(x, leaf(elements))

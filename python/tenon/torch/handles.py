@@ -14,10 +14,8 @@ from tenon import _tenon, ops
 
 from .dtypes import is_supported, tenon_dtype, torch_dtype
 from .memory import order_of
-from .storages import Content, LaterContent, content_of, exported, from_capsule, new_storage, same_storage, set_storage
+from .storages import Content, at, bytes_of, content_of, exported, new_storage, same_storage, set_storage
 from .table import Later
-
-_capsule = _tenon.device_capsule
 
 
 # --- From PyTorch's tensors to lazy ones and back
@@ -29,8 +27,7 @@ def is_ours(x) -> bool:
 
 def unwrap(x: torch.Tensor) -> tenon.Tensor:
     """The lazy tensor."""
-    content = content_of(x)
-    return content.at(x) if content.plain is None else content.plain
+    return at(content_of(x), x)
 
 
 def is_on_cpu(x: torch.Tensor) -> bool:
@@ -40,29 +37,24 @@ def is_on_cpu(x: torch.Tensor) -> bool:
 
 def wrap(tensor: tenon.Tensor, strides=None) -> torch.Tensor:
     """A PyTorch tensor with a storage of its own: row-major, or with these strides, which must fill it."""
-    capsule = _capsule(tensor, strides)
-    if capsule is None:  # data decide a size: elements are known when it is, and the line of the user's names it
+    made = _tenon.device_tensor(tensor, strides)
+    if made is None:  # data decide a size: elements are known when it is, and the line of the user's names it
         tensor = _tenon.make_tensor(tensor.to_array(), None, False)
-        capsule = _capsule(tensor, strides)
-    made = from_capsule(capsule)
-    content = made.untyped_storage().tenon = Content(tensor)
+        made = _tenon.device_tensor(tensor, strides)
     if strides is not None:
-        order = order_of(made.shape, strides)
-        content.plain, content.root = None, ops.transpose(tensor, order)
+        content = content_of(made)
+        tensor = content.plain
+        content.set_root(ops.transpose(tensor, order_of(made.shape, strides)))
         if made.stride() != tuple(strides):  # of axes of size 1
             made = same_storage(made, made.shape, strides, 0)
-        content.views = {(made.shape, made.stride(), 0): tensor}
+        content.remember(made.shape, made.stride(), 0, tensor)
     return made
 
 
 def wrap_later(later: Later) -> torch.Tensor:
     """The same of a result that is not built before somebody asks for it."""
-    capsule = _capsule(ops.full(tenon.Shape(tenon_dtype(later.dtype), list(later.sizes)), 0))
-    if capsule is None:
-        return wrap(later.make())
-    made = from_capsule(capsule)
-    made.untyped_storage().tenon = LaterContent(later.make)
-    return made
+    made = _tenon.later_device_tensor(later.make, tenon_dtype(later.dtype), list(later.sizes))
+    return wrap(later.make()) if made is None else made
 
 
 def wrap_cpu(x: torch.Tensor) -> torch.Tensor:
@@ -83,14 +75,13 @@ def on_cpu(x: torch.Tensor) -> torch.Tensor:
     if x._is_zerotensor():
         return torch.zeros(x.shape, dtype=x.dtype)
     content = content_of(x)
-    if content.plain is not None and torch_dtype(content.plain.dtype) == x.dtype:
-        elements = torch.from_dlpack(content.plain.to_array())
-    elif content.views is not None and torch_dtype(content.root.dtype) == x.dtype:
-        elements = torch.from_dlpack(content.at(x).to_array())
+    whole = content.root if content.plain is None else content.plain
+    if whole is not None and torch_dtype(whole.dtype) == x.dtype:
+        elements = torch.from_dlpack(at(content, x).to_array())
     else:
-        whole = content.bytes()
-        whole = whole[: whole.numel() // x.itemsize * x.itemsize].view(x.dtype)
-        elements = whole.as_strided(x.shape, x.stride(), x.storage_offset())
+        bytes_ = bytes_of(content)
+        bytes_ = bytes_[: bytes_.numel() // x.itemsize * x.itemsize].view(x.dtype)
+        elements = bytes_.as_strided(x.shape, x.stride(), x.storage_offset())
     return seen(x, elements)
 
 

@@ -11,7 +11,18 @@ from .dtypes import Unsupported, is_supported, tenon_dtype
 from .handles import given_sizes, is_on_cpu, is_ours, leaf, on_cpu, unwrap, wrap, wrap_cpu
 from .hooks import refuse_other_devices
 from .memory import order_of, reach, row_major
-from .storages import content_of, resize, same_storage, set_storage
+from .storages import (
+    at,
+    content_of,
+    copy_bytes,
+    count_of_bytes,
+    count_of_elements,
+    cpu_part,
+    resize,
+    same_storage,
+    set_storage,
+    write,
+)
 from .table import call_row, rows
 from .values import cast, expand_to
 
@@ -22,10 +33,10 @@ def _copy_(x, src, non_blocking=False):
     if not is_ours(x):
         return x.copy_(on_cpu(src))
     content = content_of(x)
-    if content.raw is not None and x.dtype == src.dtype == torch.uint8 and x.numel() == content.count() == src.numel():
+    if content.raw is not None and x.dtype == src.dtype == torch.uint8 and x.numel() == count_of_elements(content) == src.numel():
         return _copy_bytes(x, src)
     if is_on_cpu(x):
-        content.cpu_part(x).copy_(on_cpu(src) if is_ours(src) else src)
+        cpu_part(x).copy_(on_cpu(src) if is_ours(src) else src)
         return x
     if is_ours(src) and not src._is_zerotensor() and not is_on_cpu(src):
         value = unwrap(src)
@@ -34,8 +45,8 @@ def _copy_(x, src, non_blocking=False):
         value = leaf((on_cpu(src) if is_ours(src) else src).to(x.dtype))
     value = cast(value, x.dtype)
     if tuple(src.shape) != tuple(x.shape):
-        value = expand_to(value, content.at(x).sizes)
-    content.write(x, value)
+        value = expand_to(value, at(content, x).sizes)
+    write(x, value)
     return x
 
 
@@ -43,9 +54,9 @@ def _copy_bytes(x, src):
     """From storage to storage, as PyTorch's storages copy themselves (`deepcopy`, `torch.load`)."""
     content = content_of(x)
     if is_ours(src):
-        if content_of(src).nbytes() > src.untyped_storage().nbytes():
+        if count_of_bytes(content_of(src)) > src.untyped_storage().nbytes():
             raise tenon.Error("copy_ of a storage that grew while tensors share it: clone() the storage instead")
-        content.copy_bytes(content_of(src))
+        copy_bytes(content, content_of(src))
     else:
         content.raw = src.detach().clone()
     return x

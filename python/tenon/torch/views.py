@@ -7,7 +7,7 @@ import math
 import torch
 
 from .memory import overlaps
-from .storages import content_of, part_of_storage, same_storage
+from .storages import adopt, content_of, part_of_storage, same_storage
 
 
 _layouts: dict = {}
@@ -54,17 +54,17 @@ def view(overload, x: torch.Tensor, args, kwargs, row=None):
     places = _places(overload, x, args, kwargs)
     several = isinstance(places, list)
     content = content_of(x)
-    content.adopt(x)
+    adopt(content, x)
     if content.cpu is None:
         content.open()
-        is_known = all(place in content.views for place in places) if several else places in content.views
+        is_known = all(content.find(*place) is not None for place in (places if several else [places]))
         if row is not None and not is_known:
             tensors = row()
             is_repeated = overlaps(x.shape, x.stride())
             for place, tensor in zip(places, tensors) if several else [(places, tensors)]:
                 # Of what is repeated Tenon's views cannot be written, single elements can.
                 if tensor.shares_memory(content.root) and not (is_repeated and not overlaps(*place[:2])):
-                    content.remember(place, tensor)
+                    content.remember(*place, tensor)
     if several:
         return [part_of_storage(x, *place) for place in places]
     return part_of_storage(x, *places)

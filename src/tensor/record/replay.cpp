@@ -10,6 +10,7 @@
 #include "tensor/record/cell.h"
 #include "tensor/record/record.h"
 #include "tensor/record/symbols.h"
+#include "tensor/record/user_lines.h"
 
 namespace tenon::tensors {
 namespace {
@@ -110,7 +111,7 @@ class Replay::Builder {
     if (steps.size() == kMostSteps) {
       return false;
     }
-    Step step{.made = Value(&node, 0), .inputs = {}};
+    Step step{.made = NodePattern(Value(&node, 0)), .inputs = {}};
     for (const Value& in : node.inputs) {
       step.inputs.push_back(source_of(in));
     }
@@ -187,8 +188,7 @@ std::vector<Tensor> Replay::upon(std::span<const Tensor> operands, bool eager) c
     for (const Source& source : step.inputs) {
       inputs.push_back(value_of(source));
     }
-    const Node& node = step.made.node();
-    made[i] = intern(node.op, std::move(inputs), node.shapes, node.constraints);
+    made[i] = step.made.intern(std::move(inputs));
   }
   std::vector<Tensor> results;
   for (const Result& result : results_) {

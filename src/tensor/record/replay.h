@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/intern_again.h"
 #include "tenon/tensor.h"
 
 namespace tenon::tensors {
@@ -59,7 +60,7 @@ class Replay {
     int output = 0;
   };
   struct Step {
-    Value made;  // the operation as it was recorded
+    NodePattern made;  // the operation as it was recorded
     std::vector<Source> inputs;
     bool is_eager = false;
   };

@@ -1,0 +1,69 @@
+// Kernels of PyTorch's device for tensors that are filled with a number: the same arguments again are the value that
+// was recorded before.
+#include <nanobind/stl/string.h>
+
+#include <unordered_map>
+#include <utility>
+
+#include "bind.h"
+#include "device_calls.h"
+#include "device_storages.h"
+#include "device_tensors.h"
+#include "tensor/record/cell.h"
+
+namespace tenon::python {
+namespace {
+
+constexpr size_t kMostFills = 1024;  // of one operator
+
+class FillKernel {
+ public:
+  explicit FillKernel(nb::object otherwise) : otherwise_(std::move(otherwise)) {}
+
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs) {
+    DeviceCall call;
+    if (!read_call(args, kwargs, call)) {
+      return otherwise_(*args, **kwargs);
+    }
+    const auto found = known_.find(call.signature);
+    if (found != known_.end() && found->second.defined()) {
+      return wrapped(found->second.clone());
+    }
+    nb::object made = otherwise_(*args, **kwargs);
+    if (known_.size() >= kMostFills) {
+      known_.clear();
+    }
+    // The first call may stand for sizes that change with the next one: from the second on they are constants.
+    const auto [entry, is_new] = known_.try_emplace(std::move(call.signature));
+    if (!is_new) {
+      entry->second = value_of(made);
+    }
+    return made;
+  }
+
+ private:
+  /// What a row-major tensor without symbolic sizes holds now; not defined for others.
+  static Tensor value_of(nb::handle made) {
+    const SeenTensor seen = device_content(made);
+    if (!seen.content || !seen.content->plain().defined()) {
+      return {};
+    }
+    const Tensor& plain = seen.content->plain();
+    return plain.shape().is_dynamic() ? Tensor() : plain.clone();
+  }
+
+  nb::object otherwise_;
+  std::unordered_map<CallSignature, Tensor, SignatureHash> known_;
+};
+
+}  // namespace
+
+void bind_device_fills(nb::module_& m) {
+  nb::class_<FillKernel>(m, "FillKernel",
+                         "What PyTorch calls for an operator that fills a new tensor; cases that are new, and sizes "
+                         "that are symbols, are for `otherwise`.")
+      .def(nb::init<nb::object>(), nb::arg("otherwise"))
+      .def("__call__", &FillKernel::call);
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,252 @@
+// Kernels of PyTorch's device for views: where the results of an operator lie follows from sizes, strides and numbers,
+// and so does the way from a lazy tensor to the view. Both are learned from the kernel in Python.
+#include <nanobind/ndarray.h>
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "bind.h"
+#include "device_storages.h"
+#include "device_tensors.h"
+#include "tensor/record/cell.h"
+#include "tensor/record/view_again.h"
+
+namespace tenon::python {
+namespace {
+
+using tensors::ViewSteps;
+using Words = std::vector<int64_t>;
+
+constexpr size_t kMostLayouts = 16384;  // of one operator
+
+struct WordsHash {
+  size_t operator()(const Words& words) const {
+    uint64_t result = words.size();
+    for (const int64_t word : words) {
+      result = combine_hash(result, static_cast<uint64_t>(word));
+    }
+    return result;
+  }
+};
+
+/// A tensor as the kernel reads it.
+struct Base {
+  SeenTensor seen;
+  int64_t offset = 0;
+  StoragePlace place;
+};
+
+/// Nothing for what is no tensor of the device, or has no elements.
+std::optional<Base> read_base(nb::handle x) {
+  Base base{.seen = device_content(x), .offset = 0, .place = {}};
+  const dlpack::TensorData& data = base.seen.data;
+  if (!base.seen.content || data.data == nullptr) {
+    return {};
+  }
+  base.offset = static_cast<int64_t>(base.seen.byte_offset / ((data.dtype.bits + 7U) / 8));
+  const auto rank = static_cast<size_t>(data.ndim);
+  base.place = storage_place({data.shape, rank}, {data.strides, rank}, base.offset);
+  return base;
+}
+
+/// One result.
+struct Part {
+  StoragePlace place;
+  nb::object sizes;  // as tuples
+  nb::object strides;
+  int64_t offset = 0;
+  std::optional<ViewSteps> steps;
+};
+
+struct Layout {
+  bool is_list = false;
+  std::vector<Part> parts;
+};
+
+nb::object tuple_of(std::span<const int64_t> numbers) {
+  nb::list list;
+  for (const int64_t number : numbers) {
+    list.append(number);
+  }
+  return nb::tuple(list);
+}
+
+class ViewKernel {
+ public:
+  ViewKernel(nb::object otherwise, nb::object reinterpret)
+      : otherwise_(std::move(otherwise)), reinterpret_(std::move(reinterpret)) {}
+
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs) {
+    const std::optional<Base> base = args.size() > 0 ? read_base(args[0]) : std::nullopt;
+    Words key;
+    if (!base || !read_key(*base, args, kwargs, key)) {
+      return otherwise_(*args, **kwargs);
+    }
+    const auto found = known_.find(key);
+    if (found != known_.end()) {
+      if (nb::object made = try_make(args[0], *base, found->second); made.is_valid()) {
+        return made;
+      }
+    }
+    const bool is_first = found == known_.end();
+    const Tensor start = tensor_at(*base);
+    nb::object made = otherwise_(*args, **kwargs);
+    learn(std::move(key), *base, is_first ? Tensor() : start, made);
+    return made;
+  }
+
+ private:
+  // --- What a call is
+
+  static bool read_key(const Base& base, const nb::args& args, const nb::kwargs& kwargs, Words& key) {
+    const auto& type = base.seen.data.dtype;
+    key.reserve(base.place.size() + 16);
+    key.push_back(type.code * 256 + type.bits);
+    key.push_back(base.seen.data.ndim);
+    key.insert(key.end(), base.place.begin(), base.place.end());
+    for (size_t i = 1; i < args.size(); ++i) {
+      if (!read_argument(args[i], key)) {
+        return false;
+      }
+    }
+    for (const auto& [name, value] : kwargs) {
+      Py_ssize_t length = 0;
+      const char* const text = PyUnicode_AsUTF8AndSize(name.ptr(), &length);
+      key.insert(key.end(), {kNamed, length});
+      key.insert(key.end(), text, text + length);
+      if (!read_argument(value, key)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  enum : int64_t { kNone = 1, kTruth, kInteger, kList, kNamed };
+
+  static bool read_argument(nb::handle x, Words& key) {
+    PyObject* const p = x.ptr();
+    if (x.is_none()) {
+      key.push_back(kNone);
+      return true;
+    }
+    if (PyBool_Check(p)) {
+      key.insert(key.end(), {kTruth, x.is(nb::handle(Py_True)) ? 1 : 0});
+      return true;
+    }
+    if (PyLong_CheckExact(p)) {
+      int overflow = 0;
+      const long long value = PyLong_AsLongLongAndOverflow(p, &overflow);
+      key.insert(key.end(), {kInteger, value});
+      return overflow == 0;
+    }
+    if (!PyList_CheckExact(p) && !PyTuple_CheckExact(p)) {
+      return false;
+    }
+    key.insert(key.end(), {kList, static_cast<int64_t>(PySequence_Size(p))});
+    for (nb::handle each : nb::borrow<nb::sequence>(x)) {
+      if (!read_argument(each, key)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // --- Making what is known
+
+  /// The lazy tensor there; not defined where none is at hand.
+  static Tensor tensor_at(const Base& base) {
+    DeviceContent& content = *base.seen.content;
+    if (content.plain().defined()) {
+      return content.plain();
+    }
+    const DeviceContent::Seen* const found = content.root().defined() ? content.find(base.place) : nullptr;
+    return found == nullptr ? Tensor() : found->tensor;
+  }
+
+  nb::object try_make(nb::handle x, const Base& base, const Layout& layout) const {
+    DeviceContent& content = *base.seen.content;
+    content.open();
+    if (!content.root().defined()) {
+      return {};
+    }
+    for (const Part& part : layout.parts) {
+      if (content.find(part.place) != nullptr) {
+        continue;
+      }
+      const Tensor start = part.steps ? tensor_at(base) : Tensor();
+      if (!start.defined() || !(tensors::Access::handle(start).value().shape() == part.steps->shape)) {
+        return {};
+      }
+      content.remember(part.place, {.tensor = tensors::view_again(start, *part.steps)});
+    }
+    if (!layout.is_list) {
+      return tensor_of(x, base, layout.parts[0]);
+    }
+    nb::list all;
+    for (const Part& part : layout.parts) {
+      all.append(tensor_of(x, base, part));
+    }
+    return all;
+  }
+
+  nb::object tensor_of(nb::handle x, const Base& base, const Part& part) const {
+    return reinterpret_(x, part.sizes, part.strides, part.offset - base.offset);
+  }
+
+  // --- Learning
+
+  /// Where the results lie, and, where `start` is defined, the way from it to them.
+  void learn(Words key, const Base& base, const Tensor& start, const nb::object& made) {
+    Layout layout{.is_list = PyList_CheckExact(made.ptr()) != 0, .parts = {}};
+    const nb::object all = layout.is_list ? made : nb::make_tuple(made);
+    for (nb::handle each : nb::borrow<nb::sequence>(all)) {
+      const std::optional<Base> seen = read_base(each);
+      if (!seen || seen->seen.content != base.seen.content) {
+        return;
+      }
+      layout.parts.push_back(part_at(*seen));
+      if (start.defined() && !start.shape().is_dynamic()) {
+        if (const Tensor view = tensor_at(*seen); view.defined() && !view.shape().is_dynamic()) {
+          layout.parts.back().steps = tensors::view_steps(start, view);
+        }
+      }
+    }
+    if (layout.parts.empty()) {
+      return;
+    }
+    if (known_.size() >= kMostLayouts) {
+      known_.clear();
+    }
+    known_.insert_or_assign(std::move(key), std::move(layout));
+  }
+
+  static Part part_at(const Base& base) {
+    const auto rank = static_cast<size_t>(base.seen.data.ndim);
+    return {.place = base.place,
+            .sizes = tuple_of({base.seen.data.shape, rank}),
+            .strides = tuple_of({base.seen.data.strides, rank}),
+            .offset = base.offset,
+            .steps = {}};
+  }
+
+  nb::object otherwise_;
+  nb::object reinterpret_;  // from a tensor, sizes, strides and a distance to a tensor on the same storage
+  std::unordered_map<Words, Layout, WordsHash> known_;
+};
+
+}  // namespace
+
+void bind_device_views(nb::module_& m) {
+  nb::class_<ViewKernel>(m, "ViewKernel",
+                         "What PyTorch calls for an operator that gives views. `otherwise` runs for what is new; where "
+                         "its results lie is known from then on. `reinterpret` makes a tensor on the storage of "
+                         "another from sizes, strides and the distance of its first element.")
+      .def(nb::init<nb::object, nb::object>(), nb::arg("otherwise"), nb::arg("reinterpret"))
+      .def("__call__", &ViewKernel::call);
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,67 @@
+// Rows of the scalar table over lazy tensors and numbers.
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "arguments.h"
+#include "interrupt.h"
+#include "tensor/record/argument.h"
+#include "tensor/record/symbols.h"
+
+namespace tenon::python {
+namespace {
+
+/// Numbers that a line of the user's program gives to a row: whether it has given another one before.
+bool has_changed(std::string_view row, size_t position, double number) {
+  using Key = std::tuple<tensors::UserLine, std::string, size_t>;
+  struct Known {
+    double first = 0;
+    bool changed = false;
+  };
+  static auto& all = *new std::map<Key, Known>;
+  static auto& mutex = *new std::mutex;
+  const LazyCall place;
+  const std::lock_guard lock(mutex);
+  Known& known = all.try_emplace({tensors::user_line({}), std::string(row), position}, Known{number}).first->second;
+  known.changed |= known.first != number;
+  return known.changed;
+}
+
+/// A number that changes from step to step (a learning rate, a count of elements) is data, so that one program serves
+/// all; others, and small whole ones, are constants that passes may use.
+void spread_changing_numbers(const ScalarFn& row, std::vector<TensorOperand>& operands) {
+  constexpr double kSmall = 16;
+  std::optional<Dtype> dtype;
+  for (const TensorOperand& operand : operands) {
+    dtype = operand.tensor() != nullptr ? operand.tensor()->dtype() : dtype;
+  }
+  if (!dtype || !is_float(*dtype) || row.name == "pow" || row.name == "select") {
+    return;
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].tensor() != nullptr) {
+      continue;
+    }
+    const double number = operands[i].number();
+    const bool is_small = number == std::trunc(number) && std::abs(number) <= kSmall;
+    if (!is_small && std::isfinite(number) && has_changed(row.name, i, number)) {
+      operands[i] = Tensor::number(number, *dtype);
+    }
+  }
+}
+
+}  // namespace
+
+Tensor map_row(const ScalarFn& row, std::vector<TensorOperand>& operands) {
+  spread_changing_numbers(row, operands);
+  switch (row.arity) {
+    case 1: return tensors::map(row.name, {operands[0]});
+    case 2: return tensors::map(row.name, {operands[0], operands[1]});
+    default: return tensors::map(row.name, {operands[0], operands[1], operands[2]});
+  }
+}
+
+}  // namespace tenon::python
