@@ -1,6 +1,7 @@
 // Fused operators of the domain com.microsoft that exporters of transformers write.
 #include "base/refused.h"
 #include "onnx/import/registry.h"
+#include "ops/builders/few_bits.h"
 #include "tenon/indexing.h"
 #include "tenon/nn.h"
 
@@ -71,22 +72,16 @@ Results skip_simplified_norm(const NodeCall& call) {
   return with_sum(rms_norm(sum, call.x(2), {-1}, call.number_attribute("epsilon", 1e-12)), sum);
 }
 
-/// Numbers of `bits` bits, several a byte, the lowest first: [..., byte] to [..., byte * 8 / bits].
-Value unpacked(const Value& bytes, int64_t bits) {
-  const int64_t parts = 8 / bits;
-  if (parts == 1) {
-    return bytes;
-  }
-  if (bytes.rank() == 0 || bytes.dtype() != Dtype::u8) {
-    refuse("packed numbers are {}, must be u8 with axes", bytes.shape().to_string());
-  }
-  std::vector<Axis> to = bytes.shape().axes();
-  to.emplace_back(parts);
-  const Value shift = iota(shape(Dtype::u8, parts), 0, 0, bits);
-  const Value each = bit_and(shr(expand_dims(bytes, {-1}), shift), (1 << bits) - 1);
-  to.pop_back();
-  to.back() = to.back().extent() * parts;
-  return reshape(each, to);
+/// x times such a matrix where `order` has the block of each number of a column.
+Value product_of_ordered_blocks(const Value& x, const FewBits& matrix, const Value& order) {
+  const Dtype dtype = matrix.scales.dtype();
+  const auto of_numbers = [&](const Value& each) { return take(each, order, 1); };
+  const Value zeros = matrix.zeros ? of_numbers(cast(block_zeros(matrix), dtype))
+                                   : scalar(dtype, static_cast<double>(int64_t{1} << (matrix.bits - 1)));
+  const Value numbers =
+      reshape(unpack_bits(matrix.bytes, matrix.bits), {matrix.bytes.shape().axis(0), Axis::anonymous()});
+  const Value weights = (cast(slice_axis(numbers, 1, 0, x.extent(-1)), dtype) - zeros) * of_numbers(matrix.scales);
+  return contract(x, cast(weights, x.dtype()), {.lhs_contract = {-1}, .rhs_contract = {1}});
 }
 
 /// Weights as numbers of a few bits, with a scale and a zero point for each block of a row.
@@ -100,11 +95,13 @@ Results matmul_bits(const NodeCall& call) {
   }
   const Value& x = call.x(0);
   const int64_t blocks = (depth + block - 1) / block;
-  const Dtype dtype = call.x(2).dtype();
   if (compare(x.extent(-1), depth) == Comparison::different) {
     refuse("K is {}, the last axis of A is {}: {}", depth, x.extent(-1).to_string(), x.shape().to_string());
   }
   call.require_equal(x.extent(-1), depth);
+  std::vector<Axis> of_known_depth = x.shape().axes();
+  of_known_depth.back() = Axis(depth);
+  const Value elements = x.extent(-1).constant() ? x : reshape(x, of_known_depth);
   const auto require_count = [&](size_t i, std::string_view what, int64_t of_block) {
     const Shape& has = call.x(i).shape();
     if (compare(has.element_count(), rows * blocks * of_block) == Comparison::different) {
@@ -114,28 +111,16 @@ Results matmul_bits(const NodeCall& call) {
   };
   require_count(1, "B", block * bits / 8);
   require_count(2, "scales", 1);
-  const Value numbers = reshape(unpacked(call.x(1), bits), {rows, blocks, block});
-  const Value scales = reshape(call.x(2), {rows, blocks, 1});
-  Value zeros = scalar(dtype, static_cast<double>(int64_t{1} << (bits - 1)));
+  const Value scales = reshape(call.x(2), {rows, blocks});
+  std::optional<Value> zeros;
   if (call.has(3)) {
     const Value& given = call.x(3);
     // Packed ones fill whole bytes at the end of each row.
-    const Value packed = given.dtype() == Dtype::u8 ? reshape(given, {rows, Axis::anonymous()}) : given;
-    const Value wide = given.dtype() == Dtype::u8 ? slice_axis(unpacked(packed, bits), 1, 0, blocks) : packed;
-    zeros = cast(reshape(wide, {rows, blocks, 1}), dtype);
+    zeros = reshape(given, {rows, given.dtype() == Dtype::u8 ? ceildiv(blocks * bits, 8) : blocks});
   }
-  Value weights = cast(numbers, dtype);
-  if (call.has(4)) {  // the block of each column
-    const Value& order = call.x(4);
-    const auto of_columns = [&](const Value& each) { return take(reshape(each, {rows, blocks}), order, 1); };
-    zeros = zeros.rank() == 0 ? zeros : of_columns(zeros);
-    weights = slice_axis(reshape(weights, {rows, blocks * block}), 1, 0, depth);
-    weights = (weights - zeros) * of_columns(scales);
-  } else {
-    weights = reshape((weights - zeros) * scales, {rows, blocks * block});
-  }
-  const Value product =
-      contract(x, cast(slice_axis(weights, 1, 0, depth), x.dtype()), {.lhs_contract = {-1}, .rhs_contract = {1}});
+  const Value bytes = reshape(call.x(1), {rows, blocks, block * bits / 8});
+  const Value product = call.has(4) ? product_of_ordered_blocks(elements, {bits, bytes, scales, zeros}, call.x(4))
+                                    : product_of_few_bits(elements, {bits, bytes, scales, zeros});
   return call.has(5) ? product + call.x(5) : product;
 }
 
@@ -148,7 +133,7 @@ Results gather_blocks(const NodeCall& call) {
     refuse("a table of {} bits in blocks of {} is not supported", bits, block);
   }
   const Value& scales = call.x(2);
-  const auto numbers = [&](size_t i) { return is_packed ? unpacked(call.x(i), bits) : call.x(i); };
+  const auto numbers = [&](size_t i) { return is_packed ? unpack_bits(call.x(i), bits) : call.x(i); };
   const Value data = numbers(0);
   const int along = data.shape().normalize_axis(call.axis("quantize_axis", 1));
   const int from = data.shape().normalize_axis(call.axis("gather_axis", 0));
