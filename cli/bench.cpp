@@ -79,10 +79,11 @@ struct Point {
 Point measure(const Measured& measured, const Bindings& swept, const Bindings& sizes, const BenchSettings& settings,
               const Arguments& arguments) {
   const Executable& executable = *measured.executable;
-  const PreparedInputs prepared = prepare_inputs(measured.ports, sizes, arguments.all("--input"));
-  if (measured.model) {
-    announce_cost(measured.cost, prepared.bindings, arguments);
-  }
+  const PreparedInputs prepared =
+      prepare_inputs(measured.ports, sizes, arguments.all("--input"), [&](const Bindings& bindings) {
+        if (measured.model) announce_cost(measured.cost, bindings, arguments);
+        return true;
+      });
   StatefulRun state(executable, measured.aliases, prepared.arrays());
   const RunOptions options{.threads = settings.threads,
                            .bindings = prepared.bindings,
@@ -219,6 +220,7 @@ int run_bench(const Arguments& arguments) {
   };
   const std::string& word = arguments.rest()[0];
   const bool is_program = is_program_file(word);
+  if (is_program) require_no_compile_options(arguments);
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
   BenchComparison comparison(arguments);
@@ -231,7 +233,6 @@ int run_bench(const Arguments& arguments) {
   KeptModel kept(word, arguments, compile_options);
   std::optional<Measured> opened;
   if (is_program) {
-    require_no_compile_options(arguments);
     opened.emplace(word);
   } else if (std::optional<ProgramFile> file = kept.open(); file && !is_any_long(file->info, bound, swept)) {
     opened.emplace(*std::move(file));

@@ -93,13 +93,13 @@ std::map<std::string, std::string> metadata_of(const Arguments& arguments, const
     if (equals == 0 || equals == std::string::npos) {
       fail("`--metadata {}` is no KEY=VALUE", word);
     }
-    if (const std::string key = word.substr(0, equals); is_source_key(key) || key == "weights") {
+    const std::string key = word.substr(0, equals);
+    if (is_source_key(key)) {
       fail("`--metadata {}`: Tenon writes `{}` itself; take another name", word, key);
     }
-    metadata[word.substr(0, equals)] = word.substr(equals + 1);
-  }
-  if (const auto weights = arguments.find(kWeights.name)) {
-    metadata["weights"] = *weights;
+    if (!metadata.emplace(key, word.substr(equals + 1)).second) {
+      fail("`--metadata {}`: `{}` was given before, as `{}`", word, key, metadata.at(key));
+    }
   }
   return metadata;
 }
@@ -115,7 +115,10 @@ void check_inputs(const std::vector<std::string>& words, const GraphModel& model
       fail("`--input {}`: a program takes its inputs when it runs; NAME=SOURCE is for one whose value decides a shape",
            word);
     }
-    const std::string name = parse_source("--input", word, names).name;
+    const auto [name, source] = parse_source("--input", word, names);
+    if (source.ends_with(".npy") && !std::filesystem::exists(source)) {
+      fail("`--input {}`: there is no file `{}`", word, source);
+    }
     const bool is_part = std::ranges::find(model.decided, name) != model.decided.end();
     if (!is_part && (model.assumed.empty() || !model.dims.contains(name))) {
       fmt::print(stderr, "tenon: note: `--input {}`: the program takes `{}` in each run, as no shape depends on it\n",

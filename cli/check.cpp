@@ -125,8 +125,8 @@ Difference compare(const std::string& output, const std::string& against, const 
   return difference;
 }
 
-void print_json(const std::string& model, const Bindings& bindings, const std::vector<Difference>& differences,
-                bool ok) {
+void print_json(const std::string& model, const Bindings& bindings, const ProductRounding& products,
+                const std::vector<Difference>& differences, bool ok) {
   Json list = Json::array();
   for (const Difference& each : differences) {
     list.push(Json::object()
@@ -144,7 +144,13 @@ void print_json(const std::string& model, const Bindings& bindings, const std::v
                   .set("lost", each.lost)
                   .set("misfit", each.misfit));
   }
-  Json::object().set("model", model).set("bindings", bindings.to_string()).set("ok", ok).set("outputs", list).print();
+  Json::object()
+      .set("model", model)
+      .set("bindings", bindings.to_string())
+      .set("ok", ok)
+      .set("rounding", products.to_string())
+      .set("outputs", list)
+      .print();
 }
 
 std::string remarks(const Difference& difference) {
@@ -159,8 +165,11 @@ std::string remarks(const Difference& difference) {
   return text;
 }
 
-void print_text(const std::string& model, const Bindings& bindings, const std::vector<Difference>& differences) {
-  fmt::print("{}{}{}\n", bold(model), bindings.empty() ? "" : " at ", bindings.to_string());
+/// `allowed` is what tolerances allow for.
+void print_text(const std::string& model, const Bindings& bindings, const ProductRounding& allowed,
+                const std::vector<Difference>& differences) {
+  fmt::print("{}{}{}{}{}\n", bold(printable(model)), bindings.empty() ? "" : " at ", bindings.to_string(),
+             allowed.rounds() ? "; tolerances allow for " : "", allowed.to_string());
   fmt::print("  {:<20} {:<12} {:>11} {:>11} {:>11} {:>11}\n", "output", "against", "largest", "relative", "mean",
              "tolerance");
   for (const Difference& each : differences) {
@@ -205,11 +214,11 @@ struct Comparison {
 
 /// How far runs with roundings are from the exact one, element by element; nothing for integers.
 std::vector<std::vector<double>> roundings(const Graph& graph, const Reference& exact, const std::vector<Array>& inputs,
-                                           const Bindings& bindings) {
+                                           const Bindings& bindings, const ProductRounding& products) {
   std::vector<std::vector<double>> moves(exact.outputs.size());
   for (uint64_t seed = 0; seed < kRoundingRuns; ++seed) {
     const std::vector<Array> moved =
-        interpret(with_roundings(graph, seed), inputs, {.bindings = bindings, .reference = true});
+        interpret(with_roundings(graph, seed, products), inputs, {.bindings = bindings, .reference = true});
     for (size_t i = 0; i < moved.size(); ++i) {
       if (!is_float(graph.outputs()[i].value.dtype())) continue;
       moves[i].resize(static_cast<size_t>(moved[i].size()));
@@ -240,19 +249,35 @@ void allow_roundings(Difference& difference, const Array& got, const Array& want
 /// What is held against the interpreter: the graph compiled here, or a program that was built from it.
 struct Subject {
   GraphModel model;
+  ProductRounding products = {};
   std::optional<Executable> executable = {};  // a program's
 };
 
-Subject open_subject(const Arguments& arguments) {
+/// As the program was built.
+ProductRounding rounding_of(const ProgramFileInfo& info) {
+  ProductRounding result;
+  if (const auto found = info.metadata.find("precision"); found != info.metadata.end()) {
+    result.precision = parse_precision(found->second).value_or(Precision::f32);
+  }
+  if (const auto found = info.metadata.find("weights"); found != info.metadata.end()) {
+    result.weights = parse_dtype(found->second);
+  }
+  return result;
+}
+
+Subject open_subject(const Arguments& arguments, const CompileOptions& compile) {
   const std::string& word = arguments.rest()[0];
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   const LoadGraphOptions options{.weights = true, .inputs = arguments.all("--input"), .sizes = bound};
   if (!is_program_file(word)) {
-    return {.model = with_donations(arguments, load_model(word, options))};
+    return {.model = with_donations(arguments, load_model(word, options)),
+            .products = {.precision = compile.precision, .weights = compile.weights}};
   }
   require_no_compile_options(arguments);
   ProgramFile file = open_program(word);
-  return {.model = model_of(word, file.info, options), .executable = std::move(file.executable)};
+  return {.model = model_of(word, file.info, options),
+          .products = rounding_of(file.info),
+          .executable = std::move(file.executable)};
 }
 
 /// What `tenon run` would run. The model stays, for the interpreter.
@@ -267,17 +292,20 @@ int run_check(const Arguments& arguments) {
   const Progress progress;
   progress.show("loading");
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
-  const Subject subject = open_subject(arguments);
+  CompileOptions compile_options;
+  if (!is_program_file(arguments.rest()[0])) take_compile_options(arguments, compile_options);
+  const Subject subject = open_subject(arguments, compile_options);
   const GraphModel& model = subject.model;
   const std::vector<NamedArray> expected = read_expected(model.graph, arguments.all("--expect"));
-  const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
+  const PreparedInputs prepared =
+      prepare_inputs(ports_of(model), bound, arguments.all("--input"), [&](const Bindings& sizes) {
+        announce_cost(CostModel(model.graph), sizes, arguments);
+        return true;
+      });
   const std::vector<Array> inputs = prepared.arrays();
   const auto tolerance = arguments.find_real("--tolerance");
   const auto threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0));
-  announce_cost(CostModel(model.graph), prepared.bindings, arguments);
   progress.show("compiling");
-  CompileOptions compile_options;
-  take_compile_options(arguments, compile_options);
   const std::vector<Array> compiled = [&] {  // the program's weights go before the interpreter makes its own
     KeptModel kept(arguments.rest()[0], arguments, compile_options);
     const Executable executable = subject.executable ? *subject.executable : kept_or_compiled(kept, model);
@@ -292,7 +320,7 @@ int run_check(const Arguments& arguments) {
   progress.show("interpreting, which is slow");
   const Reference exact = reference(model.graph, inputs, prepared.bindings);
   progress.show("");
-  const std::vector<double> bounds = rounding_bounds(model.graph, exact.sizes);
+  const std::vector<double> bounds = rounding_bounds(model.graph, exact.sizes, subject.products);
   std::vector<Comparison> comparisons;
   for (size_t i = 0; i < compiled.size(); ++i) {
     comparisons.push_back({i, "interpreter", exact.outputs[i]});
@@ -315,7 +343,8 @@ int run_check(const Arguments& arguments) {
   }
   if (!tolerance && !std::ranges::all_of(differences, &Difference::ok)) {
     progress.show("interpreting with roundings");
-    const std::vector<std::vector<double>> moves = roundings(model.graph, exact, inputs, prepared.bindings);
+    const std::vector<std::vector<double>> moves =
+        roundings(model.graph, exact, inputs, prepared.bindings, subject.products);
     progress.show("");
     for (size_t i = 0; i < comparisons.size(); ++i) {
       const Comparison& each = comparisons[i];
@@ -324,9 +353,9 @@ int run_check(const Arguments& arguments) {
   }
   const bool ok = std::ranges::all_of(differences, &Difference::ok);
   if (arguments.has("--json")) {
-    print_json(model.graph.name(), prepared.bindings, differences, ok);
+    print_json(model.graph.name(), prepared.bindings, subject.products, differences, ok);
   } else {
-    print_text(model.graph.name(), prepared.bindings, differences);
+    print_text(model.graph.name(), prepared.bindings, tolerance ? ProductRounding() : subject.products, differences);
   }
   return ok ? 0 : 1;
 }
@@ -348,6 +377,9 @@ const Verb kCheckVerb{
         "output it follows from their epsilon (2^-10 and 2^-7): as many of them as the longest chain of operations "
         "that "
         "round to such a type, and sqrt(n) more for the longest sum, of n terms, over what was rounded; 0.5 at most. "
+        "Where --precision or --weights round what products multiply, here or when the program was built, four times "
+        "their epsilon (2^-10 for tf32 and f16, 2^-7 for bf16 and i8) times sqrt(n), for the longest chain of n "
+        "products, is added, and the first line says so. "
         "Where terms cancel, nothing is left to hold an error against: an output beyond its default tolerance is "
         "computed "
         "four times more with every result on the way off by half a unit of its last place at random, and an element "

@@ -125,9 +125,9 @@ void announce_cost(const CostModel& model, const Bindings& bindings, const Argum
   if (!(cost.seconds() >= kLongRun)) {
     return;
   }
-  const std::string text =
-      fmt::format("a run at these sizes computes {} elements and {} FLOPs of products, some {}",
-                  count_text(cost.elements), count_text(cost.flops), time_text(cost.seconds() * 1e6));
+  const std::string text = fmt::format("a run{}{} computes {} elements and {} FLOPs of products, some {}",
+                                       bindings.empty() ? "" : " at ", bindings.to_string(), count_text(cost.elements),
+                                       count_text(cost.flops), time_text(cost.seconds() * 1e6));
   if (cost.seconds() > kLongestRun && !arguments.has(kLongOption.name)) {
     fail("{}; with {} it begins", text, kLongOption.name);
   }

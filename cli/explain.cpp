@@ -250,8 +250,10 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
 
 /// Of a program that was built: all that needs no graph.
 int explain_program(const Arguments& arguments) {
+  require_no_compile_options(arguments);
   for (const Option& option : kExplainOptions) {
-    if (option.name != "--bind" && option.name != "--memory" && arguments.has(option.name)) {
+    if (option.name != "--bind" && option.name != "--memory" && option.name != kDevice.name &&
+        arguments.has(option.name)) {
       fail("`{}` needs the graph, which `{}` does not have: it is a program that was built; explain its model",
            option.name, arguments.rest()[0]);
     }

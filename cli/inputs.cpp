@@ -32,15 +32,25 @@ Array make_up(const NamedArray& input, const Shape& shape, int64_t limit) {
 }
 
 /// Refused before anything is filled: a machine without memory ends programs without a word.
-void require_memory_for_all(const std::vector<Shape>& shapes) {
+void require_memory_for_all(const std::vector<ModelInput>& inputs, const std::vector<Shape>& shapes) {
   const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   double bytes = 0;
-  for (const Shape& shape : shapes) {
-    Array::require_memory(shape.dtype(), shape.dims());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Shape& shape = shapes[i];
+    try {
+      Array::require_memory(shape.dtype(), shape.dims());
+    } catch (Error& error) {
+      error.note(fmt::format("input `{}`: {}", inputs[i].name, shape.to_string()));
+      throw;
+    }
     bytes += static_cast<double>(shape.size()) * static_cast<double>(byte_size(shape.dtype()));
   }
   if (memory > 0 && bytes > static_cast<double>(memory)) {
-    fail("the inputs take {:.0f} bytes together, more than this machine's memory of {} bytes", bytes, memory);
+    std::string all;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      all += fmt::format("\n  input `{}`: {}", inputs[i].name, shapes[i].to_string());
+    }
+    fail("the inputs take {:.0f} bytes together, more than this machine's memory of {} bytes{}", bytes, memory, all);
   }
 }
 
@@ -124,8 +134,8 @@ std::vector<Array> PreparedInputs::arrays() const {
   return arrays;
 }
 
-PreparedInputs prepare_inputs(const ModelPorts& model, const Bindings& bindings,
-                              const std::vector<std::string>& words) {
+PreparedInputs prepare_inputs(const ModelPorts& model, const Bindings& bindings, const std::vector<std::string>& words,
+                              const BeforeInputs& before) {
   const Bindings sizes = without(bindings, model.decided);
   check_names(sizes, model.axes);
   std::vector<std::string> names = model.decided;
@@ -171,7 +181,10 @@ PreparedInputs prepare_inputs(const ModelPorts& model, const Bindings& bindings,
   for (const ModelInput& input : model.inputs) {
     shapes.push_back(resolve(input.shape, prepared.bindings));
   }
-  require_memory_for_all(shapes);
+  require_memory_for_all(model.inputs, shapes);
+  if (before && !before(prepared.bindings)) {
+    return prepared;
+  }
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     NamedArray& input = prepared.inputs[i];
     const auto first = rest ? model.values.end() : model.values.find(input.name);

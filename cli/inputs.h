@@ -1,6 +1,7 @@
 // What a model is run on: arrays from files, or made up.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,11 @@ struct PreparedInputs {
 /// same in every run: floats in [-1, 1); integers that are positions of something (words of a vocabulary) lie inside of
 /// it, other ones are small; booleans are mostly true, and so is the first of each row, which makes sense as a mask.
 /// Errors: a name that no input has, a source that is none, a file whose type or sizes do not fit, unbound axes, inputs
-/// beyond the machine's memory.
-PreparedInputs prepare_inputs(const ModelPorts& model, const Bindings& bindings, const std::vector<std::string>& words);
+/// beyond the machine's memory. `before`, where given, is called with all sizes before any input is made up, which
+/// takes long where they are large; when it gives false, none is.
+using BeforeInputs = std::function<bool(const Bindings& sizes)>;
+PreparedInputs prepare_inputs(const ModelPorts& model, const Bindings& bindings, const std::vector<std::string>& words,
+                              const BeforeInputs& before = {});
 inline PreparedInputs prepare_inputs(const GraphModel& model, const Bindings& bindings,
                                      const std::vector<std::string>& words) {
   return prepare_inputs(ports_of(model), bindings, words);

@@ -81,30 +81,31 @@ void print_inspect_json(const ProgramFileInfo& info) {
 }
 
 void print_inspect_text(const ProgramFileInfo& info) {
-  fmt::print("{}: {}, format {}, written by Tenon {}\n", bold(info.name), bytes_text(info.bytes), info.format_version,
-             info.tenon_version);
+  fmt::print("{}: {}, format {}, written by Tenon {}\n", bold(printable(info.name)), bytes_text(info.bytes),
+             info.format_version, printable(info.tenon_version));
   for (const ProgramFileInput& input : info.inputs) {
-    fmt::print("  in  {}: {}\n", input.name, input.shape.to_string());
+    fmt::print("  in  {}: {}\n", printable(input.name), printable(input.shape.to_string()));
   }
   for (const ProgramFileOutput& output : info.outputs) {
-    fmt::print("  out {}: {}{}\n", output.name, output.shape.to_string(),
-               output.aliases < 0
-                   ? ""
-                   : fmt::format(", takes over `{}`", info.inputs[static_cast<size_t>(output.aliases)].name));
+    fmt::print("  out {}: {}{}\n", printable(output.name), printable(output.shape.to_string()),
+               output.aliases < 0 ? ""
+                                  : fmt::format(", takes over `{}`",
+                                                printable(info.inputs[static_cast<size_t>(output.aliases)].name)));
   }
   for (const Constraint& each : info.constraints) {
-    fmt::print("  {}\n", each.to_string());
+    fmt::print("  {}\n", printable(each.to_string()));
   }
   for (const ProgramFileMachine& each : info.machines) {
-    fmt::print("  for {}: {}{}\n", each.machine.name, each.code, each.runs_here ? "" : ", which does not run here");
+    fmt::print("  for {}: {}{}\n", printable(each.machine.name), printable(each.code),
+               each.runs_here ? "" : ", which does not run here");
   }
   fmt::print("  {:<14} {:<14} {:>12} {:>12}   {:<32}\n", "section", "machine", "offset", "size", "checksum");
   for (const ProgramFileSection& each : info.sections) {
-    fmt::print("  {:<14} {:<14} {:>12} {:>12}   {}{}\n", each.kind, machine_text(info, each.machine), each.offset,
-               bytes_text(each.bytes), each.checksum, each.is_intact ? "" : red("  damaged"));
+    fmt::print("  {:<14} {:<14} {:>12} {:>12}   {}{}\n", each.kind, printable(machine_text(info, each.machine)),
+               each.offset, bytes_text(each.bytes), each.checksum, each.is_intact ? "" : red("  damaged"));
   }
   for (const auto& [key, value] : info.metadata) {
-    fmt::print("  {} = {}\n", key, value);
+    fmt::print("  {} = {}\n", printable(key), printable(value));
   }
 }
 

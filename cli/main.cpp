@@ -13,6 +13,7 @@
 #include "help.h"
 #include "interrupt.h"
 #include "tenon/cancel.h"
+#include "terminal.h"
 
 namespace tenon::cli {
 namespace {
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
   } catch (const tenon::Cancelled&) {
     return tenon::cli::kInterruptedStatus;
   } catch (const tenon::Error& error) {
-    fmt::print(stderr, "tenon: {}\n", error.what());
+    fmt::print(stderr, "tenon: {}\n", tenon::cli::printable_lines(error.what()));
     return 1;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "tenon: there is not enough memory for this\n");

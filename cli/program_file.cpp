@@ -120,8 +120,11 @@ ProgramFile open_program(const std::string& path) {
 }
 
 void require_no_compile_options(const Arguments& arguments) {
-  for (const Option* option :
-       {&kDevice, &kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kWeights, &kPrecision}) {
+  if (const auto device = arguments.find(kDevice.name); device && *device != "cpu") {
+    fail("`{} {}`: `{}` is a program that was built, and those have code for processors alone; give the model itself",
+         kDevice.name, *device, arguments.rest()[0]);
+  }
+  for (const Option* option : {&kDonate, &kNoPipelines, &kNoWinograd, &kPipelineRows, &kWeights, &kPrecision}) {
     if (arguments.has(option->name)) {
       fail("`{}` says how a model is compiled, and `{}` is a program that was built: give it to `tenon build`",
            option->name, arguments.rest()[0]);

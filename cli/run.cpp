@@ -164,7 +164,7 @@ struct PortRow {
 void print_run_text(const std::string& model, const PreparedInputs& prepared, const std::vector<Array>& outputs,
                     const Executable& executable, const Times& times, bool stats) {
   const std::string sizes = prepared.bindings.to_string();
-  fmt::print("{}{}{}\n", bold(model), sizes.empty() ? "" : " at ", sizes);
+  fmt::print("{}{}{}\n", bold(printable(model)), sizes.empty() ? "" : " at ", sizes);
   std::vector<PortRow> rows;
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     rows.push_back({"in", prepared.inputs[i].name, resolve(executable.inputs()[i].shape, prepared.bindings).to_string(),
@@ -177,7 +177,8 @@ void print_run_text(const std::string& model, const PreparedInputs& prepared, co
   }
   size_t name_width = 0;
   size_t shape_width = 0;
-  for (const PortRow& row : rows) {
+  for (PortRow& row : rows) {
+    row = {row.word, printable(row.name), printable(row.shape), printable(row.remark)};
     name_width = std::max(name_width, row.name.size());
     shape_width = std::max(shape_width, row.shape.size());
   }
@@ -229,9 +230,10 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
   take_compile_options(arguments, compile_options);
   const auto kept = std::make_shared<KeptModel>(word, arguments, compile_options);
   if (std::optional<ProgramFile> file = kept->open()) {
-    PreparedInputs prepared = prepare_inputs(ports_of(file->info), bound, arguments.all("--input"));
-    if (!KeptModel::is_long(file->info, prepared.bindings)) {
-      times.is_kept = true;
+    PreparedInputs prepared =
+        prepare_inputs(ports_of(file->info), bound, arguments.all("--input"),
+                       [&](const Bindings& sizes) { return times.is_kept = !KeptModel::is_long(file->info, sizes); });
+    if (times.is_kept) {
       return opened(*std::move(file), std::move(prepared), times);
     }
   }
@@ -241,11 +243,14 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
                            load_model(word, {.weights = true, .inputs = arguments.all("--input"), .sizes = bound}));
   });
   Subject subject{.name = model.graph.name(),
-                  .prepared = prepare_inputs(model, bound, arguments.all("--input")),
+                  .prepared = prepare_inputs(ports_of(model), bound, arguments.all("--input"),
+                                             [&](const Bindings& sizes) {
+                                               announce_cost(CostModel(model.graph), sizes, arguments);
+                                               return true;
+                                             }),
                   .aliases = StatefulRun::aliases_of(model.graph),
                   .executable = {},
                   .to_keep = kept};
-  announce_cost(CostModel(model.graph), subject.prepared.bindings, arguments);
   progress.show("compiling");
   times.compile = microseconds([&] { subject.executable = kept->compile(std::move(model)); });
   return subject;

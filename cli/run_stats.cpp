@@ -8,14 +8,23 @@
 #include "units.h"
 
 namespace tenon::cli {
+namespace {
+
+/// "1 hit", "2 hits".
+std::string counted_text(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
 
 std::string run_stats_text(const Executable& executable) {
   const RunCounters counted = executable.counters();
   const SizeCounts counts = size_counts(executable, 16);
   std::string text = fmt::format("  runs        {:>10}   {} in all, {} of it waiting for threads\n", counted.runs,
                                  time_text(counted.run_ms * 1e3), time_text(counted.waiting_ms * 1e3));
-  text += fmt::format("  specialised {:>10}   {} in all; {} hits, {} evictions\n", counted.specializations,
-                      time_text(counted.specialize_ms * 1e3), counted.hits, counted.evictions);
+  text += fmt::format("  specialised {:>10}   {} in all; {}, {}\n", counted.specializations,
+                      time_text(counted.specialize_ms * 1e3), counted_text(counted.hits, "hit"),
+                      counted_text(counted.evictions, "eviction"));
   text += fmt::format("  memory      {:>10}   at most; {} idle between runs, {} for prepared sizes and results\n",
                       bytes_text(counted.peak_memory_bytes), bytes_text(counted.idle_bytes),
                       bytes_text(counted.cached_bytes));

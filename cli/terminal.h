@@ -11,6 +11,12 @@ std::string bold(std::string_view text);
 std::string red(std::string_view text);
 std::string green(std::string_view text);
 
+/// Text of a file, or of a user, that a terminal does not take for commands: control characters are escaped (`\n`,
+/// `\x1b`), and so are bytes that are no UTF-8. All else stays.
+std::string printable(std::string_view text);
+/// The same of each line.
+std::string printable_lines(std::string_view text);
+
 /// A line on standard error that is overwritten by the next one and gone with the object.
 class Progress {
  public:

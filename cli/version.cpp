@@ -56,6 +56,7 @@ int run_version(const Arguments& arguments) {
     Json::object()
         .set("version", TENON_VERSION)
         .set("kernels", report.code)
+        .set("problem", report.problem)
         .set("llvm", llvm)
         .set("target", report.target)
         .set("machine", Json::object()
@@ -72,6 +73,9 @@ int run_version(const Arguments& arguments) {
     return 0;
   }
   fmt::print("tenon {}\n  kernels  {}\n", TENON_VERSION, report.code);
+  if (!report.problem.empty()) {
+    fmt::print("  problem  {}; programs that were built run all the same\n", report.problem);
+  }
   if (!report.target.empty()) {
     fmt::print("  LLVM     {}\n  target   {}\n", llvm, report.target);
   }

@@ -44,9 +44,9 @@ class LoadedModel {
   /// kept. (Where a value is a size it is an axis name, `shape[0]`; one below 1 has a meaning of its own and is
   /// compiled for too.)
   std::vector<std::string> value_inputs() const;
-  /// How often the model was compiled so far: once, unless values decide shapes, or sizes a rank or a branch; not at all
-  /// where this machine compiled the file before and kept the program. Which sizes the last program that ran is for is
-  /// told by assumptions().
+  /// How often the model was compiled so far: once, unless values decide shapes, or sizes a rank or a branch; not at
+  /// all where this machine compiled the file before and kept the program. Which sizes the last program that ran is for
+  /// is told by assumptions().
   int compile_count() const;
   /// What the last program that ran takes for granted of sizes: the rank that a Squeeze without axes gives, a branch of
   /// another shape. A run at other sizes compiles a program for them.
@@ -66,8 +66,8 @@ class LoadedModel {
 ///   const LoadedModel model = load("model.onnx");
 ///   const auto out = model.run({{"input_ids", ids}});
 /// The program is kept under the user's cache directory, and another load of the same file finds it there, unless
-/// CompileOptions::disk_cache is off. It is written on another thread when the first run is over; the end of the process
-/// waits for that.
+/// CompileOptions::disk_cache is off. It is written on another thread when the first run is over; the end of the
+/// process waits for that.
 LoadedModel load(const std::filesystem::path& file, const LoadOptions& options = {});
 
 }  // namespace tenon

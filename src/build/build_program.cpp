@@ -19,9 +19,22 @@
 #include "ir/node.h"
 #include "runtime/run/make_executable.h"
 #include "saved/write.h"
+#include "shape/not_representable.h"
 
 namespace tenon {
 namespace {
+
+/// What needs the relations of with_sizes().
+constexpr std::string_view kBuiltFor = "the sizes that it was built for";
+
+/// Those, for people.
+std::string built_for(const Graph& graph) {
+  std::string text;
+  for (const Constraint& each : graph.relations()) {
+    text += each.needed_by == kBuiltFor ? (text.empty() ? "" : ", ") + each.to_string() : "";
+  }
+  return text;
+}
 
 /// What files say of machines that nobody named: "host" is another one wherever the file is read.
 Machine named(Machine machine) {
@@ -29,6 +42,26 @@ Machine named(Machine machine) {
     machine.name = name(machine.cpu().instructions);
   }
   return machine;
+}
+
+/// What was given, and how it was compiled where that is not as usual and shows in results or speed.
+std::map<std::string, std::string> metadata_of(const BuildOptions& options) {
+  const CompileOptions& compile = options.compile;
+  std::map<std::string, std::string> own;
+  if (compile.weights) own["weights"] = name(*compile.weights);
+  if (compile.precision != Precision::f32) own["precision"] = name(compile.precision);
+  if (!compile.winograd) own["winograd"] = "off";
+  if (!compile.pipelines) own["pipelines"] = "off";
+  if (compile.pipeline_rows > 0) own["pipeline_rows"] = std::to_string(compile.pipeline_rows);
+  if (!compile.fuse) own["fuse"] = "off";
+  std::map<std::string, std::string> metadata = options.metadata;
+  for (const auto& [key, value] : own) {
+    if (!metadata.emplace(key, value).second) {
+      fail("metadata `{}` cannot be `{}`: Tenon writes it itself, as how the program was compiled; take another name",
+           key, metadata.at(key));
+    }
+  }
+  return metadata;
 }
 
 ProgramFileInfo describe(const Graph& graph, const BuildOptions& options) {
@@ -51,7 +84,7 @@ ProgramFileInfo describe(const Graph& graph, const BuildOptions& options) {
     info.outputs.push_back({.name = output.name, .shape = output.value.shape(), .aliases = output.aliases});
   }
   info.usual = options.usual;
-  info.metadata = options.metadata;
+  info.metadata = metadata_of(options);
   return info;
 }
 
@@ -140,13 +173,25 @@ class Builder {
     options.report = nullptr;
     options.on_pass = {};
     CompileReport report;
-    compiler::Lowered lowered = compiler::lower(graph_, options, report);
+    compiler::Lowered lowered = lower(options, report);
     compiler::CodeChoice choice = compiler::code_choice(options);
     choice.options.progress = [&](size_t done, size_t of) {
       tell(
           {.what = "compiling", .machine = called, .done = static_cast<int64_t>(done), .of = static_cast<int64_t>(of)});
     };
     return finish(std::move(lowered), choice);
+  }
+
+  /// Sizes that were given are named where their arithmetic has no result.
+  compiler::Lowered lower(const CompileOptions& options, CompileReport& report) const {
+    try {
+      return compiler::lower(graph_, options, report);
+    } catch (NotRepresentable& error) {
+      if (const std::string sizes = built_for(graph_); !sizes.empty()) {
+        error.note("at the sizes that it is built for: " + sizes);
+      }
+      throw;
+    }
   }
 
   const Graph& graph_;
@@ -170,7 +215,7 @@ Graph with_sizes(const Graph& graph, const Bindings& sizes) {
     relations.push_back({.kind = Constraint::Kind::equal,
                          .lhs = Extent::name(name),
                          .rhs = Extent(size),
-                         .needed_by = "the sizes that it was built for"});
+                         .needed_by = std::string(kBuiltFor)});
   }
   return {graph.name(), graph.inputs(), graph.outputs(), std::move(relations)};
 }

@@ -88,9 +88,15 @@ std::string step_assembly(const Lowered& lowered, int64_t step) {
 }
 
 BuildReport build_report() {
-  return {.code = "native code by LLVM",
-          .target = describe(codegen::host_target()),
-          .cache = disk::ObjectCache({}).status()};
+  BuildReport report{.code = "native code by LLVM",
+                     .target = describe(codegen::host_target()),
+                     .cache = disk::ObjectCache({}).status()};
+  try {
+    codegen::code_generator();
+  } catch (const Error& error) {
+    report.problem = error.what();
+  }
+  return report;
 }
 
 #else

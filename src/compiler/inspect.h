@@ -17,9 +17,10 @@ std::string step_assembly(const Lowered& lowered, int64_t step);
 
 /// What this build makes of kernels, in words.
 struct BuildReport {
-  std::string code;    // "native code by LLVM", or "loop interpreter"
-  std::string target;  // "x86-64-v4, 512-bit vectors, fma"; empty without native code
-  std::string cache;   // "on: /home/ada/.cache/tenon", or "off: " and why
+  std::string code;          // "native code by LLVM", or "loop interpreter"
+  std::string target;        // "x86-64-v4, 512-bit vectors, fma"; empty without native code
+  std::string cache;         // "on: /home/ada/.cache/tenon", or "off: " and why
+  std::string problem = {};  // why nothing can be compiled; empty where it can
 };
 BuildReport build_report();
 

@@ -1,6 +1,7 @@
 """What the command `tenon` brings with it: no library of linear algebra or of neural networks, because it computes with
 its own code; and LLVM only where something is compiled, from a file whose absence is one clear error."""
 
+import json
 import os
 import re
 import shutil
@@ -42,6 +43,11 @@ class CodeModule(unittest.TestCase):
 
     def test_is_missing(self):
         self.assert_refuses(f"`{MODULE.name}`, which comes with Tenon, is not in `{self.folder}`")
+        version = self.tenon("version")
+        self.assertEqual((version.returncode, version.stderr), (0, ""))
+        self.assertRegex(version.stdout, f"\n  problem  nothing can be compiled, because `{MODULE.name}`, ")
+        self.assertNotIn("problem", self.tenon("version", command=COMMAND).stdout)
+        self.assertEqual(json.loads(self.tenon("version", "--json", command=COMMAND).stdout)["problem"], "")
 
     def test_is_no_library(self):
         self.module.write_text("text")

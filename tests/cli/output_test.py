@@ -195,6 +195,20 @@ class Terminal(unittest.TestCase):
         self.assertNotIn("step 1 of 1", tenon("train", *TRAIN))
         self.assertIn("step 2 of 2, epoch 2 of 2, loss ", on_a_terminal("train", *TRAIN))
 
+    def test_texts_of_files_are_no_commands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/softmax.tenon"
+            tenon("build", SOFTMAX, "-o", program, "--metadata", "a\x1b[31m=red\n  b = 2", "--metadata",
+                  b"c=caf\xc3\xa9 \xff \xe2\x80\xae \xc2\x9b1m")
+            lines = tenon("inspect", program).splitlines()
+            self.assertIn(r"  a\x1b[31m = red\n  b = 2", lines)
+            self.assertIn(r"  c = café \xff \u202e \u009b1m", lines)
+            self.assertIn("red\n  b = 2", json.loads(tenon("inspect", program, "--json"))["metadata"].values())
+            run = subprocess.run([COMMAND, "run", f"{folder}/\x1b[31m.onnx"], capture_output=True, text=True, check=False)
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertIn(r"\x1b[31m.onnx", run.stderr)
+            self.assertNotIn("\x1b", run.stderr)
+
     def test_no_color(self):
         self.assertNotIn("\x1b[1m", on_a_terminal("run", SOFTMAX, *SIZES, NO_COLOR="1"))
 

@@ -51,6 +51,25 @@ TEST(SizeCounts, TheMostUsedComeFirst) {
   EXPECT_EQ(bytes, executable.counters().cached_bytes);
 }
 
+TEST(SizeCounts, TimesAddUp) {
+  const Executable executable = scale(40000);  // a quarter of which holds some sizes
+  for (int64_t n = 1; n < 40; ++n) {
+    run(executable, n);
+  }
+  run(executable, 1);
+  executable.specialize({{"n", 41}});
+  executable.pre_specialize(std::vector<Bindings>{{{"n", 42}}, {{"n", 1}}});
+  const SizeCounts counts = size_counts(executable, 3);
+  double ms = counts.others.specialize_ms;
+  int64_t hits = counts.others.hits;
+  for (const SizeCount& size : counts.sizes) {
+    ms += size.specialize_ms;
+    hits += size.hits;
+  }
+  EXPECT_NEAR(ms, executable.counters().specialize_ms, 1e-9 * ms);
+  EXPECT_EQ(hits, executable.counters().hits);
+}
+
 TEST(SizeCounts, TheRestIsOneSum) {
   const Executable executable = scale();
   for (int64_t n = 1; n <= 5; ++n) {

@@ -72,13 +72,17 @@ void SpecializationCache::insert(const Key& key, Pointer made, int64_t nanosecon
   if (fresh) {
     count_made(found->first, found->second, nanoseconds);
     keep(found->first, found->second, std::move(made));
-  } else if (found->second.value && found->second.value->lacks_choices) {
+    return;
+  }
+  count_time(key, nanoseconds);
+  if (found->second.value && found->second.value->lacks_choices) {
     exchange(found->first, found->second, std::move(made));
   }  // else it is there, or its maker will keep it
 }
 
-void SpecializationCache::replace(const Key& key, Pointer made) {
+void SpecializationCache::replace(const Key& key, Pointer made, int64_t nanoseconds) {
   const std::lock_guard lock(mutex_);
+  count_time(key, nanoseconds);
   const auto found = entries_.find(key);
   if (found == entries_.end() || !found->second.value) {
     return;  // evicted, or somebody makes it anew
@@ -116,9 +120,19 @@ void SpecializationCache::count_made(const Key& key, Entry& entry, int64_t nanos
     past_.erase(past);
   }
   ++counters_.made;
+  counters_.nanoseconds += nanoseconds;
   entry.uses += {.made = 1, .nanoseconds = nanoseconds};
   const auto* const bucket = std::ranges::lower_bound(SizeCounts::kTimesUpTo, static_cast<double>(nanoseconds) / 1e9);
   ++times_[static_cast<size_t>(bucket - SizeCounts::kTimesUpTo.begin())];
+}
+
+/// Of one that was made beside what is kept, which may have been evicted meanwhile.
+void SpecializationCache::count_time(const Key& key, int64_t nanoseconds) {
+  const auto entry = entries_.find(key);
+  const auto past = past_.find(key);
+  Uses& uses = entry != entries_.end() ? entry->second.uses : past != past_.end() ? past->second.uses : forgotten_;
+  uses.nanoseconds += nanoseconds;
+  counters_.nanoseconds += nanoseconds;
 }
 
 void SpecializationCache::remember(Key&& key, const Entry& entry) {

@@ -27,6 +27,7 @@ class SpecializationCache {
     int64_t hits = 0;
     int64_t evictions = 0;
     int64_t bytes = 0;
+    int64_t nanoseconds = 0;  // to make them, also those that replaced others: the sum of all sizes' times
   };
 
   /// One specialization is kept even if it is larger than that.
@@ -50,8 +51,8 @@ class SpecializationCache {
 
   /// Null when it is not kept. No hit is counted.
   Pointer peek(const Key& key) const;
-  /// Keep it in place of the one that is kept, if any is. It does not count as made.
-  void replace(const Key& key, Pointer made);
+  /// Keep it in place of the one that is kept, if any is. It does not count as made, but the time that it took does.
+  void replace(const Key& key, Pointer made, int64_t nanoseconds);
   /// Keep it unless the key is known already, with choices of tiles. To make it took so long.
   void insert(const Key& key, Pointer made, int64_t nanoseconds);
 
@@ -93,6 +94,7 @@ class SpecializationCache {
   void keep(const Key& key, Entry& entry, Pointer made);
   void exchange(const Key& key, Entry& entry, Pointer made);
   void count_made(const Key& key, Entry& entry, int64_t nanoseconds);
+  void count_time(const Key& key, int64_t nanoseconds);
   void remember(Key&& key, const Entry& entry);
   void evict();
 

@@ -109,21 +109,27 @@ Specialization Engine::make_for_run(const Bindings& bindings) {
 
 void Engine::choose_later(const SpecializationCache::Key& key, const Specialization& s) {
   jobs_.add([this, key, bindings = s.bindings] {
-    cache_.replace(key, std::make_shared<const Specialization>(make(bindings)));
+    replace(key, [&] { return make(bindings); });
     share_budget();
   });
 }
 
 void Engine::widen(const SpecializationCache::Key& key, const Specialization& s) {
-  const TimeInto time(specialize_ns_);
-  cache_.replace(key, std::make_shared<const Specialization>(make(s.bindings, Tiling::exact)));
+  replace(key, [&] { return make(s.bindings, Tiling::exact); });
+}
+
+SpecializationCache::Pointer Engine::replace(const SpecializationCache::Key& key,
+                                             const std::function<Specialization()>& make_new) {
+  const int64_t begin = nanoseconds_now();
+  auto made = std::make_shared<const Specialization>(make_new());
+  cache_.replace(key, made, nanoseconds_now() - begin);
+  return made;
 }
 
 SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,
                                           std::variant<const Bindings*, Unbound> at) {
   bool fresh = false;
   const auto make_fresh = [&] {
-    const TimeInto time(specialize_ns_);
     fresh = true;
     if (const auto* const run = std::get_if<Unbound>(&at)) {
       return make_for_run(binder_.bind(run->inputs, run->known));
@@ -134,6 +140,7 @@ SpecializationCache::Pointer Engine::find(const SpecializationCache::Key& key,
     if (!has_static_.load(std::memory_order_acquire)) {
       const std::lock_guard lock(static_mutex_);
       if (!static_) {
+        const TimeInto time(static_ns_);
         static_ = std::make_shared<const Specialization>(make_fresh());
         has_static_.store(true, std::memory_order_release);
       }
@@ -165,8 +172,7 @@ SpecializationCache::Pointer Engine::specialization(const Bindings& bindings) {
   const Bindings bound = binder_.bind_ahead(bindings, key);
   SpecializationCache::Pointer found = find(key, &bound);
   if (found->lacks_choices) {
-    found = std::make_shared<const Specialization>(make(bound));
-    cache_.replace(key, found);
+    found = replace(key, [&] { return make(bound); });
   }
   return found;
 }
@@ -187,7 +193,6 @@ void Engine::pre_specialize(std::span<const Bindings> list) {
       const int64_t begin = nanoseconds_now();
       made.pointer = std::make_shared<const Specialization>(make(bound));
       made.nanoseconds = nanoseconds_now() - begin;
-      specialize_ns_.fetch_add(made.nanoseconds, std::memory_order_relaxed);
     }
     all.push_back(std::move(made));
   }

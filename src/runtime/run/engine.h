@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -77,6 +78,8 @@ class Engine : public Runnable {
   void choose_later(const SpecializationCache::Key& key, const Specialization& s);
   /// After a run that found a window of a region too small: the next one has windows that fit.
   void widen(const SpecializationCache::Key& key, const Specialization& s);
+  SpecializationCache::Pointer replace(const SpecializationCache::Key& key,
+                                       const std::function<Specialization()>& make_new);
   void prepare_memory(const Specialization& s);
   void bind_or_fail(RunState& state, const Bindings& known) const;
   void share_budget();
@@ -113,8 +116,8 @@ class Engine : public Runnable {
   std::atomic<int64_t> kept_bytes_ = 0;
   std::atomic<int64_t> waited_ns_ = 0;
   std::atomic<int64_t> run_ns_ = 0;
-  std::atomic<int64_t> specialize_ns_ = 0;
-  BackgroundJobs jobs_;  // last, so that it goes first
+  std::atomic<int64_t> static_ns_ = 0;  // to make the one specialization of a program without names
+  BackgroundJobs jobs_;                 // last, so that it goes first
 };
 
 }  // namespace tenon::runtime
