@@ -24,6 +24,7 @@ struct FusionAttempt {
   std::vector<const Node*> first;  // of an operand: those that make it
   std::vector<const Node*> second;
   bool joined = false;
+  bool again = false;        // when all was decided: what stands as the reason of a boundary, tried once more
   std::string finding = {};  // why they were not
 };
 

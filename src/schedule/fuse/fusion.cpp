@@ -239,36 +239,17 @@ void Fusion::take(Cluster merged, int producer, int consumer) {
   clusters_[consumer] = std::move(merged);
 }
 
-bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
-  Cluster& p = clusters_.at(producer);
-  Cluster& c = clusters_.at(consumer);
-  const std::string_view rule = must_save_loads ? kSiblingRule : kOperandRule;
-  const auto record = [&](bool joined, const std::string& why) {
-    AttemptLog::record([&] {
-      return FusionAttempt{.rule = rule, .first = p.nodes, .second = c.nodes, .joined = joined, .finding = why};
-    });
-  };
-  const auto end = [&](const std::string& why) {
-    record(false, why);
-    if (!must_save_loads) {
-      p.apart.push_back({.reader = c.nodes.front(), .why = why});
-    }
-    return false;
-  };
+/// What two clusters are as one, or why they stay two.
+std::variant<Cluster, std::string> Fusion::merged(const Cluster& p, const Cluster& c, bool must_save_loads) const {
   if (auto why = refuse(p, c)) {
-    return end(*why);
+    return *why;
   }
-  if (must_save_loads ? has_path(producer, consumer, true) || has_path(consumer, producer, true)
-                      : has_path(producer, consumer, false, order_.at(c.nodes.back()))) {
-    return end(std::string(kBetween));
+  if (must_save_loads ? has_path(p.id, c.id, true) || has_path(c.id, p.id, true)
+                      : has_path(p.id, c.id, false, order_.at(c.nodes.back()))) {
+    return std::string(kBetween);
   }
-  Cluster merged{.id = consumer,
-                 .nodes = p.nodes,
-                 .members = p.members,
-                 .owned = p.owned,
-                 .nest = {},
-                 .apart = {},
-                 .boundary = {}};
+  Cluster merged{
+      .id = c.id, .nodes = p.nodes, .members = p.members, .owned = p.owned, .nest = {}, .apart = {}, .boundary = {}};
   for (const Node* node : c.nodes) {
     if (merged.members.insert(node).second) {
       merged.nodes.push_back(node);
@@ -282,33 +263,57 @@ bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
     merged.nest.loads += c.nest.loads;
     merged.nest.cost += c.nest.cost;
     merged.is_stale = true;
-    record(true, "");
-    take(std::move(merged), producer, consumer);
-    return true;
+    return merged;
   }
-  auto built = build(merged.members, outputs_of(merged.owned, {producer, consumer}));
+  auto built = build(merged.members, outputs_of(merged.owned, {p.id, c.id}));
   if (const auto* refusal = std::get_if<Refusal>(&built)) {
-    return end(refusal->why);
+    return refusal->why;
   }
   merged.nest = std::move(std::get<Nest>(built));
   if (!merged.nest.repeats.empty() && p.nest.repeats.empty() && c.nest.repeats.empty()) {
-    return end(fmt::format("{} would be computed again and again", merged.nest.repeats));
+    return fmt::format("{} would be computed again and again", merged.nest.repeats);
   }
   if ((p.nest.winograd > 0 || c.nest.winograd > 0) && merged.nest.winograd == 0) {
-    return end("a convolution in Winograd's form takes no such loops, and would multiply more than twice as often");
+    return "a convolution in Winograd's form takes no such loops, and would multiply more than twice as often";
   }
   if (must_save_loads && merged.nest.loads >= p.nest.loads + c.nest.loads) {
-    return end("in one kernel, no load of the one would be a load of the other");
+    return "in one kernel, no load of the one would be a load of the other";
   }
   if (must_save_loads && merged.nest.product_loops < std::max(p.nest.product_loops, c.nest.product_loops)) {
-    return end("a product would become plain loops");
+    return "a product would become plain loops";
   }
   if (must_save_loads && needs_much_scratch(merged.nest)) {
-    return end("what its products store would leave no room in a cache");
+    return "what its products store would leave no room in a cache";
   }
-  record(true, "");
-  take(std::move(merged), producer, consumer);
-  return true;
+  return merged;
+}
+
+bool Fusion::try_merge(int producer, int consumer, bool must_save_loads) {
+  Cluster& p = clusters_.at(producer);
+  const Cluster& c = clusters_.at(consumer);
+  auto result = merged(p, c, must_save_loads);
+  const auto* why = std::get_if<std::string>(&result);
+  AttemptLog::record([&] {
+    return FusionAttempt{.rule = must_save_loads ? kSiblingRule : kOperandRule,
+                         .first = p.nodes,
+                         .second = c.nodes,
+                         .joined = why == nullptr,
+                         .finding = why == nullptr ? "" : *why};
+  });
+  if (why == nullptr) {
+    take(std::get<Cluster>(std::move(result)), producer, consumer);
+  } else if (!must_save_loads) {
+    const auto reads = [&](const Node* node) {
+      const std::vector<Value>& operands = roles_.operands(*node);
+      return std::ranges::any_of(operands, [&](const Value& value) { return p.owned.contains(&value.node()); });
+    };
+    const auto reader = std::ranges::find_if(c.nodes, reads);
+    p.apart.push_back({.reader = reader == c.nodes.end() ? c.nodes.front() : *reader,
+                       .why = *why,
+                       .nodes = p.nodes.size(),
+                       .reader_nodes = c.nodes.size()});
+  }
+  return why == nullptr;
 }
 
 /// A loop that some cluster stores for others; those that everybody computes alone are nobody's.

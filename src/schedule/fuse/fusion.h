@@ -15,10 +15,11 @@
 
 namespace tenon::schedule {
 
-/// Why a cluster and one that reads it stayed two.
+/// Why a cluster and one that reads it stayed two. It holds as long as both have as many nodes as when it was found.
 struct KeptApart {
-  const Node* reader;  // the first node of the other, when it was tried
+  const Node* reader;  // the first node of the other that reads something of it
   std::string why;
+  size_t nodes, reader_nodes;
 };
 
 /// A group in the making.
@@ -30,7 +31,7 @@ struct Cluster {
   Nest nest;
   bool has_one_shape = true;     // all of its nodes have the same sizes
   bool is_stale = false;         // the nest is to be built again: maps joined that cannot be in the way of anything
-  std::vector<KeptApart> apart;  // in the order in which they were tried; some may have become one with it since
+  std::vector<KeptApart> apart;  // in the order in which they were tried; some do not hold any more
   std::string boundary;          // why it ends, where that is none of these
 };
 
@@ -66,9 +67,13 @@ class Fusion {
   void recompute_of_shared();
   /// A concat of what kernels make is no kernel: each writes its part of the whole.
   void place_concats();
-  /// Join what only stands apart because nobody has tried: what is computed again reads other arrays than before. To be
-  /// called before concats are placed. Every kernel that another one reads then knows why they are two.
+  /// Join what only stands apart because nobody has tried since it became what it is: kernels grow, and what is
+  /// computed again reads other arrays than before. To be called before concats are placed. Every kernel that another
+  /// one reads then knows why they are two.
   void settle_boundaries();
+  /// Try again what stands as the reason of each boundary, where somebody asks what was tried, and record what is
+  /// found.
+  void confirm_boundaries() const;
   /// The kernels and other steps in order, independent ones of a kind side by side.
   std::vector<GroupedStep> steps(bool side_by_side) const;
 
@@ -95,6 +100,9 @@ class Fusion {
   std::optional<LongRows> long_rows(const Cluster& cluster) const;
   Extent one_if_profitable(const loops::Kernel& long_rows, const loops::Kernel& kernel) const;
   std::string boundary(const Cluster& cluster) const;
+  std::set<int> readers_of(const Cluster& cluster) const;
+  const KeptApart* kept_apart(const Cluster& cluster, const Cluster& reader) const;
+  const KeptApart* kept_apart(const Cluster& cluster) const;
   std::string why_apart(const Cluster& cluster) const;
   void settle_boundary(int id, std::vector<int>& pending);
   void rebuild_stale();
@@ -102,6 +110,7 @@ class Fusion {
   std::optional<std::string> refuse(const Cluster& producer, const Cluster& consumer) const;
   bool is_plain_map(const Cluster& producer, const Cluster& consumer) const;
   void take(Cluster merged, int producer, int consumer);
+  std::variant<Cluster, std::string> merged(const Cluster& p, const Cluster& c, bool must_save_loads) const;
   bool try_merge(int producer, int consumer, bool must_save_loads);
   bool try_siblings(const Value& value);
   bool has_path(int from, int to, bool direct_counts, size_t newest = std::numeric_limits<size_t>::max()) const;

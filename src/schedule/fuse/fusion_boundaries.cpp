@@ -4,21 +4,70 @@
 #include <algorithm>
 
 #include "kernel/program/program.h"
+#include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
 
 namespace tenon::schedule {
 
-/// Why a cluster that is read stayed apart from its readers, as it was said last; empty where none of it still holds.
-/// That a third kernel stands between says less than why that one is there.
-std::string Fusion::why_apart(const Cluster& cluster) const {
-  const KeptApart* last = nullptr;
-  for (const KeptApart& each : cluster.apart) {
-    const bool holds = !cluster.members.contains(each.reader) && !homes_.at(each.reader).empty();
-    if (holds && (last == nullptr || each.why != kBetween)) {
-      last = &each;
+std::set<int> Fusion::readers_of(const Cluster& cluster) const {
+  std::set<int> readers;
+  for (const Node* node : cluster.owned) {
+    for (size_t i = 0; i < node->shapes.size(); ++i) {
+      readers.merge(clusters_reading(Value(node, static_cast<int>(i))));
     }
   }
+  return readers;
+}
+
+/// What was found last of these two; none where they were not tried as they are now.
+const KeptApart* Fusion::kept_apart(const Cluster& cluster, const Cluster& reader) const {
+  const auto found = std::ranges::find_if(cluster.apart.rbegin(), cluster.apart.rend(), [&](const KeptApart& each) {
+    return reader.members.contains(each.reader) && each.nodes == cluster.nodes.size() &&
+           each.reader_nodes == reader.nodes.size();
+  });
+  return found == cluster.apart.rend() ? nullptr : &*found;
+}
+
+/// What was found last of a reader that a cluster stays apart from; none where there is none. That a third kernel
+/// stands between says less than why that one is there.
+const KeptApart* Fusion::kept_apart(const Cluster& cluster) const {
+  const KeptApart* last = nullptr;
+  for (const int id : readers_of(cluster)) {
+    const KeptApart* found = kept_apart(cluster, clusters_.at(id));
+    if (found != nullptr && (last == nullptr || (last->why == kBetween && found->why == kBetween && last < found) ||
+                             (found->why != kBetween && (last->why == kBetween || last < found)))) {
+      last = found;
+    }
+  }
+  return last;
+}
+
+std::string Fusion::why_apart(const Cluster& cluster) const {
+  const KeptApart* last = kept_apart(cluster);
   return last == nullptr ? "" : fmt::format("{}: {}", op_name(last->reader->op), last->why);
+}
+
+void Fusion::confirm_boundaries() const {
+  for (const auto& [id, cluster] : clusters_) {
+    if (roles_.of(*cluster.nodes[0]) == NodeRole::alone) {
+      continue;
+    }
+    for (const int reader : readers_of(cluster)) {
+      AttemptLog::record([&] {
+        const Cluster& other = clusters_.at(reader);
+        FusionAttempt attempt{
+            .rule = kOperandRule, .first = cluster.nodes, .second = other.nodes, .again = true, .finding = {}};
+        if (roles_.of(*other.nodes[0]) == NodeRole::alone) {
+          attempt.finding = fmt::format("{} is a step of its own", op_name(other.nodes[0]->op));
+        } else {
+          const auto result = merged(cluster, other, false);
+          const auto* why = std::get_if<std::string>(&result);
+          attempt.finding = why == nullptr ? "nothing is in the way" : *why;
+        }
+        return attempt;
+      });
+    }
+  }
 }
 
 /// Why a cluster ends where it does.
@@ -67,18 +116,25 @@ double Fusion::largest_read(int id) const {
 
 void Fusion::settle_boundary(int id, std::vector<int>& pending) {
   const Cluster& cluster = clusters_.at(id);
-  if (roles_.of(*cluster.nodes[0]) == NodeRole::alone || !cluster.boundary.empty() || !why_apart(cluster).empty()) {
+  if (roles_.of(*cluster.nodes[0]) == NodeRole::alone || !cluster.boundary.empty()) {
     return;
   }
-  std::set<int> readers;
-  for (const Node* node : cluster.owned) {
-    readers.merge(clusters_reading(Value(node, 0)));
-  }
-  for (const int reader : readers) {
-    if (roles_.of(*clusters_.at(reader).nodes[0]) == NodeRole::loop && try_merge(id, reader, false)) {
-      pending.push_back(reader);
-      return;
+  for (const int reader : readers_of(cluster)) {
+    const Cluster& other = clusters_.at(reader);
+    if (roles_.of(*other.nodes[0]) == NodeRole::alone || kept_apart(cluster, other) != nullptr ||
+        !try_merge(id, reader, false)) {
+      continue;
     }
+    pending.push_back(reader);
+    for (const Node* node : clusters_.at(reader).nodes) {
+      for (const Value& operand : roles_.operands(*node)) {
+        const auto maker = owner_.find(&operand.node());
+        if (maker != owner_.end() && maker->second != reader) {
+          pending.push_back(maker->second);
+        }
+      }
+    }
+    return;
   }
 }
 

@@ -333,6 +333,7 @@ std::vector<GroupedStep> group(const Graph& graph, const Roles& roles, MapProgra
     fusion.fuse_siblings();
     fusion.settle_boundaries();
     fusion.place_concats();
+    fusion.confirm_boundaries();
   }
   std::vector<GroupedStep> steps = fusion.steps(options.fuse);
   // Numbers that are only stored: nothing in the program waits for them but steps that are no loops, and they wait for
