@@ -383,14 +383,19 @@ class ReplayKernel {
 }  // namespace
 
 void bind_device_replays(nb::module_& m) {
-  nb::class_<ReplayKernel>(m, "ReplayKernel",
-                           "What PyTorch calls for an operator whose row follows from sizes, dtypes and numbers alone: "
-                           "`kernel` runs for new ones, then its operations are recorded again. `row` takes the "
-                           "arguments as rows do. `writes` are results and the arguments that they are written to.")
-      .def(nb::init<nb::object, nb::object, std::vector<std::pair<size_t, std::pair<size_t, std::string>>>,
-                    std::optional<std::vector<size_t>>>(),
-           nb::arg("kernel"), nb::arg("row"), nb::arg("writes"), nb::arg("returns").none())
-      .def("__call__", &ReplayKernel::call);
+  m.def(
+      "replay_kernel",
+      [](nb::object kernel, nb::object row, std::vector<std::pair<size_t, std::pair<size_t, std::string>>> writes,
+         std::optional<std::vector<size_t>> returns) {
+        return kernel_function(
+            std::make_shared<ReplayKernel>(std::move(kernel), std::move(row), std::move(writes), std::move(returns)));
+      },
+      nb::arg("kernel"), nb::arg("row"), nb::arg("writes"), nb::arg("returns").none(),
+      "What PyTorch calls for an operator whose row follows from sizes, dtypes and numbers alone: `kernel` runs for "
+      "new "
+      "ones, then its operations are recorded again. `row` takes the arguments as rows do. `writes` are results and "
+      "the "
+      "arguments that they are written to.");
 }
 
 }  // namespace tenon::python
