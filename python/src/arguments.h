@@ -24,6 +24,8 @@ bool is_operand(nb::handle object);
 /// That of a tensor or a value; nothing for a number.
 std::optional<Dtype> dtype_of_operand(nb::handle object);
 
+/// Whether a number beside tensors is a constant wherever it stands: small whole ones, and those that are not finite.
+bool stays_constant(double number);
 /// The row over lazy tensors and numbers, of which one is a tensor. A number that its line of the program has changed
 /// becomes data.
 Tensor map_row(const ScalarFn& row, std::vector<TensorOperand>& operands);

@@ -136,11 +136,16 @@ bool CallSignature::operator==(const CallSignature& other) const {
          });
 }
 
-uint64_t CallSignature::hash() const {
+size_t WordsHash::operator()(const Words& words) const {
   uint64_t result = words.size();
   for (const int64_t word : words) {
     result = combine_hash(result, static_cast<uint64_t>(word));
   }
+  return result;
+}
+
+uint64_t CallSignature::hash() const {
+  uint64_t result = WordsHash()(words);
   for (const Shape& shape : shapes) {
     result = combine_hash(result, shape.hash());
   }
@@ -148,6 +153,7 @@ uint64_t CallSignature::hash() const {
 }
 
 bool read_call(const nb::args& args, const nb::kwargs& kwargs, DeviceCall& call) {
+  call.signature.words.reserve(32);
   call.signature.objects.push_back(device_classes().default_dtype());
   CallReader reader(call);
   for (nb::handle each : args) {

@@ -2,15 +2,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "bind.h"
 
 namespace tenon::python {
 
+/// Numbers as a key.
+using Words = std::vector<int64_t>;
+struct WordsHash {
+  size_t operator()(const Words& words) const;
+};
+
+/// What PyTorch calls for a kernel: a function, which is found faster than the method of an object.
+template <class Kernel>
+nb::object kernel_function(std::shared_ptr<Kernel> kernel) {
+  return nb::cpp_function([kernel = std::move(kernel)](const nb::args& args, const nb::kwargs& kwargs) {
+    return kernel->call(args, kwargs);
+  });
+}
+
 /// What a call gives beside elements: sizes, dtypes and strides of its tensors, and all other arguments.
 struct CallSignature {
-  std::vector<int64_t> words;       // kinds, sizes, numbers, texts
+  Words words;                      // kinds, sizes, numbers, texts
   std::vector<Shape> shapes;        // of tensors with symbolic sizes
   std::vector<nb::object> objects;  // dtypes, devices and the like
 

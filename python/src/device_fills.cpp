@@ -27,7 +27,7 @@ class FillKernel {
     }
     const auto found = known_.find(call.signature);
     if (found != known_.end() && found->second.defined()) {
-      return wrapped(found->second.clone());
+      return wrapped(again(found->second));
     }
     nb::object made = otherwise_(*args, **kwargs);
     if (known_.size() >= kMostFills) {
@@ -42,6 +42,12 @@ class FillKernel {
   }
 
  private:
+  /// Another tensor with the same elements.
+  static Tensor again(const Tensor& value) {
+    tensors::Handle& handle = tensors::Access::handle(value);
+    return tensors::new_tensor(handle.value(), false, handle.cell->depth);
+  }
+
   /// What a row-major tensor without symbolic sizes holds now; not defined for others.
   static Tensor value_of(nb::handle made) {
     const SeenTensor seen = device_content(made);
@@ -59,11 +65,12 @@ class FillKernel {
 }  // namespace
 
 void bind_device_fills(nb::module_& m) {
-  nb::class_<FillKernel>(m, "FillKernel",
-                         "What PyTorch calls for an operator that fills a new tensor; cases that are new, and sizes "
-                         "that are symbols, are for `otherwise`.")
-      .def(nb::init<nb::object>(), nb::arg("otherwise"))
-      .def("__call__", &FillKernel::call);
+  m.def(
+      "fill_kernel",
+      [](nb::object otherwise) { return kernel_function(std::make_shared<FillKernel>(std::move(otherwise))); },
+      nb::arg("otherwise"),
+      "What PyTorch calls for an operator that fills a new tensor; cases that are new, and sizes that are symbols, are "
+      "for `otherwise`.");
 }
 
 }  // namespace tenon::python

@@ -3,17 +3,23 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <bit>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "arguments.h"
 #include "base/fail.h"
 #include "bind.h"
+#include "device_calls.h"
 #include "device_tensors.h"
 #include "tenon/cancel.h"
+#include "tensor/record/cell.h"
+#include "tensor/record/replay.h"
 #include "tensor_exchange.h"
 
 namespace tenon::python {
@@ -38,7 +44,7 @@ class DirectKernel {
   DirectKernel(const std::string& operation, bool in_place, nb::object otherwise)
       : operation_(operation), in_place_(in_place), otherwise_(std::move(otherwise)) {}
 
-  nb::object call(const nb::args& args, const nb::kwargs& kwargs) const {
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs) {
     if (kwargs.empty() && args.size() == operation_.arity()) {
       nb::object made = try_record(args);
       if (made.is_valid()) {
@@ -50,7 +56,7 @@ class DirectKernel {
 
  private:
   /// What the operator gives; no object where the case is another.
-  nb::object try_record(const nb::args& args) const {
+  nb::object try_record(const nb::args& args) {
     std::vector<TensorOperand> operands;
     operands.reserve(args.size());
     std::optional<Dtype> dtype;
@@ -76,10 +82,10 @@ class DirectKernel {
     }
     try {
       if (!in_place_) {
-        return wrapped(operation_.record(std::move(operands)));
+        return wrapped(record(operands));
       }
       Tensor target = *operands[0].tensor();
-      const Tensor value = operation_.record(std::move(operands));
+      const Tensor value = record(operands);
       if (!same_sizes(target.shape(), value.shape())) {
         return {};
       }
@@ -94,9 +100,66 @@ class DirectKernel {
     }
   }
 
+  /// The operation over these; what it was for other tensors of these sizes, and these numbers, is recorded again.
+  Tensor record(const std::vector<TensorOperand>& operands) {
+    Words key;
+    std::vector<Tensor> given;
+    if (!read_key(operands, key, given)) {
+      return operation_.record(operands);
+    }
+    const auto found = known_.find(key);
+    if (found != known_.end()) {
+      return found->second.record(given).front();
+    }
+    std::vector<Shape> shapes;
+    for (const Tensor& each : given) {
+      shapes.push_back(each.shape());
+    }
+    const std::vector<Tensor> stand_ins = tensors::Replay::stand_ins(shapes);
+    std::vector<TensorOperand> others;
+    size_t next = 0;
+    for (const TensorOperand& operand : operands) {
+      others.push_back(operand.tensor() != nullptr ? TensorOperand(stand_ins[next++]) : operand);
+    }
+    const Tensor result = operation_.record(others);
+    if (auto replay = tensors::Replay::between(stand_ins, {&result, 1}, 1)) {
+      if (known_.size() >= kMostKeys) {
+        known_.clear();
+      }
+      return known_.insert_or_assign(std::move(key), *std::move(replay)).first->second.record(given).front();
+    }
+    return operation_.record(operands);
+  }
+
+  /// False for symbolic sizes, and for numbers that may become data.
+  static bool read_key(const std::vector<TensorOperand>& operands, Words& key, std::vector<Tensor>& given) {
+    for (const TensorOperand& operand : operands) {
+      if (operand.tensor() == nullptr) {
+        if (!stays_constant(operand.number())) {
+          return false;
+        }
+        key.insert(key.end(), {-1, std::bit_cast<int64_t>(operand.number())});
+        continue;
+      }
+      const Shape& shape = tensors::Access::handle(*operand.tensor()).value().shape();
+      key.insert(key.end(), {static_cast<int64_t>(shape.dtype()), shape.rank()});
+      for (const Axis& axis : shape.axes()) {
+        if (axis.is_dynamic() || !axis.label().empty()) {
+          return false;
+        }
+        key.push_back(*axis.extent().constant());
+      }
+      given.push_back(*operand.tensor());
+    }
+    return true;
+  }
+
+  static constexpr size_t kMostKeys = 4096;
+
   NamedOperation operation_;
   bool in_place_;
   nb::object otherwise_;
+  std::unordered_map<Words, tensors::Replay, WordsHash> known_;
 };
 
 /// The arguments with lazy tensors for tensors; None where one is of another kind than most are.
@@ -153,11 +216,14 @@ void bind_device_kernels(nb::module_& m) {
       "plain_arguments", &plain_arguments, nb::arg("args"),
       "The arguments of an operator on PyTorch's device, with lazy tensors for tensors that fill their storages. None "
       "where one is of another kind.");
-  nb::class_<DirectKernel>(m, "DirectKernel",
-                           "What PyTorch calls for an operator that is one operation of ours where all tensors have "
-                           "one float dtype and nothing else is given; other cases go to `otherwise`.")
-      .def(nb::init<std::string, bool, nb::object>(), nb::arg("operation"), nb::arg("in_place"), nb::arg("otherwise"))
-      .def("__call__", &DirectKernel::call);
+  m.def(
+      "direct_kernel",
+      [](const std::string& operation, bool in_place, nb::object otherwise) {
+        return kernel_function(std::make_shared<DirectKernel>(operation, in_place, std::move(otherwise)));
+      },
+      nb::arg("operation"), nb::arg("in_place"), nb::arg("otherwise"),
+      "What PyTorch calls for an operator that is one operation of ours where all tensors have one float dtype and "
+      "nothing else is given; other cases go to `otherwise`.");
 }
 
 }  // namespace tenon::python

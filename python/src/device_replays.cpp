@@ -248,21 +248,10 @@ class ReplayKernel {
       }
       const nb::object strides = try_call(each, stride);
       const auto sizes = nb::cast<std::vector<int64_t>>(try_attribute(each, shape));
-      result.strides = strides_are_row_major(sizes, nb::cast<std::vector<int64_t>>(strides)) ? nb::none() : strides;
+      result.strides = row_major_strides(sizes) == nb::cast<std::vector<int64_t>>(strides) ? nb::none() : strides;
       if (result.is_later && !result.strides.is_none()) {
         return false;
       }
-    }
-    return true;
-  }
-
-  static bool strides_are_row_major(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
-    int64_t step = 1;
-    for (size_t i = sizes.size(); i-- > 0;) {
-      if (strides[i] != step) {
-        return false;
-      }
-      step *= std::max<int64_t>(sizes[i], 1);
     }
     return true;
   }
@@ -297,12 +286,14 @@ class ReplayKernel {
     std::vector<nb::object> results;
     size_t next = 0;
     size_t later = 0;
+    std::shared_ptr<const std::vector<Tensor>> kept;
     for (size_t i = 0; i < known.results.size(); ++i) {
       const Known::Result& result = known.results[i];
       if (!result.is_given) {
         results.push_back(nb::none());
       } else if (result.is_later) {
-        results.push_back(wrap_later(known, result, later++, operands));
+        kept = kept ? kept : copies_of(operands);
+        results.push_back(wrap_later(known, result, later++, kept));
       } else if (is_written(i)) {
         ++next;
         results.emplace_back();
@@ -315,16 +306,22 @@ class ReplayKernel {
     return results;
   }
 
-  /// A result that is built from the operands as they are now when somebody asks for it.
+  /// A result that is built from the operands as they were, `kept`, when somebody asks for it.
   static nb::object wrap_later(const Known& known, const Known::Result& result, size_t index,
-                               const std::vector<Tensor>& operands) {
-    std::vector<Tensor> kept;
-    for (const Tensor& operand : operands) {
-      kept.push_back(operand.clone());
-    }
+                               std::shared_ptr<const std::vector<Tensor>> kept) {
     auto content = std::make_shared<DeviceContent>(
-        [replay = known.replay, kept = std::move(kept), index] { return replay->record_rest(kept)[index]; });
+        [replay = known.replay, kept = std::move(kept), index] { return replay->record_rest(*kept)[index]; });
     return device_tensor(std::move(content), result.dtype, result.sizes);
+  }
+
+  /// Other tensors with the same elements, which nobody writes.
+  static std::shared_ptr<const std::vector<Tensor>> copies_of(const std::vector<Tensor>& operands) {
+    auto copies = std::make_shared<std::vector<Tensor>>();
+    for (const Tensor& operand : operands) {
+      tensors::Handle& handle = tensors::Access::handle(operand);
+      copies->push_back(tensors::new_tensor(handle.value(), false, handle.cell->depth));
+    }
+    return copies;
   }
 
   void write_targets(const Known& known, const std::vector<Tensor>& made, const DeviceCall& call, const nb::args& args,
@@ -383,14 +380,19 @@ class ReplayKernel {
 }  // namespace
 
 void bind_device_replays(nb::module_& m) {
-  nb::class_<ReplayKernel>(m, "ReplayKernel",
-                           "What PyTorch calls for an operator whose row follows from sizes, dtypes and numbers alone: "
-                           "`kernel` runs for new ones, then its operations are recorded again. `row` takes the "
-                           "arguments as rows do. `writes` are results and the arguments that they are written to.")
-      .def(nb::init<nb::object, nb::object, std::vector<std::pair<size_t, std::pair<size_t, std::string>>>,
-                    std::optional<std::vector<size_t>>>(),
-           nb::arg("kernel"), nb::arg("row"), nb::arg("writes"), nb::arg("returns").none())
-      .def("__call__", &ReplayKernel::call);
+  m.def(
+      "replay_kernel",
+      [](nb::object kernel, nb::object row, std::vector<std::pair<size_t, std::pair<size_t, std::string>>> writes,
+         std::optional<std::vector<size_t>> returns) {
+        return kernel_function(
+            std::make_shared<ReplayKernel>(std::move(kernel), std::move(row), std::move(writes), std::move(returns)));
+      },
+      nb::arg("kernel"), nb::arg("row"), nb::arg("writes"), nb::arg("returns").none(),
+      "What PyTorch calls for an operator whose row follows from sizes, dtypes and numbers alone: `kernel` runs for "
+      "new "
+      "ones, then its operations are recorded again. `row` takes the arguments as rows do. `writes` are results and "
+      "the "
+      "arguments that they are written to.");
 }
 
 }  // namespace tenon::python

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/fail.h"
-#include "base/hash.h"
 #include "device_tensors.h"
 #include "exchange_functions.h"
 #include "tensor/record/cell.h"
@@ -84,14 +83,6 @@ StoragePlace storage_place(std::span<const int64_t> sizes, std::span<const int64
 }
 
 // --- What a storage holds
-
-size_t DeviceContent::PlaceHash::operator()(const StoragePlace& place) const {
-  uint64_t result = place.size();
-  for (const int64_t each : place) {
-    result = combine_hash(result, static_cast<uint64_t>(each));
-  }
-  return result;
-}
 
 const Tensor& DeviceContent::plain() {
   if (make_) {

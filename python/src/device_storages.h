@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "bind.h"
+#include "device_calls.h"
 
 namespace tenon::python {
 
 /// Where a tensor's elements lie in its storage, in elements: sizes, strides, offset.
-using StoragePlace = std::vector<int64_t>;
+using StoragePlace = Words;
 StoragePlace storage_place(std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset);
 
 /// What a storage holds, in one of these forms:
@@ -54,14 +55,10 @@ class DeviceContent {
   nb::object raw = nb::none();
 
  private:
-  struct PlaceHash {
-    size_t operator()(const StoragePlace& place) const;
-  };
-
   Tensor plain_;
   std::function<Tensor()> make_;
   Tensor root_;
-  std::unordered_map<StoragePlace, Seen, PlaceHash> views_;
+  std::unordered_map<StoragePlace, Seen, WordsHash> views_;
 };
 
 /// The storage that has an address in it, and how far in.

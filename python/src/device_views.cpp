@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.h"
 #include "bind.h"
+#include "device_calls.h"
 #include "device_storages.h"
 #include "device_tensors.h"
 #include "tensor/record/cell.h"
@@ -19,19 +19,8 @@ namespace tenon::python {
 namespace {
 
 using tensors::ViewSteps;
-using Words = std::vector<int64_t>;
 
 constexpr size_t kMostLayouts = 16384;  // of one operator
-
-struct WordsHash {
-  size_t operator()(const Words& words) const {
-    uint64_t result = words.size();
-    for (const int64_t word : words) {
-      result = combine_hash(result, static_cast<uint64_t>(word));
-    }
-    return result;
-  }
-};
 
 /// A tensor as the kernel reads it.
 struct Base {
@@ -241,12 +230,15 @@ class ViewKernel {
 }  // namespace
 
 void bind_device_views(nb::module_& m) {
-  nb::class_<ViewKernel>(m, "ViewKernel",
-                         "What PyTorch calls for an operator that gives views. `otherwise` runs for what is new; where "
-                         "its results lie is known from then on. `reinterpret` makes a tensor on the storage of "
-                         "another from sizes, strides and the distance of its first element.")
-      .def(nb::init<nb::object, nb::object>(), nb::arg("otherwise"), nb::arg("reinterpret"))
-      .def("__call__", &ViewKernel::call);
+  m.def(
+      "view_kernel",
+      [](nb::object otherwise, nb::object reinterpret) {
+        return kernel_function(std::make_shared<ViewKernel>(std::move(otherwise), std::move(reinterpret)));
+      },
+      nb::arg("otherwise"), nb::arg("reinterpret"),
+      "What PyTorch calls for an operator that gives views. `otherwise` runs for what is new; where its results lie is "
+      "known from then on. `reinterpret` makes a tensor on the storage of another from sizes, strides and the distance "
+      "of its first element.");
 }
 
 }  // namespace tenon::python

@@ -33,7 +33,6 @@ bool has_changed(std::string_view row, size_t position, double number) {
 /// A number that changes from step to step (a learning rate, a count of elements) is data, so that one program serves
 /// all; others, and small whole ones, are constants that passes may use.
 void spread_changing_numbers(const ScalarFn& row, std::vector<TensorOperand>& operands) {
-  constexpr double kSmall = 16;
   std::optional<Dtype> dtype;
   for (const TensorOperand& operand : operands) {
     dtype = operand.tensor() != nullptr ? operand.tensor()->dtype() : dtype;
@@ -46,14 +45,18 @@ void spread_changing_numbers(const ScalarFn& row, std::vector<TensorOperand>& op
       continue;
     }
     const double number = operands[i].number();
-    const bool is_small = number == std::trunc(number) && std::abs(number) <= kSmall;
-    if (!is_small && std::isfinite(number) && has_changed(row.name, i, number)) {
+    if (!stays_constant(number) && has_changed(row.name, i, number)) {
       operands[i] = Tensor::number(number, *dtype);
     }
   }
 }
 
 }  // namespace
+
+bool stays_constant(double number) {
+  constexpr double kSmall = 16;
+  return !std::isfinite(number) || (number == std::trunc(number) && std::abs(number) <= kSmall);
+}
 
 Tensor map_row(const ScalarFn& row, std::vector<TensorOperand>& operands) {
   spread_changing_numbers(row, operands);

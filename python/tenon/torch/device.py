@@ -238,19 +238,19 @@ def _kernel(overload, functional: Functional):
             return call_row(row, args, kwargs, later=not writes)
 
     if is_view:
-        return view_kernel if writes or reinterpret is None else _tenon.ViewKernel(view_kernel, reinterpret)
+        return view_kernel if writes or reinterpret is None else _tenon.view_kernel(view_kernel, reinterpret)
     if makes_sizes and not row.random and not writes:
-        return _tenon.FillKernel(kernel)
+        return _tenon.fill_kernel(kernel)
     writes_lists = any("List" in str(a.type) for a in table.written(schema))
     follows_from_sizes = not (row.random or makes_sizes or writes_lists)
     if follows_from_sizes:
         targets = [(i, (names.index(name), name)) for i, name in writes]
         returned = None if not writes else functional.returns or tuple(range(len(schema.returns)))
-        again = _tenon.ReplayKernel(kernel, record, targets, returned)
+        again = _tenon.replay_kernel(kernel, record, targets, returned)
     else:
         again = kernel
     if row.direct is not None and not is_out and writes in ((), ((0, names[0]),)):
-        return _tenon.DirectKernel(row.direct, bool(writes), again)
+        return _tenon.direct_kernel(row.direct, bool(writes), again)
     return again
 
 

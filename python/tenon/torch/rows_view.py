@@ -123,7 +123,25 @@ def slice_(x, dim=0, start=None, end=None, step=1):
         end = None
     if isinstance(begin, int) and begin == 0 and end is None and step == 1:
         return x
+    if step == 1 and (found := _from_the_end(x, axis, begin, end)) is not None:
+        return _window(x, axis, *found, 1)
     return ops.slice_axis(x, axis, begin, end, step)
+
+
+def _from_the_end(x, axis, begin, end):
+    """Where `x[-2:]` or `x[:-1]` begins and how many elements it has, for sizes like the one that is known: 2 and not
+    min(n, 2), which cat() in a loop would make larger at each step. Nothing for other slices."""
+    known = dims(x)[axis]
+    if not isinstance(known, int) or not all(isinstance(n, int) for n in (begin, end or 0)):
+        return None
+    first = begin + known if begin < 0 else begin
+    last = known if end is None else end + known if end < 0 else end
+    if not (begin < 0 or (end is not None and end < 0)) or not 0 <= first < last <= known:
+        return None
+    n = size(x, axis)
+    start = n + begin if begin < 0 else begin
+    stop = n if end is None else n + end if end < 0 else end
+    return start, stop - start
 
 
 @row("narrow", "narrow_copy", view=True)

@@ -216,12 +216,16 @@ void StoredAlong::finish(const std::vector<Array>& results) const {
     all.computed.clear();
   }
   std::vector<bool> of_leaves;  // what is made of constants alone is the same node again without being state
+  const auto follows_from_leaves = [&](const Edge& edge) { return of_leaves[static_cast<size_t>(edge.entry)]; };
   for (size_t i = 0; i < pending_.entries().size(); ++i) {
     const Entry& entry = pending_.entries()[i];
-    of_leaves.push_back(entry.leaf || std::ranges::any_of(entry.operands, [&](const Edge& edge) {
-                          return of_leaves[static_cast<size_t>(edge.entry)];
-                        }));
-    if (!entry.leaf && of_leaves[i] && referred_[i] && kept_elements(entry.value) == nullptr) {
+    of_leaves.push_back(entry.leaf || std::ranges::any_of(entry.operands, follows_from_leaves));
+  }
+  // ... but where that is all that was looked at: whether a loop goes on that counts by itself.
+  const bool all_count = std::ranges::none_of(pending_.roots(), follows_from_leaves);
+  for (size_t i = 0; i < pending_.entries().size(); ++i) {
+    const Entry& entry = pending_.entries()[i];
+    if (!entry.leaf && (of_leaves[i] || all_count) && referred_[i] && kept_elements(entry.value) == nullptr) {
       all.computed[node_number(entry.value.node())] = place_;
     }
   }
