@@ -1,0 +1,240 @@
+#include "mesh/run/mesh_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "base/fail.h"
+#include "mesh/run/pieces.h"
+#include "tenon/interpreter.h"
+
+namespace tenon::mesh {
+namespace {
+
+std::vector<size_t> times(const std::vector<int64_t>& sizes, size_t factor) {
+  std::vector<size_t> result;
+  for (const int64_t size : sizes) {
+    result.push_back(static_cast<size_t>(size) * factor);
+  }
+  return result;
+}
+
+/// Pieces along an axis as one run of bytes, one piece behind the other.
+std::vector<std::byte> lay_out(const Array& array, int axis, const std::vector<int64_t>& sizes) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(array.byte_count());
+  int64_t begin = 0;
+  for (const int64_t size : sizes) {
+    const Array piece = slice_along(array, axis, begin, size);
+    bytes.insert(bytes.end(), piece.data(), piece.data() + piece.byte_count());
+    begin += size;
+  }
+  return bytes;
+}
+
+/// The inverse, of pieces with these dims but for the axis.
+Array put_together(const std::vector<std::byte>& bytes, Dtype dtype, std::vector<int64_t> dims, int axis,
+                   const std::vector<int64_t>& sizes) {
+  std::vector<Array> pieces;
+  const std::byte* from = bytes.data();
+  for (const int64_t size : sizes) {
+    dims[static_cast<size_t>(axis)] = size;
+    Array piece = Array::uninitialized(dtype, dims);
+    std::copy_n(from, piece.byte_count(), piece.mutable_data());
+    from += piece.byte_count();
+    pieces.push_back(std::move(piece));
+  }
+  return join_along(pieces, axis);
+}
+
+/// Bytes for each position along the axis.
+size_t bytes_along(const Array& array, int axis) {
+  size_t bytes = byte_size(array.dtype());
+  for (int i = 0; i < array.rank(); ++i) {
+    if (i != axis) bytes *= static_cast<size_t>(array.dims()[static_cast<size_t>(i)]);
+  }
+  return bytes;
+}
+
+size_t sum(const std::vector<size_t>& sizes) { return std::accumulate(sizes.begin(), sizes.end(), size_t{0}); }
+
+/// Ranks that differ only along axis `m` of the mesh have the same color.
+int color_of(const Mesh& mesh, const std::vector<int>& coordinates, size_t m) {
+  int color = 0;
+  for (size_t i = 0; i < coordinates.size(); ++i) {
+    color = color * mesh.axes[i].size + (i == m ? 0 : coordinates[i]);
+  }
+  return color;
+}
+
+}  // namespace
+
+MeshProgram::MeshProgram(ShardedGraph graph, Communicator& world, const Engine& engine)
+    : graph_(std::move(graph)), world_(world) {
+  if (world.size() != graph_.mesh.rank_count()) {
+    fail("the mesh {} has {} ranks, and there are {} processes", graph_.mesh.to_string(), graph_.mesh.rank_count(),
+         world.size());
+  }
+  require_same(fingerprint(graph_), "another program");
+  program_ = cut_into_segments(graph_);
+  for (size_t m = 0; m < graph_.mesh.axes.size(); ++m) {
+    groups_.push_back(world.split(color_of(graph_.mesh, graph_.coordinates, m)));
+  }
+  std::vector<size_t> last(program_.value_count, 0);
+  for (size_t s = 0; s < program_.segments.size(); ++s) {
+    const Segment& segment = program_.segments[s];
+    runs_.push_back(segment.gives.empty() ? SegmentRun() : engine(segment.graph));
+    for (const size_t value : segment.takes) {
+      last[value] = s;
+    }
+    for (const size_t each : segment.collectives) {
+      last[program_.sources[each]] = s;
+    }
+  }
+  for (const size_t value : program_.outputs) {
+    last[value] = program_.segments.size();
+  }
+  last_.resize(program_.segments.size() + 1);
+  for (size_t value = 0; value < last.size(); ++value) {
+    last_[last[value]].push_back(value);
+  }
+}
+
+void MeshProgram::require_same(uint64_t number, const char* what) {
+  const auto ranks = static_cast<size_t>(world_.size());
+  std::vector<uint64_t> all(ranks);
+  world_.all_gather(reinterpret_cast<const std::byte*>(&number), std::vector<size_t>(ranks, sizeof(number)),
+                    reinterpret_cast<std::byte*>(all.data()));
+  const auto other = std::ranges::find_if(all, [&](uint64_t each) { return each != all[0]; });
+  if (other != all.end()) {
+    fail("rank {} of the mesh has {} than rank 0; start every rank with the same command and the same files",
+         other - all.begin(), what);
+  }
+}
+
+std::vector<Array> MeshProgram::run_whole(const std::vector<Array>& inputs, const Bindings& known) {
+  const Bindings bindings = tenon::bind(graph_.whole, inputs, known);
+  std::vector<Array> parts;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    parts.push_back(part_of(inputs[i], graph_.input_layouts[i], graph_.mesh, graph_.coordinates, bindings));
+  }
+  return run(parts, bindings);
+}
+
+std::vector<Array> MeshProgram::run(const std::vector<Array>& inputs, const Bindings& bindings) {
+  require_same(bindings.hash(), "inputs of other sizes");
+  std::vector<Array> values(program_.value_count);
+  std::ranges::copy(inputs, values.begin());
+  for (size_t s = 0; s < program_.segments.size(); ++s) {
+    const Segment& segment = program_.segments[s];
+    if (runs_[s]) {
+      std::vector<Array> operands;
+      for (const size_t value : segment.takes) {
+        operands.push_back(values[value]);
+      }
+      std::vector<Array> results = runs_[s](operands, bindings);
+      for (size_t i = 0; i < results.size(); ++i) {
+        values[segment.gives[i]] = std::move(results[i]);
+      }
+    }
+    exchange(segment.collectives, values, bindings);
+    for (const size_t value : last_[s]) {
+      values[value] = Array();
+    }
+  }
+  std::vector<Array> outputs;
+  for (const size_t value : program_.outputs) {
+    outputs.push_back(values[value]);
+  }
+  return outputs;
+}
+
+void MeshProgram::exchange(const std::vector<size_t>& collectives, std::vector<Array>& values,
+                           const Bindings& bindings) {
+  // All reductions along one axis of the mesh of one type are one. The map keeps the same order on every rank.
+  std::map<std::tuple<size_t, ReduceOp, Dtype>, std::vector<size_t>> reductions;
+  for (const size_t each : collectives) {
+    const Collective& step = graph_.collectives[each];
+    if (step.kind == CollectiveKind::all_reduce) {
+      reductions[{step.mesh_axis, step.from.op, step.whole.dtype()}].push_back(each);
+    } else {
+      values[program_.results[each]] = exchanged(step, values[program_.sources[each]], bindings);
+    }
+  }
+  for (const auto& [key, together] : reductions) {
+    reduce_together(together, values);
+  }
+}
+
+void MeshProgram::reduce_together(const std::vector<size_t>& collectives, std::vector<Array>& values) {
+  const Collective& first = graph_.collectives[collectives[0]];
+  const Dtype dtype = first.whole.dtype();
+  int64_t elements = 0;
+  for (const size_t each : collectives) {
+    elements += values[program_.sources[each]].size();
+  }
+  Array all = Array::uninitialized(dtype, {elements});
+  std::byte* to = all.mutable_data();
+  for (const size_t each : collectives) {
+    const Array& part = values[program_.sources[each]];
+    to = std::copy_n(part.data(), part.byte_count(), to);
+  }
+  Communicator& ranks = group(first.mesh_axis);
+  ranks.all_reduce(all.mutable_data(), static_cast<size_t>(elements), byte_size(dtype),
+                   combine_function(first.from.op, dtype));
+  count(first.kind, ranks.size(), static_cast<double>(all.byte_count()));
+  int64_t begin = 0;
+  for (const size_t each : collectives) {
+    const std::vector<int64_t> dims = values[program_.sources[each]].dims();
+    values[program_.results[each]] = all.window(begin, dims);
+    begin += values[program_.results[each]].size();
+  }
+}
+
+Array MeshProgram::exchanged(const Collective& step, const Array& mine, const Bindings& bindings) {
+  Communicator& ranks = group(step.mesh_axis);
+  const Dtype dtype = mine.dtype();
+  std::vector<int64_t> dims = mine.dims();
+  const auto rank = static_cast<size_t>(ranks.rank());
+  if (step.kind == CollectiveKind::all_gather) {
+    const std::vector<int64_t> sizes = sizes_of(step.from.cut, ranks.size(), bindings);
+    const std::vector<size_t> bytes = times(sizes, bytes_along(mine, step.from.axis));
+    std::vector<std::byte> all(sum(bytes));
+    ranks.all_gather(mine.data(), bytes, all.data());
+    count(step.kind, ranks.size(), static_cast<double>(all.size()));
+    return put_together(all, dtype, dims, step.from.axis, sizes);
+  }
+  const std::vector<int64_t> sizes = sizes_of(step.to.cut, ranks.size(), bindings);
+  const std::vector<size_t> sent = times(sizes, bytes_along(mine, step.to.axis));
+  const std::vector<std::byte> pieces = lay_out(mine, step.to.axis, sizes);
+  dims[static_cast<size_t>(step.to.axis)] = sizes[rank];
+  if (step.kind == CollectiveKind::reduce_scatter) {
+    Array result = Array::uninitialized(dtype, dims);
+    const std::vector<size_t> counts = times(sizes, bytes_along(mine, step.to.axis) / byte_size(dtype));
+    ranks.reduce_scatter(pieces.data(), counts, byte_size(dtype), combine_function(step.from.op, dtype),
+                         result.mutable_data());
+    count(step.kind, ranks.size(), static_cast<double>(pieces.size()));
+    return result;
+  }
+  TENON_CHECK(step.kind == CollectiveKind::all_to_all);
+  const std::vector<int64_t> from_sizes = sizes_of(step.from.cut, ranks.size(), bindings);
+  dims[static_cast<size_t>(step.from.axis)] = 1;
+  size_t along = byte_size(dtype);
+  for (const int64_t size : dims) {
+    along *= static_cast<size_t>(size);
+  }
+  const std::vector<size_t> received = times(from_sizes, along);
+  std::vector<std::byte> all(sum(received));
+  ranks.all_to_all(pieces.data(), sent, all.data(), received);
+  count(step.kind, ranks.size(), static_cast<double>(all.size()) * ranks.size());
+  return put_together(all, dtype, dims, step.from.axis, from_sizes);
+}
+
+void MeshProgram::count(CollectiveKind kind, int ranks, double bytes) {
+  traffic_.bytes += Collective::sent_share(kind, ranks) * bytes;
+  ++traffic_.collectives;
+}
+
+}  // namespace tenon::mesh

@@ -1,0 +1,64 @@
+// A graph over a mesh, as one rank runs it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "mesh/exchange/communicator.h"
+#include "mesh/split/program.h"
+#include "tenon/array.h"
+#include "tenon/compile.h"
+
+namespace tenon::mesh {
+
+/// Runs a graph of one rank on inputs, with names of axes bound.
+using SegmentRun = std::function<std::vector<Array>(const std::vector<Array>&, const Bindings&)>;
+/// Makes a graph ready to run.
+using Engine = std::function<SegmentRun(const Graph&)>;
+
+Engine interpreting();
+Engine compiling(const CompileOptions& options, int threads = 0);
+
+/// What a rank has sent so far, by the formula of each collective.
+struct Traffic {
+  double bytes = 0;
+  int64_t collectives = 0;  // small ones that went together count once
+};
+
+/// One rank's end of a program over a mesh. All ranks make it and run it together, each in one thread. An Error leaves
+/// the other ranks waiting until the communicator tells them.
+class MeshProgram {
+ public:
+  /// Error on every rank: the communicator has another number of ranks than the mesh; ranks have other programs.
+  MeshProgram(ShardedGraph graph, Communicator& world, const Engine& engine);
+
+  const ShardedGraph& graph() const { return graph_; }
+
+  /// Inputs and results are this rank's parts; `bindings` are the sizes of the whole. Error on every rank: other
+  /// bindings on another rank.
+  std::vector<Array> run(const std::vector<Array>& inputs, const Bindings& bindings);
+  /// The same of whole inputs, of which the rank takes its parts.
+  std::vector<Array> run_whole(const std::vector<Array>& inputs, const Bindings& known = {});
+
+  const Traffic& traffic() const { return traffic_; }
+
+ private:
+  /// Error on every rank unless all have the same number. `what` says of what.
+  void require_same(uint64_t number, const char* what);
+  Communicator& group(size_t mesh_axis) { return *groups_[mesh_axis]; }
+  void exchange(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
+  void reduce_together(const std::vector<size_t>& collectives, std::vector<Array>& values);
+  Array exchanged(const Collective& step, const Array& mine, const Bindings& bindings);
+  void count(CollectiveKind kind, int ranks, double bytes);
+
+  ShardedGraph graph_;
+  Communicator& world_;
+  RankProgram program_;
+  std::vector<std::unique_ptr<Communicator>> groups_;  // one for each axis of the mesh
+  std::vector<SegmentRun> runs_;
+  std::vector<std::vector<size_t>> last_;  // values that nobody needs after each segment
+  Traffic traffic_;
+};
+
+}  // namespace tenon::mesh

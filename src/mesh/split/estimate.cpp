@@ -1,0 +1,72 @@
+#include "mesh/split/estimate.h"
+
+#include <algorithm>
+
+#include "ops/macs.h"
+#include "tenon/error.h"
+
+namespace tenon::mesh {
+namespace {
+
+constexpr int64_t kTypicalSize = 64;
+
+void bind_names(const Extent& extent, Bindings& bindings) {
+  for (const std::string& name : extent.names()) {
+    if (!bindings.find(name)) bindings.set(name, kTypicalSize);
+  }
+}
+
+}  // namespace
+
+double Collective::sent_share(CollectiveKind kind, int ranks) {
+  const double n = ranks;
+  switch (kind) {
+    case CollectiveKind::all_reduce: return 2 * (n - 1) / n;
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter: return (n - 1) / n;
+    case CollectiveKind::all_to_all: return (n - 1) / (n * n);
+  }
+  return 0;
+}
+
+Estimate::Estimate(const Graph& graph, const ShardOptions& options) : costs_(options.costs), typical_(options.typical) {
+  for (const Node* node : graph.nodes()) {
+    for (const Shape& shape : node->shapes) {
+      for (const Axis& axis : shape.axes()) {
+        bind_names(axis.extent(), typical_);
+      }
+    }
+  }
+}
+
+double Estimate::value(const Extent& extent) const {
+  try {
+    return static_cast<double>(std::max<int64_t>(evaluate(extent, typical_), 0));
+  } catch (const Error&) {
+    return static_cast<double>(kTypicalSize);  // sizes that make no sense together: any number is as good
+  }
+}
+
+double Estimate::elements(const Shape& shape) const { return value(shape.element_count()); }
+
+double Estimate::seconds_to_move(const Shape& shape, const Placement& from, const Placement& to, int ranks) const {
+  if (from == to || from.is_whole()) return 0;
+  CollectiveKind kind = CollectiveKind::all_gather;
+  if (from.is_partial()) {
+    kind = to.is_split() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+  } else if (to.is_split() && to.axis != from.axis) {
+    kind = CollectiveKind::all_to_all;
+  }
+  const double bytes = elements(shape) * static_cast<double>(byte_size(shape.dtype()));
+  return costs_.latency + Collective::sent_share(kind, ranks) * bytes / costs_.bytes_per_second;
+}
+
+double Estimate::seconds_to_compute(const Node& node) const {
+  double work = value(macs(node));
+  for (const Shape& shape : node.shapes) {
+    work += 10 * elements(shape);
+  }
+  return work / costs_.work_per_second;
+}
+
+}  // namespace tenon::mesh

@@ -1,0 +1,26 @@
+// What a way to run a node costs.
+#pragma once
+
+#include "mesh/split/shard.h"
+
+namespace tenon::mesh {
+
+class Estimate {
+ public:
+  Estimate(const Graph& graph, const ShardOptions& options);
+
+  /// Elements of the tensor at the typical sizes.
+  double elements(const Shape& shape) const;
+  /// Seconds to bring a tensor from one placement to another; cutting a part from the whole is free.
+  double seconds_to_move(const Shape& shape, const Placement& from, const Placement& to, int ranks) const;
+  /// Seconds to compute the whole node on one rank.
+  double seconds_to_compute(const Node& node) const;
+
+ private:
+  double value(const Extent& extent) const;
+
+  MeshCosts costs_;
+  Bindings typical_;
+};
+
+}  // namespace tenon::mesh

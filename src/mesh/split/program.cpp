@@ -1,0 +1,164 @@
+#include "mesh/split/program.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "base/fail.h"
+#include "ir/unify_names.h"
+#include "ir/walk.h"
+#include "ops/make.h"
+
+namespace tenon::mesh {
+namespace {
+
+/// One segment while it is made: its own values for those of the rank's graph.
+struct Draft {
+  std::unordered_map<Value, Value> known;
+  std::vector<Value> inputs;
+  std::vector<size_t> takes;
+  std::vector<Output> outputs;
+  std::vector<size_t> gives;
+};
+
+class Cutter {
+ public:
+  explicit Cutter(const ShardedGraph& sharded) : sharded_(sharded) {}
+
+  RankProgram run() {
+    for (const Value& input : sharded_.inputs) {
+      number(input);
+      levels_[&input.node()] = 0;
+    }
+    find_levels();
+    const UnifyNames lenient;
+    for (const Node* node : order_) {
+      if (node->as<Input>() == nullptr && !is_made_anew(*node)) build(*node, level(*node));
+    }
+    for (size_t i = 0; i < sharded_.collectives.size(); ++i) {
+      const Collective& each = sharded_.collectives[i];
+      const size_t at = level(each.source.node());
+      program_.sources.push_back(give(each.source, at));
+      program_.results.push_back(number(each.result));
+      by_level(at).push_back(i);
+    }
+    for (const Output& output : sharded_.outputs) {
+      program_.outputs.push_back(give(output.value, level(output.value.node())));
+    }
+    finish();
+    return std::move(program_);
+  }
+
+ private:
+  /// Leaves that cost nothing to have in every segment that uses them.
+  static bool is_made_anew(const Node& node) { return node.as<Constant>() != nullptr || node.as<Iota>() != nullptr; }
+
+  size_t number(const Value& value) {
+    const auto [found, is_new] = numbers_.emplace(value, program_.value_count);
+    program_.value_count += is_new ? 1 : 0;
+    return found->second;
+  }
+
+  size_t level(const Node& node) const { return levels_.at(&node); }
+
+  /// How many collectives are on the way to each node. Collectives come each before those that need its result.
+  void find_levels() {
+    const auto visit = [&](const Value& root) {
+      for (const Node* node : topological_order(std::span(&root, 1))) {
+        if (levels_.contains(node)) continue;
+        size_t most = 0;
+        for (const Value& operand : node->inputs) {
+          most = std::max(most, level(operand.node()));
+        }
+        levels_.emplace(node, most);
+        order_.push_back(node);
+      }
+    };
+    for (const Collective& each : sharded_.collectives) {
+      visit(each.source);
+      levels_[&each.result.node()] = level(each.source.node()) + 1;
+    }
+    for (const Output& output : sharded_.outputs) {
+      visit(output.value);
+    }
+    size_t most = 0;
+    for (const auto& [node, at] : levels_) {
+      most = std::max(most, at);
+    }
+    drafts_.resize(most + 1);
+    collectives_.resize(most + 1);
+  }
+
+  std::vector<size_t>& by_level(size_t at) { return collectives_[at]; }
+
+  void build(const Node& node, size_t at) {
+    std::vector<Value> operands;
+    for (const Value& operand : node.inputs) {
+      operands.push_back(fetch(operand, at));
+    }
+    const Place place(node.place);
+    const std::vector<Value> made = make_all(node.op, std::move(operands));
+    for (size_t i = 0; i < made.size(); ++i) {
+      drafts_[at].known.emplace(Value(&node, static_cast<int>(i)), made[i]);
+    }
+  }
+
+  /// The value in a segment: made there, or taken from before.
+  Value fetch(const Value& value, size_t at) {
+    Draft& draft = drafts_[at];
+    if (const auto found = draft.known.find(value); found != draft.known.end()) return found->second;
+    const Node& node = value.node();
+    if (is_made_anew(node)) {
+      build(node, at);
+      return draft.known.at(value);
+    }
+    if (node.as<Input>() == nullptr) give(value, level(node));
+    const size_t place = number(value);
+    const bool is_own = node.as<Input>() != nullptr && place < sharded_.inputs.size();
+    Value taken = input(is_own ? std::string(value.name()) : fmt::format("value.{}", place), value.shape());
+    draft.inputs.push_back(taken);
+    draft.takes.push_back(place);
+    draft.known.emplace(value, taken);
+    return taken;
+  }
+
+  /// The number of a value that something behind the segment needs.
+  size_t give(const Value& value, size_t at) {
+    const size_t place = number(value);
+    if (value.node().as<Input>() != nullptr) return place;  // it is there already
+    Draft& draft = drafts_[at];
+    if (std::ranges::find(draft.gives, place) == draft.gives.end()) {
+      draft.outputs.push_back({.name = fmt::format("value.{}.out", place), .value = fetch(value, at)});
+      draft.gives.push_back(place);
+    }
+    return place;
+  }
+
+  void finish() {
+    for (size_t at = 0; at < drafts_.size(); ++at) {
+      Draft& draft = drafts_[at];
+      Segment segment;
+      segment.takes = draft.takes;
+      segment.gives = draft.gives;
+      segment.collectives = collectives_[at];
+      if (!draft.outputs.empty()) {
+        segment.graph = Graph(fmt::format("{}.{}", sharded_.whole.name(), at), draft.inputs, draft.outputs);
+      }
+      program_.segments.push_back(std::move(segment));
+    }
+  }
+
+  const ShardedGraph& sharded_;
+  RankProgram program_;
+  std::unordered_map<const Node*, size_t> levels_;
+  std::vector<const Node*> order_;
+  std::unordered_map<Value, size_t> numbers_;
+  std::vector<Draft> drafts_;
+  std::vector<std::vector<size_t>> collectives_;
+};
+
+}  // namespace
+
+RankProgram cut_into_segments(const ShardedGraph& sharded) { return Cutter(sharded).run(); }
+
+}  // namespace tenon::mesh

@@ -1,0 +1,280 @@
+#include "mesh/split/shard.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "base/fail.h"
+#include "base/hash.h"
+#include "ir/data_axes.h"
+#include "ir/unify_names.h"
+#include "mesh/split/estimate.h"
+#include "mesh/split/ways.h"
+#include "ops/make.h"
+#include "passes/inline_calls.h"
+
+namespace tenon::mesh {
+namespace {
+
+std::string call_it(const Value& value) {
+  if (!value.name().empty()) return fmt::format("`{}`", value.name());
+  const std::string& place = value.node().place;
+  return place.empty() ? fmt::format("a result of {}", op_name(value.node().op))
+                       : fmt::format("{} at \"{}\"", op_name(value.node().op), place);
+}
+
+class Sharder {
+ public:
+  Sharder(const Graph& graph, const Mesh& mesh, int rank, const ShardOptions& options)
+      : options_(options), estimate_(graph, options) {
+    out_.mesh = mesh;
+    out_.coordinates = mesh.coordinates(rank);
+    out_.whole = graph;
+  }
+
+  ShardedGraph run(std::vector<Layout> input_layouts) {
+    out_.input_layouts = std::move(input_layouts);
+    const UnifyNames lenient;  // names that were allowed to meet when the graph was built may meet again
+    for (size_t i = 0; i < out_.input_layouts.size(); ++i) {
+      add_input(out_.whole.inputs()[i], out_.input_layouts[i]);
+    }
+    for (const Node* node : out_.whole.nodes()) {
+      if (node->as<Input>() == nullptr) {
+        const Place place(node->place);
+        add_node(*node);
+      }
+    }
+    for (const Output& output : out_.whole.outputs()) {
+      add_output(output);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  /// A tensor of the whole graph in one layout, as this rank has it.
+  struct Version {
+    Layout layout;
+    Value local;
+  };
+
+  const MeshAxis& mesh_axis(size_t m) const { return out_.mesh.axes[m]; }
+
+  Shape local_shape(const Shape& shape, const Layout& layout) const {
+    return shape.with_axes(local_axes(shape.axes(), layout, out_.mesh, out_.coordinates));
+  }
+
+  void add_input(const Value& input, const Layout& layout) {
+    Value local = tenon::input(std::string(input.name()), local_shape(input.shape(), layout));
+    out_.inputs.push_back(local);
+    versions_[input] = {{layout, std::move(local)}};
+    out_.values.push_back({std::string(input.name()), "input", input.shape(), layout, {}});
+  }
+
+  void add_node(const Node& node) {
+    std::vector<Layout> wanted(node.inputs.size(), whole_layout(out_.mesh));
+    std::vector<Layout> results(node.shapes.size(), whole_layout(out_.mesh));
+    std::string reason;
+    for (size_t m = 0; m < out_.mesh.axes.size(); ++m) {
+      const Way way = choose(node, m, wanted, results, reason);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i][m] = way.operands[i];
+      }
+      for (size_t i = 0; i < results.size(); ++i) {
+        results[i][m] = way.results[i];
+      }
+    }
+    std::vector<Value> operands;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      operands.push_back(bring(node.inputs[i], wanted[i], fmt::format("{} needs it", call_it(Value(&node, 0)))));
+    }
+    const std::vector<Value> made =
+        make_all(localize(node, results[0], out_.mesh, out_.coordinates), std::move(operands));
+    for (size_t i = 0; i < made.size(); ++i) {
+      versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i]}};
+    }
+    out_.values.push_back({node.place, std::string(op_name(node.op)), node.shapes[0], results[0], std::move(reason)});
+  }
+
+  /// The layout that the tensor was made in.
+  const Layout& native(const Value& value) const { return versions_.at(value).front().layout; }
+
+  Way choose(const Node& node, size_t m, const std::vector<Layout>& wanted, const std::vector<Layout>& results,
+             std::string& reason) const {
+    Way best{std::vector<Placement>(node.inputs.size()), std::vector<Placement>(node.shapes.size())};
+    std::vector<Placement> now;
+    for (const Value& operand : node.inputs) {
+      now.push_back(native(operand)[m]);
+    }
+    if (std::ranges::all_of(now, &Placement::is_whole)) return best;
+    bool is_split = false;
+    double least = seconds(node, m, now, best, 1);
+    for (const Way& way : ways(node, now, mesh_axis(m).size)) {
+      if (!is_free(way, m, wanted, results)) continue;
+      const double time = seconds(node, m, now, way, mesh_axis(m).size);
+      if (time < least) {
+        least = time;
+        best = way;
+        is_split = true;
+      }
+    }
+    if (!is_split && std::ranges::any_of(now, &Placement::is_split)) {
+      reason = fmt::format("{}{} does not run in parts along {} of the mesh, or costs more so",
+                           reason.empty() ? "" : reason + "; ", op_name(node.op), mesh_axis(m).name);
+    }
+    return best;
+  }
+
+  /// Whether no other axis of the mesh has one of the tensor axes that the way splits.
+  bool is_free(const Way& way, size_t m, const std::vector<Layout>& wanted, const std::vector<Layout>& results) const {
+    const auto is_taken = [&](const std::vector<Placement>& placements, const std::vector<Layout>& layouts) {
+      for (size_t i = 0; i < placements.size(); ++i) {
+        if (placements[i].is_split() && is_split_elsewhere(layouts[i], placements[i].axis, m)) return true;
+        // What several axes of the mesh have in parts must be made whole in the same manner.
+        for (const Placement& other : layouts[i]) {
+          if (placements[i].is_partial() && other.is_partial() && other.op != placements[i].op) return true;
+        }
+      }
+      return false;
+    };
+    return !is_taken(way.operands, wanted) && !is_taken(way.results, results);
+  }
+
+  double seconds(const Node& node, size_t m, const std::vector<Placement>& now, const Way& way, int share) const {
+    const int ranks = mesh_axis(m).size;
+    double time = estimate_.seconds_to_compute(node) / share;
+    for (size_t i = 0; i < now.size(); ++i) {
+      const Value& operand = node.inputs[i];
+      const auto is_there = [&](const Version& version) { return version.layout[m] == way.operands[i]; };
+      if (std::ranges::any_of(versions_.at(operand), is_there)) continue;
+      // Scattering what is to be summed costs half of having it everywhere; it will mostly be gathered later, unless
+      // something beside it lies in the same parts.
+      const bool has_company = std::ranges::find(now, way.operands[i]) != now.end();
+      const Placement& to = now[i].is_partial() && !has_company ? Placement{} : way.operands[i];
+      time += estimate_.seconds_to_move(operand.shape(), now[i], to, ranks);
+    }
+    for (size_t i = 0; i < node.shapes.size(); ++i) {
+      if (way.results[i].is_partial()) time += estimate_.seconds_to_move(node.shapes[i], way.results[i], {}, ranks);
+    }
+    return time;
+  }
+
+  double seconds_between(const Shape& shape, const Layout& from, const Layout& to) const {
+    double time = 0;
+    for (size_t m = 0; m < from.size(); ++m) {
+      time += estimate_.seconds_to_move(shape, from[m], to[m], mesh_axis(m).size);
+    }
+    return time;
+  }
+
+  /// The tensor in the layout, from whatever version is nearest.
+  Value bring(const Value& value, const Layout& wanted, const std::string& reason) {
+    double least = std::numeric_limits<double>::infinity();
+    Version now;
+    for (const Version& version : versions_.at(value)) {
+      const double time = seconds_between(value.shape(), version.layout, wanted);
+      if (time < least) {
+        least = time;
+        now = version;
+      }
+    }
+    for (size_t m = 0; m < wanted.size(); ++m) {
+      if (now.layout[m] != wanted[m] && !now.layout[m].is_whole()) exchange(value, now, m, wanted[m], reason);
+    }
+    for (size_t m = 0; m < wanted.size(); ++m) {
+      if (now.layout[m] != wanted[m]) cut(value, now, m, wanted[m]);
+    }
+    return now.local;
+  }
+
+  void remember(const Value& value, const Version& version) { versions_.at(value).push_back(version); }
+
+  void exchange(const Value& value, Version& now, size_t m, const Placement& wanted, const std::string& reason) {
+    const Placement from = now.layout[m];
+    const bool is_direct = wanted.is_split() && !is_split_elsewhere(now.layout, wanted.axis, m) &&
+                           !(from.is_split() && from.axis == wanted.axis);
+    Collective step;
+    step.mesh_axis = m;
+    step.from = from;
+    step.to = is_direct ? wanted : Placement{};
+    step.kind = from.is_partial() ? (is_direct ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce)
+                                  : (is_direct ? CollectiveKind::all_to_all : CollectiveKind::all_gather);
+    step.source = now.local;
+    step.whole = value.shape();
+    step.of = call_it(value);
+    step.reason = reason;
+    Layout together = now.layout;
+    together[m] = Placement{};
+    step.bytes = local_shape(value.shape(), together).element_count() * static_cast<int64_t>(byte_size(value.dtype()));
+    now.layout[m] = step.to;
+    now.local = tenon::input(fmt::format("{}.{}", name(step.kind), out_.collectives.size()),
+                             local_shape(value.shape(), now.layout));
+    step.result = now.local;
+    out_.collectives.push_back(std::move(step));
+    remember(value, now);
+  }
+
+  void cut(const Value& value, Version& now, size_t m, const Placement& wanted) {
+    const int ranks = mesh_axis(m).size;
+    Slice slice;
+    slice.step.assign(static_cast<size_t>(value.rank()), 1);
+    for (const Axis& axis : now.local.shape().axes()) {
+      slice.start.emplace_back(0);
+      slice.size.push_back(axis.extent());
+    }
+    const auto axis = static_cast<size_t>(wanted.axis);
+    slice.start[axis] = wanted.cut.begin(out_.coordinates[m], ranks);
+    slice.size[axis] = wanted.cut.size(out_.coordinates[m], ranks);
+    now.layout[m] = wanted;
+    now.local = make(std::move(slice), {now.local});
+    remember(value, now);
+  }
+
+  void add_output(const Output& output) {
+    Layout wanted = native(output.value);
+    for (Placement& each : wanted) {
+      if (options_.whole_outputs || each.is_partial()) each = Placement{};
+    }
+    const Value local = bring(output.value, wanted, fmt::format("output `{}` is whole", output.name));
+    out_.outputs.push_back({.name = output.name, .value = local});
+    out_.output_layouts.push_back(std::move(wanted));
+  }
+
+  const ShardOptions& options_;
+  Estimate estimate_;
+  ShardedGraph out_;
+  std::unordered_map<Value, std::vector<Version>> versions_;
+};
+
+}  // namespace
+
+ShardedGraph shard(const Graph& graph, const Mesh& mesh, const Sharding& sharding, int rank,
+                   const ShardOptions& options) {
+  const AxisNames undecided = data_axes(graph);
+  if (!undecided.empty()) {
+    fail("graph `{}` cannot be shared out over a mesh: data decide the size of its axis `{}`", graph.name(),
+         *undecided.begin());
+  }
+  return Sharder(passes::inline_calls(graph), mesh, rank, options).run(input_layouts(graph, mesh, sharding));
+}
+
+uint64_t fingerprint(const ShardedGraph& graph) {
+  uint64_t hash = graph.whole.hash();
+  const auto add = [&](uint64_t more) { hash = hash * 0x9e3779b97f4a7c15 + more; };
+  const auto add_text = [&](std::string_view text) {
+    for (const char c : text) {
+      add(static_cast<unsigned char>(c));
+    }
+  };
+  add_text(graph.mesh.to_string());
+  for (const Collective& each : graph.collectives) {
+    add_text(name(each.kind));
+    add(each.mesh_axis);
+    add_text(each.whole.to_string());
+    add_text(name(each.from.op));
+    add(static_cast<uint64_t>(each.from.axis));
+    add(static_cast<uint64_t>(each.to.axis));
+  }
+  return hash;
+}
+
+}  // namespace tenon::mesh

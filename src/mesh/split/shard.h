@@ -1,0 +1,56 @@
+// From a graph and a sharding of its inputs to what one rank computes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mesh/parts/sharding.h"
+#include "mesh/split/collective.h"
+#include "tenon/bindings.h"
+
+namespace tenon::mesh {
+
+/// What a choice costs: seconds are compared, so only ratios matter.
+struct MeshCosts {
+  double latency = 20e-6;         // of a collective
+  double bytes_per_second = 5e9;  // that a rank sends
+  double work_per_second = 5e10;  // multiply-accumulates of a rank, or a tenth of it elements
+};
+
+struct ShardOptions {
+  MeshCosts costs = {};
+  Bindings typical = {};      // sizes that costs are estimated for; 64 where a name has none
+  bool whole_outputs = true;  // else outputs stay as they lie
+};
+
+/// A tensor of the graph as it lies on the mesh.
+struct ShardedValue {
+  std::string name, operation;
+  Shape shape;
+  Layout layout;
+  std::string reason;  // why it is whole although an operand is split; else empty
+};
+
+/// One rank's part of a graph. Everything but extents is the same on all ranks: collectives, their order, layouts.
+struct ShardedGraph {
+  Mesh mesh;
+  std::vector<int> coordinates;
+  Graph whole;
+  std::vector<Value> inputs;  // of the rank
+  std::vector<Layout> input_layouts;
+  std::vector<Output> outputs;  // of the rank
+  std::vector<Layout> output_layouts;
+  std::vector<Collective> collectives;  // each before those that need its result
+  std::vector<ShardedValue> values;     // of every node, in order
+};
+
+/// Layouts go from the inputs to the outputs: each node runs in the way that costs least, moving its operands first
+/// where that takes something. A node without a split operand runs whole; so does one that has no way to run in parts.
+/// Sizes are those of `rank`, in terms of the names of the whole graph. Error: axes whose sizes data decide.
+ShardedGraph shard(const Graph& graph, const Mesh& mesh, const Sharding& sharding, int rank,
+                   const ShardOptions& options = {});
+
+/// The same for every rank, and for every process that compiles the same: of the graph, the mesh and the collectives.
+uint64_t fingerprint(const ShardedGraph& graph);
+
+}  // namespace tenon::mesh

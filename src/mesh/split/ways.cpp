@@ -1,0 +1,255 @@
+#include "mesh/split/ways.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "mesh/split/reshape_ways.h"
+#include "ops/axes.h"
+
+namespace tenon::mesh {
+namespace {
+
+constexpr int kWhole = -1;
+
+/// Whether elements along axis `i` are those of the operand, one by one.
+bool keeps_axis(const Slice& op, const Shape& x, size_t i) {
+  return op.start[i] == Extent(0) && op.step[i] == 1 && op.size[i] == x.axes()[i].extent();
+}
+
+class Finder {
+ public:
+  Finder(const Node& node, const std::vector<Placement>& now, int ranks) : node_(node), now_(now), ranks_(ranks) {}
+
+  std::vector<Way> find() {
+    std::visit([&](const auto& op) { visit(op); }, node_.op);
+    return std::move(found_);
+  }
+
+ private:
+  int rank_of(size_t operand) const { return node_.inputs[operand].rank(); }
+
+  /// The cut that an operand has along the axis that the way needs of it, else the plain one.
+  Cut cut_of(const std::vector<int>& axes) const {
+    std::optional<Cut> plain;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] == kWhole) continue;
+      if (now_[i].is_split() && now_[i].axis == axes[i]) return now_[i].cut;
+      if (!plain) plain = Cut::of(node_.inputs[i].extent(axes[i]), 1, ranks_);
+    }
+    return *plain;
+  }
+
+  std::vector<Placement> placed(const std::vector<int>& axes, const Cut& cut) const {
+    std::vector<Placement> result;
+    for (const int axis : axes) {
+      result.push_back(axis == kWhole ? Placement{} : Placement::split(axis, cut));
+    }
+    return result;
+  }
+
+  /// Operands split along these axes (or whole) give all results split along `result`.
+  void add(const std::vector<int>& axes, int result) {
+    const Cut cut = cut_of(axes);
+    found_.push_back({placed(axes, cut), placed(std::vector<int>(node_.shapes.size(), result), cut)});
+  }
+
+  void add_partial(const std::vector<int>& axes, ReduceOp op) {
+    found_.push_back({placed(axes, cut_of(axes)), {Placement::partial(op)}});
+  }
+
+  /// All operands along the same axis, which the results have too.
+  void add_along(int axis) { add(std::vector<int>(node_.inputs.size(), axis), axis); }
+
+  void add_all_but(int axis) {
+    for (int i = 0; i < rank_of(0); ++i) {
+      if (i != axis) add_along(i);
+    }
+  }
+
+  // Kinds that have no ways: leaves, whose parts are cut from the whole; bodies; what depends on every position.
+  void visit(const Input&) {}
+  void visit(const Constant&) {}
+  void visit(const Iota&) {}
+  void visit(const Random&) {}
+  void visit(const Call&) {}
+  void visit(const If&) {}
+  void visit(const Loop&) {}
+  void visit(const Positions&) {}
+
+  void visit(const Map&) {
+    for (int i = 0; i < node_.shapes[0].rank(); ++i) {
+      add_along(i);
+    }
+  }
+
+  void visit(const Barrier&) {
+    if (std::ranges::none_of(now_, &Placement::is_partial)) found_.push_back({now_, now_});
+  }
+
+  void visit(const Broadcast& op) {
+    for (size_t i = 0; i < op.axes.size(); ++i) {
+      const auto to = static_cast<size_t>(op.axes[i]);
+      if (node_.inputs[0].shape().axes()[i].extent() == op.to[to].extent()) add({static_cast<int>(i)}, op.axes[i]);
+    }
+  }
+
+  void visit(const Transpose& op) {
+    for (size_t i = 0; i < op.axes.size(); ++i) {
+      add({op.axes[i]}, static_cast<int>(i));
+    }
+  }
+
+  void visit(const Reshape&) { reshape_ways(node_.inputs[0].shape(), node_.shapes[0], now_[0], ranks_, found_); }
+
+  void visit(const Slice& op) {
+    for (size_t i = 0; i < op.size.size(); ++i) {
+      if (keeps_axis(op, node_.inputs[0].shape(), i)) add_along(static_cast<int>(i));
+    }
+  }
+
+  void visit(const Pad& op) {
+    for (size_t i = 0; i < op.low.size(); ++i) {
+      if (op.low[i] == Extent(0) && op.high[i] == Extent(0)) add_along(static_cast<int>(i));
+    }
+  }
+
+  void visit(const Flip& op) {
+    for (const int i : other_axes(rank_of(0), op.axes)) {
+      add_along(i);
+    }
+  }
+
+  void visit(const Concat& op) { add_all_but(op.axis); }
+  void visit(const Sort& op) { add_all_but(op.axis); }
+  void visit(const Scan& op) { add_all_but(op.axis); }
+
+  void visit(const Reduce& op) {
+    const std::vector<int> kept = other_axes(rank_of(0), op.axes);
+    for (size_t i = 0; i < kept.size(); ++i) {
+      add({kept[i]}, static_cast<int>(i));
+    }
+    for (const int axis : op.axes) {
+      if (!is_arg(op.op)) add_partial({axis}, op.op);
+    }
+  }
+
+  void visit(const Window& op) {
+    for (size_t i = 0; i < op.size.size(); ++i) {
+      const bool is_plain = op.size[i] == 1 && op.stride[i] == 1 && op.low[i] == Extent(0) && op.high[i] == Extent(0);
+      if (is_plain) add_along(static_cast<int>(i));
+    }
+  }
+
+  void visit(const Contract& op) {
+    for (size_t k = 0; k < op.lhs_batch.size(); ++k) {
+      add({op.lhs_batch[k], op.rhs_batch[k]}, static_cast<int>(k));
+    }
+    auto next = static_cast<int>(op.lhs_batch.size());
+    for (const int i : other_axes(rank_of(0), op.lhs_batch, op.lhs_contract)) {
+      add({i, kWhole}, next++);
+    }
+    for (const int j : other_axes(rank_of(1), op.rhs_batch, op.rhs_contract)) {
+      add({kWhole, j}, next++);
+    }
+    for (size_t k = 0; k < op.lhs_contract.size(); ++k) {
+      add_partial({op.lhs_contract[k], op.rhs_contract[k]}, ReduceOp::sum);
+    }
+  }
+
+  void visit(const Conv& op) {
+    add({0, kWhole}, 0);
+    if (op.groups != 1) return;
+    add({kWhole, 0}, 1);
+    add_partial({1, 1}, ReduceOp::sum);
+  }
+
+  /// x, `between` (the update of a scatter), then positions: which axes go together. `paired` is the axis of what is
+  /// picked.
+  template <class Add>
+  void picking(const std::vector<int>& axes, const std::vector<int>& x_batch, const std::vector<int>& index_batch,
+               size_t first_index, Add&& add_way) {
+    const size_t indices = node_.inputs.size() - first_index;
+    const auto operands = [&](int x, int index) {
+      std::vector<int> result(first_index, x);
+      result.insert(result.end(), indices, index);
+      return result;
+    };
+    auto next = static_cast<int>(x_batch.size());
+    for (size_t k = 0; k < x_batch.size(); ++k) {
+      add_way(operands(x_batch[k], index_batch[k]), static_cast<int>(k));
+    }
+    for (const int i : other_axes(rank_of(first_index), index_batch)) {
+      add_way(operands(kWhole, i), next++);
+    }
+    for (const int i : other_axes(rank_of(0), x_batch, axes)) {
+      add_way(operands(i, kWhole), next++);
+    }
+  }
+
+  void visit(const Gather& op) {
+    picking(op.axes, op.x_batch, op.index_batch, 1,
+            [&](const std::vector<int>& operands, int picked) { add(operands, picked); });
+  }
+
+  void visit(const Scatter& op) {
+    picking(op.axes, op.x_batch, op.index_batch, 2, [&](std::vector<int> operands, int picked) {
+      operands[1] = picked;
+      // Updates that are shared out would meet in one place of x.
+      if (operands[0] != kWhole) add(operands, operands[0]);
+    });
+  }
+
+  void visit(const Update& op) {
+    for (int i = 0; i < rank_of(0); ++i) {
+      Shape seen = node_.inputs[0].shape();
+      const bool is_kept = std::ranges::all_of(op.path, [&](const View& view) {
+        const auto* slice = std::get_if<Slice>(&view);
+        if (slice == nullptr || !keeps_axis(*slice, seen, static_cast<size_t>(i))) return false;
+        seen = infer_view(view, seen).shapes[0];
+        return true;
+      });
+      if (is_kept) add_along(i);
+    }
+  }
+
+  const Node& node_;
+  const std::vector<Placement>& now_;
+  int ranks_;
+  std::vector<Way> found_;
+};
+
+/// The sizes of a rank, of axes that are split.
+std::vector<Extent> local_sizes(const std::vector<Extent>& sizes, const Layout& result, const Mesh& mesh,
+                                const std::vector<int>& coordinates) {
+  std::vector<Extent> local = sizes;
+  for (size_t m = 0; m < result.size(); ++m) {
+    if (result[m].is_split()) {
+      local[static_cast<size_t>(result[m].axis)] = result[m].cut.size(coordinates[m], mesh.axes[m].size);
+    }
+  }
+  return local;
+}
+
+}  // namespace
+
+std::vector<Way> ways(const Node& node, const std::vector<Placement>& now, int ranks) {
+  return Finder(node, now, ranks).find();
+}
+
+Op localize(const Node& node, const Layout& result, const Mesh& mesh, const std::vector<int>& coordinates) {
+  Op op = node.op;
+  if (auto* reshape = std::get_if<Reshape>(&op)) {
+    reshape->to = local_axes(reshape->to, result, mesh, coordinates);
+  } else if (auto* broadcast = std::get_if<Broadcast>(&op)) {
+    broadcast->to = local_axes(broadcast->to, result, mesh, coordinates);
+  } else if (auto* slice = std::get_if<Slice>(&op)) {
+    slice->size = local_sizes(slice->size, result, mesh, coordinates);
+  } else if (auto* update = std::get_if<Update>(&op)) {
+    for (View& view : update->path) {
+      if (auto* path = std::get_if<Slice>(&view)) path->size = local_sizes(path->size, result, mesh, coordinates);
+    }
+  }
+  return op;
+}
+
+}  // namespace tenon::mesh

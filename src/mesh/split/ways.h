@@ -1,0 +1,23 @@
+// In which ways a node can run on parts of its operands.
+#pragma once
+
+#include <vector>
+
+#include "ir/node.h"
+#include "mesh/parts/placement.h"
+
+namespace tenon::mesh {
+
+/// Along one axis of the mesh: with operands that lie so, the same node on every rank gives results that lie so.
+struct Way {
+  std::vector<Placement> operands, results;
+};
+
+/// Every way but the one with whole operands, which is always there. `now` says how each operand lies; a way takes
+/// over the cut of an operand that is split along the axis that it needs. `ranks` is the size of the mesh's axis.
+std::vector<Way> ways(const Node& node, const std::vector<Placement>& now, int ranks);
+
+/// The operation on what one rank has of the operands: sizes in its fields are those of the rank.
+Op localize(const Node& node, const Layout& result, const Mesh& mesh, const std::vector<int>& coordinates);
+
+}  // namespace tenon::mesh
