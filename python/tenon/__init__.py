@@ -99,6 +99,17 @@ from tenon._tensors import (
 explaining = Explaining  # `with tenon.explaining():`
 __version__ = "0.1.0"
 
+
+def __getattr__(name):
+    # Imported when asked for, so that `python -m tenon.generation` is the first to do so.
+    if name in ("Generation", "Generator", "Sampling", "generate", "generation"):
+        import importlib
+
+        module = importlib.import_module("tenon.generation")
+        return module if name == "generation" else getattr(module, name)
+    raise AttributeError(f"module 'tenon' has no attribute '{name}'")
+
+
 # Functions of the tables by their own names: tenon.relu, tenon.softmax, tenon.matmul, ...
 for _name in ops.__dict__:
     if not _name.startswith("_") and _name not in globals():

@@ -100,7 +100,7 @@ std::optional<std::vector<Value>> fold_constant_node(const Node& node, const std
 }
 
 Graph fold_constants(Graph graph) {
-  DearConstants dear;
+  DearConstants dear(graph);
   return rewrite(graph, [&](const Node& node, const std::vector<Value>& operands) {
     auto folded = fold_constant_node(node, operands);
     return folded ? std::move(folded) : dear.fold(node, operands);

@@ -55,6 +55,15 @@ TEST(FoldConstants, KeepsWhatIsNarrowerThanItsValue) {
   EXPECT_FALSE(folds(wide));  // a product reads it in a quarter of the bytes
 }
 
+TEST(FoldConstants, KeepsOneConstantInThePlaceOfTwo) {
+  const Value packed = constant(Array(u8, {2048, 1024}));
+  EXPECT_TRUE(folds(bit_and(packed, 15)));
+  const Graph both({}, {{"low", bit_and(packed, 15)}, {"high", shr(packed, 4)}});
+  for (const Output& output : fold_constants(both).outputs()) {
+    EXPECT_EQ(output.value.node().as<Constant>(), nullptr) << output.name;
+  }
+}
+
 TEST(FoldConstants, SeesAConstantUnderOtherAxesAsTheSameMemory) {
   const Value large = counted({2048, 4096});
   const Graph graph({}, {{"y", reshape(large, {4096, 2048})}});

@@ -120,13 +120,14 @@ std::optional<std::vector<Value>> DearConstants::fold(const Node& node, const st
   }
   double total = own_cost(node);
   double largest = 0;  // constant that it may take the place of
-  for (const Value& operand : operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Value& operand = operands[i];
     const std::optional<double> each = cost(operand);
     if (!each) {
       return std::nullopt;
     }
     total += *each;
-    if (operand.node().as<Constant>() != nullptr) {
+    if (operand.node().as<Constant>() != nullptr && users_.is_sole(node.inputs[i].node())) {
       largest = std::max(largest, known_bytes(operand.shape()));
     }
   }
