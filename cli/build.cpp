@@ -162,17 +162,16 @@ struct Built {
 };
 
 /// Builds the program where `emit` says no form; else builds and embeds it.
-Built build_as(const Graph& graph, const std::string& path, const BuildOptions& options,
-               std::optional<EmbedForm> emit) {
+Built build_as(Graph graph, const std::string& path, const BuildOptions& options, std::optional<EmbedForm> emit) {
   Built built{.path = path, .header = "", .info = {}};
   built.us = microseconds([&] {
     if (!emit) {
-      build_program(graph, path, options);
+      build_program(std::move(graph), path, options);
       built.info = inspect_program(path, {.verify = false});
       return;
     }
     const PassingProgram program(path);
-    build_program_as(graph, program.path(), options, path);
+    build_program_as(std::move(graph), program.path(), options, path);
     built.header = embed_program(program.path(), path, *emit);
     built.info = inspect_program(program.path(), {.verify = false});
   });
@@ -237,12 +236,12 @@ int run_build(const Arguments& arguments) {
   }
   options.usual = without(options.usual, model.decided);
   check_names(without(sizes, model.decided), axis_names(model.graph));
-  const Graph graph = with_sizes(model.graph, without(sizes, model.decided));
+  Graph graph = with_sizes(model.graph, without(sizes, model.decided));
   model.graph = Graph();
   const std::string path = output_of(arguments, graph.name(), emit ? suffix(*emit) : ".tenon");
   const BuildWatch watch(progress);
   options.progress = [&](const BuildProgress& now) { watch(now); };
-  const Built built = build_as(graph, path, options, emit);
+  const Built built = build_as(std::move(graph), path, options, emit);
   progress.show("");
   report(built, model, arguments.has("--json"));
   return 0;

@@ -5,12 +5,10 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <sstream>
 #include <system_error>
 
 #include "base/fail.h"
-#include "base/mapped_file.h"
 #include "compile_options.h"
 #include "donation.h"
 #include "model_ports.h"
@@ -21,11 +19,7 @@
 namespace tenon::cli {
 namespace {
 
-std::string checksum_of(const std::string& path) {
-  const MappedFile file = map_file(path);
-  const std::span<const std::byte> bytes(file.memory.get(), static_cast<size_t>(file.bytes));
-  return to_hex(saved::checksums(std::span(&bytes, 1)).front());
-}
+std::string checksum_of(const std::string& path) { return to_hex(saved::checksum_of_file(path)); }
 
 // Keys of metadata, each with a name behind it.
 constexpr const char* kData = "source_data ";    // a file beside the model: its checksum

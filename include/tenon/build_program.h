@@ -38,8 +38,9 @@ struct BuildOptions {
 };
 
 /// Compile for every machine and write one file, which load_program() reads. The file appears whole or not at all.
-/// Machines need not be like this one. Errors: those of compile(); what stands in the way of writing; a GPU.
-void build_program(const Graph& graph, const std::string& path, const BuildOptions& options = {});
+/// Machines need not be like this one. A graph that is moved here is gone before the last machine's weights are laid
+/// out, which else are in memory beside it. Errors: those of compile(); what stands in the way of writing; a GPU.
+void build_program(Graph graph, const std::string& path, const BuildOptions& options = {});
 
 /// The graph with some of its names as numbers: sizes that are known. Error: a name that it does not have, or a size
 /// that it cannot be.

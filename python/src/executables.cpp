@@ -267,18 +267,19 @@ void bind_executable(nb::module_& m) {
       "compile_graph",
       [](const Graph& graph, bool fuse, bool native, bool disk_cache, nb::handle weights,
          const std::map<std::string, std::vector<std::string>>& sizes_from, const std::string& device,
-         const std::string& precision) {
+         const std::string& precision, bool keep_graph) {
         CompileOptions options{
             .fuse = fuse, .native = native, .disk_cache = disk_cache, .machine = machine_of_device(device)};
         options.weights = weights_from(weights);
         options.precision = precision_of(precision);
         options.sizes_from = sizes_from;
         const nb::gil_scoped_release release;
-        return CompiledGraph(compile(graph, options), graph, options);
+        return CompiledGraph(compile(graph, options), keep_graph ? std::optional(graph) : std::nullopt, options);
       },
       nb::arg("graph"), nb::kw_only(), nb::arg("fuse") = true, nb::arg("native") = true, nb::arg("disk_cache") = true,
       nb::arg("weights") = nb::none(), nb::arg("sizes_from") = std::map<std::string, std::vector<std::string>>(),
-      nb::arg("device") = "cpu", nb::arg("precision") = "f32", "Compile once, for every size.");
+      nb::arg("device") = "cpu", nb::arg("precision") = "f32", nb::arg("keep_graph") = true,
+      "Compile once, for every size.");
 }
 
 void bind_loaded(nb::module_& m) {

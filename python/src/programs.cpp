@@ -72,7 +72,13 @@ void bind_programs(nb::module_& m) {
   compiled.def(
       "save",
       [](const CompiledGraph& self, nb::handle path, nb::handle machines, nb::handle sizes, bool reasons,
-         nb::handle metadata) { save(self.graph, self.options, path, {machines, sizes, reasons, metadata}); },
+         nb::handle metadata) {
+        if (!self.graph) {
+          throw Error(
+              "this was compiled with keep_graph=False, and a file is made of the graph: use tenon.save(graph, path)");
+        }
+        save(*self.graph, self.options, path, {machines, sizes, reasons, metadata});
+      },
       nb::arg("path"), nb::kw_only(), nb::arg("machines") = nb::make_tuple(), nb::arg("sizes") = nb::none(),
       nb::arg("reasons") = true, nb::arg("metadata") = nb::none(),
       nb::sig(

@@ -177,7 +177,9 @@ def program_info(path):
 
 
 def compile(graph, **options):
-    """Compile a graph once; the result runs at every size of its named axes, and `save(path)` builds it into a file.
+    """Compile a graph once; the result runs at every size of its named axes, and `save(path)` builds it into a file. For
+    that it keeps the graph, whose weights are in memory beside those that are laid out for its kernels, as long as it
+    lives; `keep_graph=False` leaves it to whoever has it.
 
     >>> import numpy as np, tenon
     >>> x = tenon.input("x", "f32[n, 3]")

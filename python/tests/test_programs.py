@@ -1,5 +1,8 @@
 """Programs in files: saved from what was compiled, loaded, run."""
 
+import pathlib
+import time
+
 import numpy as np
 import pytest
 
@@ -50,6 +53,29 @@ def test_a_graph_is_saved_for_several_machines_and_known_sizes(graph, tmp_path):
         tenon.save(graph, path, machines="vax")
     with pytest.raises(tenon.Error, match="depth"):
         tenon.save(graph, path, sizes={"depth": 2})
+
+
+def test_a_graph_need_not_be_kept(graph, tmp_path):
+    compiled = tenon.compile(graph, keep_graph=False)
+    np.testing.assert_array_equal(compiled.run([rows(2)])[0].numpy(), tenon.compile(graph).run([rows(2)])[0].numpy())
+    with pytest.raises(tenon.Error, match=r"keep_graph=False.*tenon.save\(graph, path\)"):
+        compiled.save(tmp_path / "net.tenon")
+
+
+def test_a_model_that_was_loaded_before_is_not_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = pathlib.Path(__file__).resolve().parents[2] / "tests/cli/models/step.onnx"
+    first = tenon.load(path)
+    assert first.compile_count == 1
+    explained = str(first.explain())
+    del first  # now it is written, on another thread
+    end = time.monotonic() + 20
+    while not list(tmp_path.glob("tenon/*.tenon")) and time.monotonic() < end:
+        time.sleep(0.01)
+    second = tenon.load(path)
+    assert second.compile_count == 0
+    assert str(second.explain()) == explained
+    assert tenon.load(path, disk_cache=False).compile_count == 1
 
 
 def test_options_of_the_compile_are_those_of_the_file(tmp_path):

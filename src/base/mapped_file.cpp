@@ -7,12 +7,10 @@
 #include <cstring>
 
 #include "base/fail.h"
-#include "base/file.h"
 
 namespace tenon {
-namespace {
 
-std::shared_ptr<std::byte[]> map(const File& file, const std::string& path, int64_t offset, int64_t bytes) {
+std::shared_ptr<std::byte[]> map_file(const File& file, const std::string& path, int64_t offset, int64_t bytes) {
   if (offset < 0 || bytes < 0 || offset > file.size() || bytes > file.size() - offset) {
     fail("`{}` has {} bytes, not {} from {} on", path, file.size(), bytes, offset);
   }
@@ -33,16 +31,14 @@ std::shared_ptr<std::byte[]> map(const File& file, const std::string& path, int6
   return {whole, static_cast<std::byte*>(mapped) + (offset - begin)};
 }
 
-}  // namespace
-
 std::shared_ptr<std::byte[]> map_file(const std::string& path, int64_t offset, int64_t bytes) {
-  return map(File(path), path, offset, bytes);
+  return map_file(File(path), path, offset, bytes);
 }
 
 MappedFile map_file(const std::string& path) {
   const File file(path);
   const int64_t bytes = file.size();
-  return {.memory = map(file, path, 0, bytes), .bytes = bytes};
+  return {.memory = map_file(file, path, 0, bytes), .bytes = bytes};
 }
 
 }  // namespace tenon

@@ -134,7 +134,7 @@ saved::MachineProgram finish(compiler::Lowered lowered, const compiler::CodeChoi
 
 class Builder {
  public:
-  Builder(const Graph& graph, const BuildOptions& options) : graph_(graph), options_(options) {}
+  Builder(Graph graph, const BuildOptions& options) : graph_(std::move(graph)), options_(options) {}
 
   saved::SavedProgram run() {
     saved::SavedProgram program{.info = describe(graph_, options_), .machines = {}, .reasons = options_.reasons};
@@ -150,7 +150,7 @@ class Builder {
       }
     }
     for (const Machine& machine : machines) {
-      program.machines.push_back(for_machine(machine));
+      program.machines.push_back(for_machine(machine, &machine == &machines.back()));
     }
     describe_sizes(program);
     return program;
@@ -162,7 +162,7 @@ class Builder {
   }
 
  private:
-  saved::MachineProgram for_machine(const Machine& machine) {
+  saved::MachineProgram for_machine(const Machine& machine, bool is_last) {
     if (machine.is_gpu()) {
       fail("machine `{}` is a GPU, and program files hold code for CPUs", machine.name);
     }
@@ -174,6 +174,10 @@ class Builder {
     options.on_pass = {};
     CompileReport report;
     compiler::Lowered lowered = lower(options, report);
+    report.passes.clear();
+    if (is_last) {
+      graph_ = Graph();  // its weights are not kept beside those that are laid out
+    }
     compiler::CodeChoice choice = compiler::code_choice(options);
     choice.options.progress = [&](size_t done, size_t of) {
       tell(
@@ -194,7 +198,7 @@ class Builder {
     }
   }
 
-  const Graph& graph_;
+  Graph graph_;
   const BuildOptions& options_;
   mutable std::mutex mutex_;
 };
@@ -220,13 +224,12 @@ Graph with_sizes(const Graph& graph, const Bindings& sizes) {
   return {graph.name(), graph.inputs(), graph.outputs(), std::move(relations)};
 }
 
-void build_program(const Graph& graph, const std::string& path, const BuildOptions& options) {
-  build_program_as(graph, path, options, path);
+void build_program(Graph graph, const std::string& path, const BuildOptions& options) {
+  build_program_as(std::move(graph), path, options, path);
 }
 
-void build_program_as(const Graph& graph, const std::string& path, const BuildOptions& options,
-                      const std::string& called) {
-  Builder builder(graph, options);
+void build_program_as(Graph graph, const std::string& path, const BuildOptions& options, const std::string& called) {
+  Builder builder(std::move(graph), options);
   const saved::SavedProgram program = builder.run();
   const auto progress = [&](int64_t done, int64_t of) {
     builder.tell({.what = "writing", .machine = "", .done = done, .of = of});

@@ -25,8 +25,7 @@ std::string_view suffix(EmbedForm form);
 void require_embeddable(EmbedForm form, const std::vector<Machine>& machines);
 
 /// build_program() of a file that becomes another, which errors name as `called`.
-void build_program_as(const Graph& graph, const std::string& path, const BuildOptions& options,
-                      const std::string& called);
+void build_program_as(Graph graph, const std::string& path, const BuildOptions& options, const std::string& called);
 
 /// Writes the program of a file as `output`, and beside it a C header, whose path is returned. Functions in it begin
 /// with the name of the output. Each file appears whole or not at all. Error: as above; a program that is too large.

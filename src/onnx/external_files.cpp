@@ -10,6 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Bytes of a tensor that pages of its own are worth.
+constexpr int64_t kLeastMapped = 4096;
+
 /// The file itself, when it lies in the folder. Names that lead out of it are refused before the disk is asked.
 fs::path find_inside(const fs::path& folder, const std::string& location) {
   if (location.find('\0') != std::string::npos) {
@@ -34,42 +37,45 @@ fs::path find_inside(const fs::path& folder, const std::string& location) {
 
 }  // namespace
 
-const ExternalFiles::Mapping& ExternalFiles::open(const std::string& location) {
-  if (const auto found = mappings_.find(location); found != mappings_.end()) {
+const ExternalFiles::Opened& ExternalFiles::open(const std::string& location) {
+  if (const auto found = opened_.find(location); found != opened_.end()) {
     return found->second;
   }
   if (folder_.empty()) {
     fail("external data `{}`: a model that is not in a folder has no files beside it", location);
   }
   const fs::path file = find_inside(folder_, location);
-  Mapping mapping;
+  Opened opened{.path = file, .file = nullptr};
   try {
-    mapping.size = regular_file_size(file);
-    mapping.memory = map_file(file, 0, mapping.size);
+    opened.size = regular_file_size(file);
+    opened.file = std::make_shared<const File>(file.string());
   } catch (const Error& error) {
     fail("external data `{}` is no file that can be read: {}", location, error.what());
   }
   read_->insert(file);
-  return mappings_.emplace(location, std::move(mapping)).first->second;
+  return opened_.emplace(location, std::move(opened)).first->second;
 }
 
 Array ExternalFiles::bytes(const std::string& location, int64_t offset, int64_t count) {
+  const auto read = [&](const File& file) {
+    Array result = Array::uninitialized(Dtype::u8, {count});
+    file.read(offset, std::span(result.mutable_data(), static_cast<size_t>(count)));
+    return result;
+  };
   if (own_ != nullptr && location == kOwnFile) {
     if (offset > own_->size() || count > own_->size() - offset) {
       fail("the model's file has {} bytes, not {} from {} on", own_->size(), count, offset);
     }
-    Array result = Array::uninitialized(Dtype::u8, {count});
-    own_->read(offset, std::span(result.mutable_data(), static_cast<size_t>(count)));
-    return result;
+    return read(*own_);
   }
-  const Mapping& mapping = open(location);
-  if (offset < 0 || count < 0 || offset > mapping.size || count > mapping.size - offset) {
-    fail("external data `{}` has {} bytes, not {} from {} on", location, mapping.size, count, offset);
+  const Opened& opened = open(location);
+  if (offset < 0 || count < 0 || offset > opened.size || count > opened.size - offset) {
+    fail("external data `{}` has {} bytes, not {} from {} on", location, opened.size, count, offset);
   }
-  if (count == 0) {
-    return Array(Dtype::u8, {0});
+  if (count < kLeastMapped) {
+    return read(*opened.file);
   }
-  return Array::adopt(Dtype::u8, {count}, std::shared_ptr<std::byte[]>(mapping.memory, mapping.memory.get() + offset));
+  return Array::adopt(Dtype::u8, {count}, map_file(*opened.file, opened.path.string(), offset, count));
 }
 
 }  // namespace tenon::importer

@@ -24,8 +24,9 @@ std::string onnx_type_name(int onnx_type);
 /// Where a tensor says that its elements lie in the model's own file: a name that no file has.
 inline constexpr std::string_view kOwnFile("\0", 1);
 
-/// Files that hold the large tensors of a model. Those beside it are mapped once, copy-on-write, and live as long as an
-/// array needs them; the model's own is read.
+/// Files that hold the large tensors of a model. Of those beside it large tensors are mapped, copy-on-write, each by
+/// itself, so that what nobody needs any more is not in memory either; small ones are read, and so is all of the
+/// model's own.
 class ExternalFiles {
  public:
   /// `folder` holds the files; empty: there are none. `own` is the model's, where it is a file.
@@ -39,15 +40,16 @@ class ExternalFiles {
   Array bytes(const std::string& location, int64_t offset, int64_t count);
 
  private:
-  struct Mapping {
-    std::shared_ptr<std::byte[]> memory;
+  struct Opened {
+    std::filesystem::path path;
+    std::shared_ptr<const File> file;
     int64_t size = 0;
   };
-  const Mapping& open(const std::string& location);
+  const Opened& open(const std::string& location);
 
   std::filesystem::path folder_;
   std::shared_ptr<const File> own_;
-  std::map<std::string, Mapping> mappings_;
+  std::map<std::string, Opened> opened_;
   std::shared_ptr<std::set<std::filesystem::path>> read_ = std::make_shared<std::set<std::filesystem::path>>();
 };
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/pool.h"
 
@@ -138,6 +139,27 @@ std::vector<Checksum> checksums(std::span<const std::span<const std::byte>> all)
     first += count;
   }
   return sums;
+}
+
+Checksum checksum_of_file(const std::string& path) {
+  constexpr int64_t kPieces = 16;
+  const File file(path);
+  const int64_t bytes = file.size();
+  std::vector<std::byte> window(static_cast<size_t>(std::min<int64_t>(bytes, kPieces * kPiece)));
+  std::vector<Checksum> pieces;
+  for (int64_t at = 0; at < bytes || pieces.empty(); at += std::ssize(window)) {
+    const auto part = std::span(window).first(static_cast<size_t>(std::min<int64_t>(bytes - at, std::ssize(window))));
+    file.read(at, part);
+    const size_t first = pieces.size();
+    pieces.resize(first + piece_count(part));
+    Pool::shared().parallel_for(std::ssize(pieces) - static_cast<int64_t>(first), 4,
+                                [&](int64_t begin, int64_t end, int /*worker*/) {
+                                  for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+                                    pieces[first + i] = of_piece(part, i);
+                                  }
+                                });
+  }
+  return of_pieces(pieces);
 }
 
 std::string to_hex(const Checksum& checksum) { return fmt::format("{:016x}{:016x}", checksum.first, checksum.second); }

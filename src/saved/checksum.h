@@ -23,6 +23,9 @@ Checksum checksum(std::span<const std::byte> bytes);
 /// Those of many spans, cut up for the threads of Pool::shared().
 std::vector<Checksum> checksums(std::span<const std::span<const std::byte>> all);
 
+/// That of all bytes of a file, some mebibytes of which are in memory at a time. Error: the file cannot be read.
+Checksum checksum_of_file(const std::string& path);
+
 /// 32 hexadecimal digits.
 std::string to_hex(const Checksum& checksum);
 

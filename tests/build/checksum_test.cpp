@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "program_folder.h"
+#include "tenon/error.h"
 
 namespace tenon::checksum_test {
 namespace {
@@ -26,6 +31,18 @@ std::vector<std::byte> some_bytes(size_t size) {
 }
 
 constexpr size_t kMiB = size_t{1} << 20;  // a piece for a thread
+
+TEST(FileChecksum, OfAFileIsThatOfItsBytes) {
+  const ProgramFolder folder;
+  const std::string path = folder / "bytes";
+  for (const size_t size : {size_t{0}, size_t{100}, 16 * kMiB, 16 * kMiB + 5, 33 * kMiB}) {
+    const std::vector<std::byte> bytes = some_bytes(size);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
+    EXPECT_EQ(saved::checksum_of_file(path), checksum(bytes)) << size;
+  }
+  EXPECT_THROW(saved::checksum_of_file(folder / "missing"), Error);
+}
 
 TEST(FileChecksum, SeesEachBit) {
   for (const size_t size : {1U, 7U, 8U, 9U, 63U, 64U, 65U, 130U}) {

@@ -8,8 +8,10 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "program_folder.h"
@@ -91,6 +93,26 @@ TEST(FileLife, AFullDiskLeavesNothingBehind) {
   }
   EXPECT_EQ(names_in(folder), std::vector<std::string>{"model.tenon"});
   EXPECT_EQ(answer(load_program(path)), 1);
+}
+
+/// A graph that is given away is not in memory beside what is made of it.
+TEST(FileLife, ABuildLetsGoOfItsGraph) {
+  const ProgramFolder folder;
+  constexpr int64_t kSize = 96;
+  auto memory = std::make_shared<std::byte[]>(kSize * kSize * sizeof(float));
+  const std::weak_ptr<std::byte[]> weights = memory;
+  std::vector<bool> gone;
+  const auto progress = [&](const BuildProgress& now) {
+    if (now.what == "writing") gone.push_back(weights.expired());
+  };
+  const auto product = [&] {
+    const Value x = input("x", shape(f32, "row", kSize));
+    const Array w = Array::adopt(f32, {kSize, kSize}, std::move(memory));
+    return Graph("product", {x}, {{.name = "y", .value = matmul(x, constant(w))}});
+  };
+  build_program(product(), folder / "model.tenon", {.progress = progress});
+  ASSERT_FALSE(gone.empty());
+  EXPECT_TRUE(gone.front());
 }
 
 TEST(FileLife, ABuildThatIsStoppedLeavesTheOldFile) {

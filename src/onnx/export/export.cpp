@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/fail.h"
 #include "base/file.h"
 #include "ir/walk.h"
 #include "onnx/export/export_external.h"
+#include "onnx/export/export_message.h"
 #include "onnx/export/export_types.h"
 #include "onnx/export/export_writer.h"
 #include "passes/inline_calls.h"
@@ -24,7 +26,7 @@ constexpr size_t kMostBytes = (size_t{1} << 31) - 1;  // what a message may have
 
 struct Model {
   proto::ModelProto proto;
-  std::map<std::string, Array> external;  // by initializer
+  std::map<std::string, Array> large;  // initializers whose elements are not in it
 };
 
 Model write_model(const Graph& graph, const OnnxExportOptions& options) {
@@ -32,14 +34,13 @@ Model write_model(const Graph& graph, const OnnxExportOptions& options) {
   if (opset < kOldestOpset || opset > kNewestOpset) {
     fail("opset {} is not written; {} to {} are", opset, kOldestOpset, kNewestOpset);
   }
-  OnnxWriter writer(passes::inline_calls(graph), opset, options.weights,
-                    options.external_data ? kSmallestExternal : kNeverExternal);
+  OnnxWriter writer(passes::inline_calls(graph), opset, options.weights, kSmallestExternal);
   Model model;
   model.proto.set_ir_version(kIrVersions[opset - kOldestOpset]);
   model.proto.set_producer_name("tenon");
   model.proto.add_opset_import()->set_version(opset);
   *model.proto.mutable_graph() = writer.write();
-  model.external = writer.external();
+  model.large = writer.external();
   if (!options.usual.empty()) {
     auto& usual = *model.proto.add_metadata_props();
     usual.set_key("tenon.usual");
@@ -70,12 +71,11 @@ void require_room(const Graph& graph, const OnnxExportOptions& options) {
   }
 }
 
-std::string serialize(const Graph& graph, const proto::ModelProto& model) {
-  if (const size_t bytes = model.ByteSizeLong(); bytes > kMostBytes) {
+void require_size(const Graph& graph, size_t bytes) {
+  if (bytes > kMostBytes) {
     fail("graph `{}` takes {} bytes, and an ONNX file holds less than 2 GiB; constants belong into external data",
          graph.name(), bytes);
   }
-  return model.SerializeAsString();
 }
 
 }  // namespace
@@ -85,7 +85,15 @@ std::string export_onnx_bytes(const Graph& graph, const OnnxExportOptions& optio
     fail("external data lies beside a file, and the bytes of a model are none: export_onnx() writes both");
   }
   require_room(graph, options);
-  return serialize(graph, write_model(graph, options).proto);
+  Model model = write_model(graph, options);
+  const ModelMessage message(std::move(model.proto), model.large);
+  require_size(graph, message.bytes());
+  std::string bytes;
+  bytes.reserve(message.bytes());
+  message.write([&](std::span<const std::byte> piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  });
+  return bytes;
 }
 
 void export_onnx(const Graph& graph, const std::filesystem::path& path, const OnnxExportOptions& options) {
@@ -93,13 +101,15 @@ void export_onnx(const Graph& graph, const std::filesystem::path& path, const On
   Model model = write_model(graph, options);
   NewFile file(path.string());
   std::optional<NewFile> data;
-  if (!model.external.empty()) {
+  if (options.external_data && !model.large.empty()) {
     const std::filesystem::path beside = path.string() + ".data";
     data.emplace(beside.string());
-    write_external(*model.proto.mutable_graph(), model.external, *data, beside.filename().string());
+    write_external(*model.proto.mutable_graph(), model.large, *data, beside.filename().string());
+    model.large.clear();
   }
-  const std::string bytes = serialize(graph, model.proto);
-  file.write(std::as_bytes(std::span(bytes)));
+  const ModelMessage message(std::move(model.proto), model.large);
+  require_size(graph, message.bytes());
+  message.write([&](std::span<const std::byte> piece) { file.write(piece); });
   if (data) data->put_in_place();
   file.put_in_place();
 }

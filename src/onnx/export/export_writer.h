@@ -2,7 +2,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,16 +24,13 @@ struct OnnxAttribute {
 };
 using OnnxAttributes = std::vector<OnnxAttribute>;
 
-inline constexpr size_t kNeverExternal = std::numeric_limits<size_t>::max();
-
 /// One model in the making. Tensors are known by their names; every function that gives one has written the nodes that
 /// compute it. Sizes are i64 tensors of one element, so that they join to shapes.
 class OnnxWriter {
  public:
   /// `weights` are values of inputs, which become initializers. Those, and constants, of `external_from` bytes and more
   /// are left out: external() has them. Error: a weight that is no input, or is not what that is.
-  OnnxWriter(const Graph& graph, int opset, const std::vector<OnnxWeight>& weights = {},
-             size_t external_from = kNeverExternal);
+  OnnxWriter(const Graph& graph, int opset, const std::vector<OnnxWeight>& weights, size_t external_from);
 
   /// Operators are those of this opset.
   int opset() const { return opset_; }
