@@ -43,6 +43,11 @@ class CodeModule(unittest.TestCase):
     def test_is_missing(self):
         self.assert_refuses(f"`{MODULE.name}`, which comes with Tenon, is not in `{self.folder}`")
 
+    def test_passes_are_shown_without_it(self):
+        run = self.tenon("explain", "mlp", "--passes", "--no-cache")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertRegex(run.stdout, r"\n  fold_views +[\d.]+ .*\n(.*\n)*  code +-  nothing can be compiled, because .*\n")
+
     def test_is_no_library(self):
         self.module.write_text("text")
         self.assert_refuses("the code generator cannot be loaded: " + str(self.module))
