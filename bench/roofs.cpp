@@ -20,16 +20,22 @@ namespace {
 constexpr double kTarget = 0.05;
 constexpr int kRounds = 15;
 
-/// Bytes a second of the fastest loop on one thread over arrays that take so many bytes together.
+constexpr int64_t kStretchBytes = int64_t{8} << 20;  // in some stretches, nobody else uses the machine
+
+/// Bytes a second of the fastest loop on one thread over arrays that take so many bytes together: in the fastest
+/// stretch of a pass, or of passes over small arrays.
 double stream_rate(int64_t bytes) {
   bench::Stream stream(bytes);
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
     for (const bench::StreamLoop loop : bench::kStreamLoops) {
-      const int64_t of_a_pass = stream.bytes(loop);
-      const int times = static_cast<int>(std::max<int64_t>(1, (int64_t{8} << 20) / of_a_pass));
-      const double seconds = bench::seconds_of(1, times, [&] { stream.run(loop); });
-      best = std::max(best, static_cast<double>(of_a_pass) / seconds);
+      const int64_t count = std::min(stream.count(), kStretchBytes / bench::Stream::bytes(loop, 64) * 64);
+      const int64_t of_a_stretch = bench::Stream::bytes(loop, count);
+      const int times = static_cast<int>(std::max<int64_t>(1, kStretchBytes / of_a_stretch));
+      for (int64_t first = 0; first + count <= stream.count(); first += count) {
+        const double seconds = bench::seconds_of(1, times, [&] { stream.run(loop, first, count); });
+        best = std::max(best, static_cast<double>(of_a_stretch) / seconds);
+      }
     }
   }
   return best;

@@ -355,11 +355,18 @@ int run_explain(const Arguments& arguments) {
     return show(arguments, "graph",
                 to_text(graph_after(*pass, report.passes), {.max_constant_elements = kMostConstantElements}));
   }
-  const Executable executable = compile(lowered, code, report);
   if (arguments.has("--passes")) {
-    print_passes(report, executable, arguments.has("--json"));
+    std::string no_code;
+    int64_t kernels = 0;
+    try {
+      kernels = compile(lowered, code, report).kernel_count();
+    } catch (const Error& error) {  // the code generator is not there: the passes ran all the same
+      no_code = error.what();
+    }
+    print_passes(report, kernels, no_code, arguments.has("--json"));
     return 0;
   }
+  const Executable executable = compile(lowered, code, report);
   if (arguments.has("--memory")) {
     return show_memory(arguments, ports_of(model), executable, CodeOrigin::compiled);
   }

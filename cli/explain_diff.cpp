@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 
+#include "base/fail.h"
 #include "page.h"
 #include "report/explain_page.h"
+#include "tenon/extent.h"
 #include "units.h"
 
 namespace tenon::cli {
@@ -98,8 +100,47 @@ Figures all_figures(const StepsDiff& diff) {
 /// What both sides say of one figure that is an expression: one text where they agree.
 std::string both(const std::string& a, const std::string& b) { return a == b ? a : fmt::format("{} -> {}", a, b); }
 
-/// In what a pair of steps differs that is not to be seen in figures.
+/// A figure of some steps that is an expression of the axes: their sum. Files are read that other versions wrote, whose
+/// expressions may be none; then there is no sum.
+std::string expression_sum(const std::vector<ReadStep>& steps, const std::vector<size_t>& which,
+                           std::string ReadStep::* figure) {
+  try {
+    Extent all = 0;
+    for (const size_t i : which) {
+      all += Extent::parse(steps[i].*figure);
+    }
+    return all.to_string();
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+/// What becomes of the bytes and operations of steps that were joined or split: at sizes, or as expressions.
+std::string moved_note(const StepsDiff& diff, const StepGroup& group) {
+  const std::vector<ReadStep>& a = diff.a.program.steps;
+  const std::vector<ReadStep>& b = diff.b.program.steps;
+  std::string note;
+  const auto add = [&](std::string_view what, std::string ReadStep::* expression,
+                       std::optional<double> ReadStep::* bound, std::string (*text)(double)) {
+    const std::optional<double> from = sum(a, group.a, bound);
+    const std::optional<double> to = sum(b, group.b, bound);
+    const std::string both_sides =
+        from && to ? both(text(*from), text(*to))
+                   : both(expression_sum(a, group.a, expression), expression_sum(b, group.b, expression));
+    note += both_sides.empty() ? "" : fmt::format("{}{} {}", note.empty() ? "" : "; ", what, both_sides);
+  };
+  add("reads", &ReadStep::bytes_read, &ReadStep::bound_read, bytes_of);
+  add("writes", &ReadStep::bytes_written, &ReadStep::bound_written, bytes_of);
+  add("FLOPs", &ReadStep::flops, &ReadStep::bound_flops, count_text);
+  return note;
+}
+
+/// In what the sides of a group differ that is not to be seen in its figures.
 std::string change_note(const StepsDiff& diff, const StepGroup& group) {
+  if (group.change == StepChange::joined || group.change == StepChange::split ||
+      group.change == StepChange::regrouped) {
+    return moved_note(diff, group);
+  }
   if (group.change != StepChange::changed) {
     return "";
   }

@@ -18,7 +18,7 @@ constexpr size_t kSlowest = 3;
 
 }  // namespace
 
-void print_passes(const CompileReport& report, const Executable& executable, bool as_json) {
+void print_passes(const CompileReport& report, int64_t kernels, const std::string& no_code, bool as_json) {
   double total = report.schedule_ms + report.codegen_ms;
   Json passes = Json::array();
   for (const PassRun& run : report.passes) {
@@ -33,18 +33,26 @@ void print_passes(const CompileReport& report, const Executable& executable, boo
       code.push(Json::object().set("name", each.name).set("milliseconds", each.milliseconds));
     }
     Json json = Json::object().set("passes", passes).set("schedule_ms", report.schedule_ms);
-    json.set("code_ms", report.codegen_ms).set("all_ms", total).set("kernels", executable.kernel_count());
-    json.set("functions", report.kernels).set("code", report.code).set("code_of", code).print();
+    json.set("code_ms", no_code.empty() ? Json(report.codegen_ms) : Json())
+        .set("all_ms", total)
+        .set("kernels", kernels);
+    json.set("functions", report.kernels)
+        .set("code", no_code.empty() ? report.code : no_code)
+        .set("code_of", code)
+        .print();
     return;
   }
   fmt::print("  {:<22} {:>9}  {}\n", "pass", "ms", "changed the graph");
   for (const PassRun& run : report.passes) {
     fmt::print("  {:<22} {:>9.2f}  {}\n", run.name, run.milliseconds, run.changed ? "yes" : "no");
   }
-  const std::string code =
-      fmt::format("{} kernels, {} functions: {}", executable.kernel_count(), report.kernels, report.code);
-  fmt::print("  {:<22} {:>9.2f}\n  {:<22} {:>9.2f}  {}\n", "schedule", report.schedule_ms, "code", report.codegen_ms,
-             code);
+  fmt::print("  {:<22} {:>9.2f}\n", "schedule", report.schedule_ms);
+  if (no_code.empty()) {
+    fmt::print("  {:<22} {:>9.2f}  {} kernels, {} functions: {}\n", "code", report.codegen_ms, kernels, report.kernels,
+               report.code);
+  } else {
+    fmt::print("  {:<22} {:>9}  {}\n", "code", "-", no_code);
+  }
   // LLVM runs on several threads: these may add up to more.
   for (const KernelReport& each : std::span(slowest).first(std::min(slowest.size(), kSlowest))) {
     if (each.milliseconds > 0) fmt::print("    {:<20} {:>9.2f}  {}\n", "of a kernel", each.milliseconds, each.name);

@@ -53,9 +53,9 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roo
     }
     if (limit != nullptr) {
       const double least = limit->seconds * 1e6;
-      text += least <= 0
-                  ? fmt::format(" {:>11}", "-")
-                  : fmt::format(" {:>11} {:>7.1f}  {}", time_text(least), figures.microseconds / least, limit->by);
+      text += least <= 0 ? fmt::format(" {:>11}", "-")
+                         : fmt::format(" {:>11} {:>7.1f}  {}", time_text(least), figures.microseconds / least,
+                                       limit->by.empty() ? "" : limit_text(*limit, figures));
     }
     text += '\n';
   };

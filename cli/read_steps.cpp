@@ -37,10 +37,11 @@ ReadStep read_step(const JsonValue& json, const std::string& what) {
     }
   }
   const JsonValue* const bound = json.find("bound");
-  const std::optional<double> read = number_of(bound, "bytes_read");
-  const std::optional<double> written = number_of(bound, "bytes_written");
-  if (read && written) {
-    step.bound_bytes = *read + *written;
+  step.bound_read = number_of(bound, "bytes_read");
+  step.bound_written = number_of(bound, "bytes_written");
+  step.bound_flops = number_of(bound, "flops");
+  if (step.bound_read && step.bound_written) {
+    step.bound_bytes = *step.bound_read + *step.bound_written;
   }
   step.microseconds = number_of(bound, "microseconds");
   return step;

@@ -14,6 +14,7 @@ struct ReadStep {
   std::vector<std::string> nodes = {};           // of the model, that it came from
   std::string bytes_read, bytes_written, flops;  // expressions of the axes
   std::optional<double> bound_bytes = {};        // read and written, at the sizes of --bind
+  std::optional<double> bound_read = {}, bound_written = {}, bound_flops = {};
   std::optional<double> microseconds = {};
 };
 

@@ -8,9 +8,10 @@
 
 namespace bench {
 
-enum class StreamLoop : uint8_t { sum, copy, scale, add, triad };
-inline constexpr std::array kStreamLoops = {StreamLoop::sum, StreamLoop::copy, StreamLoop::scale, StreamLoop::add,
-                                            StreamLoop::triad};
+/// `copy_past` stores past the caches, as compilers do for long copies where the processor can.
+enum class StreamLoop : uint8_t { sum, copy, scale, add, triad, copy_past };
+inline constexpr std::array kStreamLoops = {StreamLoop::sum, StreamLoop::copy,  StreamLoop::scale,
+                                            StreamLoop::add, StreamLoop::triad, StreamLoop::copy_past};
 
 /// Arrays of f32 for one thread.
 class Stream {
@@ -18,9 +19,12 @@ class Stream {
   /// Of so many bytes together.
   explicit Stream(int64_t bytes);
 
-  /// That one pass of the loop reads and writes.
-  int64_t bytes(StreamLoop loop) const;
-  void run(StreamLoop loop);
+  /// Of an array.
+  int64_t count() const { return count_; }
+  /// That the loop reads and writes of so many elements.
+  static int64_t bytes(StreamLoop loop, int64_t count);
+  /// Elements `first` to `first + count` of each array; both are multiples of 64.
+  void run(StreamLoop loop, int64_t first, int64_t count);
 
  private:
   struct Free {

@@ -159,7 +159,7 @@ struct Arithmetic {
 
   State prepare(size_t /*thread*/) const { return {}; }
   double step(const ArithmeticLoop& loop, State& /*state*/) const {
-    constexpr int64_t steps = 2000;
+    constexpr int64_t steps = 20'000;  // to look at the clock takes long beside fewer
     loop.run(steps);
     return loop.operations * steps;
   }
@@ -169,26 +169,36 @@ struct Stream {
   std::vector<StreamLoop> loops;
   int64_t floats = 0;  // of each of three arrays
   bool is_private = true;
+  bool beyond_caches = false;
   const Block* block = nullptr;  // which threads share
   struct State {
     float* arrays = nullptr;
     int64_t at = 0;
   };
 
-  State prepare(size_t thread) const { return {.arrays = block->at(3 * floats * static_cast<int64_t>(thread))}; }
-  /// Several passes over small arrays, a part of large ones: so many floats between two looks at the clock.
+  State prepare(size_t thread) const {
+    State state{.arrays = block->at(3 * floats * static_cast<int64_t>(thread))};
+    if (beyond_caches) {  // which hold what was measured before: the end of all that is read now takes its place
+      const int64_t count = 3 * floats / kPassFloats * kPassFloats;
+      loops.front().run(state.arrays, state.arrays, state.arrays, count);
+    }
+    return state;
+  }
+  /// Several passes over small arrays, a part of large ones: so many floats between two looks at the clock. What a
+  /// piece reads and writes lies side by side, so that all of the arrays is touched in order: where they are larger
+  /// than caches, nothing of what comes next is still in one.
   double step(const StreamLoop& loop, State& state) const {
-    constexpr int64_t most = int64_t{1} << 20;
+    constexpr int64_t most = int64_t{1} << 22;
     const int64_t all = 3 * floats;
-    const int64_t length = all / loop.arrays / kPassFloats * kPassFloats;  // fewer arrays are longer
+    const int64_t least = loop.arrays * kPassFloats;
     int64_t done = 0;
     while (done < most) {
-      state.at = state.at < length ? state.at : 0;
-      const int64_t count = std::min(length - state.at, most / loop.arrays / kPassFloats * kPassFloats);
+      state.at = all - state.at < least ? 0 : state.at;
+      const int64_t count = std::min(all - state.at, most) / least * kPassFloats;
       float* const first = state.arrays + state.at;
-      const float* const second = first + (loop.arrays == 1 ? 0 : length);
-      loop.run(loop.arrays == 1 ? state.arrays : first, second, loop.arrays == 3 ? second + length : second, count);
-      state.at += count;
+      float* const second = first + (loop.arrays == 1 ? 0 : count);
+      loop.run(loop.arrays == 1 ? state.arrays : first, second, loop.arrays == 3 ? second + count : second, count);
+      state.at += count * loop.arrays;
       done += count * loop.arrays;
     }
     return static_cast<double>(done) * 4;
@@ -205,6 +215,7 @@ Rates measure(const CpuMachine& machine, const std::vector<Level>& levels, const
     Stream work{.loops = stream_loops(machine),
                 .floats = floats_for(levels, i, threads, 4 * block.floats()),
                 .is_private = !levels[i].shared,
+                .beyond_caches = levels[i].bytes == 0,
                 .block = &block};
     std::erase_if(work.loops, [&](const StreamLoop& loop) { return loop.past_caches && levels[i].bytes != 0; });
     rates.bytes.push_back(Race(threads, work).run());

@@ -11,7 +11,7 @@
 namespace tenon::roofs {
 namespace {
 
-constexpr std::string_view kHead = "tenon roofs 1";
+constexpr std::string_view kHead = "tenon roofs 2";
 constexpr size_t kMostEntries = 64;
 
 /// Linear in the number of threads between those that were measured.

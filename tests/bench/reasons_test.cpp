@@ -42,26 +42,34 @@ bool has_all(const std::vector<const Node*>& all, const std::vector<const Node*>
   return std::ranges::all_of(some, [&](const Node* node) { return std::ranges::find(all, node) != all.end(); });
 }
 
-/// Whether a step of the same program reads what this one writes.
-bool is_read(const std::vector<compiler::LoweredStep>& steps, const compiler::LoweredStep& step) {
-  return std::ranges::any_of(steps, [&](const compiler::LoweredStep& other) {
+/// Steps of the same program that read what this one writes.
+std::vector<compiler::LoweredStep> readers_of(const Explained& all, const compiler::LoweredStep& step) {
+  std::vector<compiler::LoweredStep> readers;
+  std::ranges::copy_if(all.lowered.steps(), std::back_inserter(readers), [&](const compiler::LoweredStep& other) {
     return &other.program == &step.program && &other.step != &step.step &&
            std::ranges::find_first_of(other.step.reads, step.step.writes) != other.step.reads.end();
   });
+  return readers;
 }
 
 /// What is wrong with the reason of a step; empty where it is true.
 std::string untruth(const Explained& all, const compiler::LoweredStep& step) {
   const std::string& reason = step.step.boundary;
-  const bool read = is_read(all.lowered.steps(), step);
+  const std::vector<compiler::LoweredStep> readers = readers_of(all, step);
   if (says(reason, "its results are outputs of the graph")) {
-    return read ? "another step reads them" : "";
+    return readers.empty() ? "" : "another step reads them";
   }
   if (!std::holds_alternative<tenon::LaunchStep>(step.step.what)) {
     return reason.empty() ? "it has none" : "";
   }
-  if (!read) {
+  if (readers.empty()) {
     return "no step reads its results";
+  }
+  if (std::ranges::any_of(readers, [&](const compiler::LoweredStep& reader) {
+        return !std::holds_alternative<tenon::LaunchStep>(reader.step.what) &&
+               says(reason, fmt::format("{} is a step of its own", op_name(reader.nodes[0]->op)));
+      })) {
+    return "";
   }
   std::string now;  // what is found of those that read it
   for (const FusionAttempt& attempt : all.attempts) {

@@ -43,6 +43,14 @@ class FullDisk(unittest.TestCase):
         self.expect_nothing_left("export", "mlp.onnx")
         self.expect_nothing_left("export", "mlp.onnx", "--external-data")
 
+    def test_outputs_of_a_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [COMMAND, "run", "mlp", "--bind", "batch=64", "--output", folder]
+            run = subprocess.run(words, capture_output=True, text=True, preexec_fn=small_files, check=False)
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertRegex(run.stderr, rf"^tenon: cannot write `{folder}/logits.npy`: \w.*\n$")
+            self.assertEqual(os.listdir(folder), [])
+
     def test_what_a_link_leads_to_is_replaced(self):
         with tempfile.TemporaryDirectory() as folder:
             link, target = Path(folder) / "link.tenon", Path(folder) / "there" / "mlp.tenon"

@@ -49,6 +49,11 @@ class CodeModule(unittest.TestCase):
         self.assertNotIn("problem", self.tenon("version", command=COMMAND).stdout)
         self.assertEqual(json.loads(self.tenon("version", "--json", command=COMMAND).stdout)["problem"], "")
 
+    def test_passes_are_shown_without_it(self):
+        run = self.tenon("explain", "mlp", "--passes", "--no-cache")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertRegex(run.stdout, r"\n  fold_views +[\d.]+ .*\n(.*\n)*  code +-  nothing can be compiled, because .*\n")
+
     def test_is_no_library(self):
         self.module.write_text("text")
         self.assert_refuses("the code generator cannot be loaded: " + str(self.module))

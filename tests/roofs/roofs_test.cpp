@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ctime>
+
+#include "roofs/loops.h"
 
 namespace tenon::roofs::roofs_test {
 namespace {
@@ -42,7 +46,7 @@ TEST(Roofs, TextThatIsNone) {
     EXPECT_TRUE(!read || *read != two_and_four()) << length;
   }
   EXPECT_FALSE(parse_roofs(""));
-  EXPECT_FALSE(parse_roofs("tenon roofs 2\n"));
+  EXPECT_FALSE(parse_roofs("tenon roofs 1\n"));
   EXPECT_FALSE(parse_roofs(good + "threads 2 1 1 1 1 1 1 1\n"));    // fewer threads than before
   EXPECT_FALSE(parse_roofs(good + "threads 8 1 1 1 1 1 1 -1\n"));   // no rate
   EXPECT_FALSE(parse_roofs(good + "threads 8 1 1 1 1 1 1 1 1\n"));  // one too many
@@ -75,6 +79,53 @@ TEST(Roofs, ThisMachine) {
   }
   EXPECT_TRUE(parse_roofs(to_text(roofs)));
 }
+
+#if defined(__x86_64__)
+
+#define TENON_OWN_16(one) \
+  one(0) one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11) one(12) one(13) one(14) one(15)
+#define TENON_OWN_FMA(n) "vfmadd231ps %%zmm30, %%zmm31, %%zmm" #n "\n"
+
+/// Sixteen multiply-adds of 16 floats in each step, as they stand here.
+void own_loop(int64_t steps) {
+  __asm__ volatile("vpxorq %%zmm30, %%zmm30, %%zmm30\n vpxorq %%zmm31, %%zmm31, %%zmm31\n 1:\n" TENON_OWN_16(
+                       TENON_OWN_FMA) "dec %0\n jnz 1b\n vzeroupper\n"
+                   : "+r"(steps)
+                   :
+                   : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                     "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+
+/// Operations a second of the time that this thread had a processor.
+double rate_of(double operations, const auto& run) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double begin = now();
+  run();
+  return operations / (now() - begin);
+}
+
+TEST(Measured, ArithmeticIsWhatInstructionsGive) {
+  const CpuMachine& machine = this_machine().cpu();
+  if (machine.instructions != InstructionSet::x86_64_v4) {
+    GTEST_SKIP() << "the loop to compare with is of vectors of 512 bits";
+  }
+  const ArithmeticLoop loop = arithmetic_loops(Unit::f32, machine).front();
+  constexpr int64_t kSteps = 20'000;
+  double own = 0;
+  double measured = 0;
+  for (int round = 0; round < 40; ++round) {  // in turn: in some, nobody else uses the core
+    own = std::max(own, rate_of(16.0 * 32 * kSteps, [] { own_loop(kSteps); }));
+    measured = std::max(measured, rate_of(loop.operations * kSteps, [&] { loop.run(kSteps); }));
+  }
+  EXPECT_GT(measured, 0.7 * own);
+  EXPECT_LT(measured, 1.4 * own);
+}
+
+#endif
 
 }  // namespace
 }  // namespace tenon::roofs::roofs_test

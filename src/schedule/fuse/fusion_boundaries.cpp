@@ -53,18 +53,18 @@ void Fusion::confirm_boundaries() const {
       continue;
     }
     for (const int reader : readers_of(cluster)) {
+      const Cluster& other = clusters_.at(reader);
+      if (roles_.of(*other.nodes[0]) == NodeRole::alone) {
+        continue;
+      }
       AttemptLog::record([&] {
-        const Cluster& other = clusters_.at(reader);
-        FusionAttempt attempt{
-            .rule = kOperandRule, .first = cluster.nodes, .second = other.nodes, .again = true, .finding = {}};
-        if (roles_.of(*other.nodes[0]) == NodeRole::alone) {
-          attempt.finding = fmt::format("{} is a step of its own", op_name(other.nodes[0]->op));
-        } else {
-          const auto result = merged(cluster, other, false);
-          const auto* why = std::get_if<std::string>(&result);
-          attempt.finding = why == nullptr ? "nothing is in the way" : *why;
-        }
-        return attempt;
+        const auto result = merged(cluster, other, false);
+        const auto* why = std::get_if<std::string>(&result);
+        return FusionAttempt{.rule = kOperandRule,
+                             .first = cluster.nodes,
+                             .second = other.nodes,
+                             .again = true,
+                             .finding = why == nullptr ? "nothing is in the way" : *why};
       });
     }
   }
