@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "bind.h"
+#include "ir/node.h"
 #include "tenon/autodiff.h"
 #include "tenon/interpreter.h"
 #include "tenon/onnx.h"
@@ -81,6 +82,10 @@ void bind_graphs(nb::module_& m) {
   m.def(
       "set_building", [](bool building) { return std::exchange(building_graph(), building); }, nb::arg("building"),
       "Whether operations without operands give values, not tensors; gives what it was.");
+  m.def(
+      "set_unify_names", [](bool unify) { return std::exchange(build_context().unify_names, unify); }, nb::arg("unify"),
+      "Whether two names of axes that meet are equal, with a check when they are bound, and no error; gives what it "
+      "was.");
 
   nb::class_<NamedPlace> place(m, "place",
                                "While entered, operations that are built or recorded are called so in pages, plans and "

@@ -117,14 +117,6 @@ void bind_making(nb::module_& m) {
       "size_of", [](nb::handle size) { return tensors::size_of(extent_from(size)); }, nb::arg("size"),
       "The number that a symbolic size of a lazy tensor stands for.");
   m.def(
-      "compute_with_users",
-      [](const Tensor& tensor) {
-        tensors::Cell& cell = *tensors::Access::handle(tensor).cell;
-        tensors::set_written(cell, tensors::leaf_of(tensors::resolve(cell.value).node()) == nullptr);
-      },
-      nb::arg("tensor"),
-      "Whatever program computes something from it stores it, too, while it lives: for what grows from itself.");
-  m.def(
       "realize", [](const std::vector<Tensor>& list) { computed([&] { realize(list, std::source_location()); }); },
       nb::arg("tensors"), "Compute these, and every pending write that shares work with them, as one program.");
   m.def("discard_writes", &discard_writes, nb::arg("tensors"),

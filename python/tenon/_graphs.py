@@ -8,14 +8,20 @@ from tenon._tenon import Graph, Shape, Value
 
 
 class building_graph:
-    """While it lasts, operations without operands (full, iota, ...) give values of a graph, not lazy tensors."""
+    """While it lasts, operations without operands (full, iota, ...) give values of a graph, not lazy tensors. With
+    `unify_names`, two names of axes that meet are equal, which is checked when they are bound, instead of an error."""
+
+    def __init__(self, unify_names=False):
+        self._unify_names = unify_names
 
     def __enter__(self):
         self._before = _tenon.set_building(True)
+        self._unified = _tenon.set_unify_names(self._unify_names)
         return self
 
     def __exit__(self, *_):
         _tenon.set_building(self._before)
+        _tenon.set_unify_names(self._unified)
 
 
 def _named(result):

@@ -11,16 +11,18 @@ namespace tenon {
 /// A node that others like it are made of.
 class NodePattern {
  public:
-  explicit NodePattern(Value like);
+  /// The node's inputs are not kept.
+  explicit NodePattern(const Node& like);
 
-  const Node& node() const { return like_.node(); }
   /// The node with these inputs, whose shapes are those of the first one's. Thread-safe.
   Value intern(std::vector<Value> inputs) const;
 
  private:
-  Value like_;
-  uint64_t operation_ = 0;  // hashes
-  std::vector<uint64_t> shapes_;
+  Op op_;
+  std::vector<Shape> shapes_;
+  std::vector<Constraint> constraints_;
+  uint64_t op_hash_ = 0;
+  std::vector<uint64_t> shape_hashes_;
 };
 
 }  // namespace tenon

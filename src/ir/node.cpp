@@ -189,32 +189,34 @@ Value intern(Op op, std::vector<Value> inputs, std::vector<Shape> shapes, std::v
   return table().find_or_add(hash, matches, [&node] { return std::move(node); });
 }
 
-NodePattern::NodePattern(Value like) : like_(std::move(like)) {
-  operation_ = combine_hash(hash_structure(node().op), unique_id(node().op));
-  for (const Shape& shape : node().shapes) {
-    shapes_.push_back(shape.hash());
+NodePattern::NodePattern(const Node& like)
+    : op_(like.op),
+      shapes_(like.shapes),
+      constraints_(like.constraints),
+      op_hash_(combine_hash(hash_structure(like.op), unique_id(like.op))) {
+  for (const Shape& shape : shapes_) {
+    shape_hashes_.push_back(shape.hash());
   }
 }
 
 Value NodePattern::intern(std::vector<Value> inputs) const {
-  uint64_t hash = operation_;
+  uint64_t hash = op_hash_;
   for (const Value& value : inputs) {
     hash = combine_hash(hash, std::hash<Value>()(value));
   }
-  for (const uint64_t shape : shapes_) {
+  for (const uint64_t shape : shape_hashes_) {
     hash = combine_hash(hash, shape);
   }
-  const Node& first = node();
   const auto matches = [&](const Node& other) {
-    return unique_id(other.op) == unique_id(first.op) && other.inputs == inputs && other.shapes == first.shapes &&
-           same_structure(other.op, first.op);
+    return unique_id(other.op) == unique_id(op_) && other.inputs == inputs && other.shapes == shapes_ &&
+           same_structure(other.op, op_);
   };
   return table().find_or_add(hash, matches, [&] {
     auto node = std::make_unique<Node>();
-    node->op = first.op;
+    node->op = op_;
     node->inputs = std::move(inputs);
-    node->shapes = first.shapes;
-    node->constraints = first.constraints;
+    node->shapes = shapes_;
+    node->constraints = constraints_;
     node->place = build_context().place;
     node->hash = hash;
     return node;

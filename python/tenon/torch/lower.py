@@ -83,6 +83,7 @@ class _Lowering:
         self.module = module
         self.constants = constants
         self.symbols = Symbols(names)
+        self.has_users_names = names is not None
         self.env: dict[Node, Any] = {}
         self.result = Lowered()
         self.inputs: list = []
@@ -95,7 +96,8 @@ class _Lowering:
         nodes = list(self.module.graph.nodes)
         self._declare([n for n in nodes if n.op == "placeholder"])
         self.symbols.settle()
-        with tenon.building_graph(), random_by(self._draw):
+        # PyTorch does not always see that two of its symbols are one size: those of two caches that grow alike.
+        with tenon.building_graph(unify_names=not self.has_users_names), random_by(self._draw):
             for node in nodes:
                 if node.op == "output":
                     self._outputs(node)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tenon
 import torch
-from tenon import _tenon, ops
+from tenon import ops
 
 from .dtypes import Unsupported, dtype_of, result_type
 from .rows_view import reshape, select, slice_
@@ -27,10 +26,7 @@ def cat(tensors, dim=0):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {real[0].ndim} and {t.ndim}")
     if len(real) == 1:
         return real[0]
-    whole = ops.concat(real, axis_of(real[0], dim))
-    if isinstance(whole, tenon.Tensor):
-        _tenon.compute_with_users(whole)  # a cache that grows: else each step would put it together from all parts
-    return whole
+    return ops.concat(real, axis_of(real[0], dim))
 
 
 @row("stack")

@@ -11,7 +11,8 @@ from .values import axis_among, axis_of, cast, count_of, dims, fixed, full, same
 
 
 def resolved(sizes, x) -> list:
-    """Sizes with at most one -1, which takes what is left."""
+    """Sizes with at most one -1, which takes what is left. Of known sizes it is a number: n*4 / 9 says less than 4, which
+    is n's where it is the size of an axis of x."""
     sizes = list(sizes)
     if not any(isinstance(n, int) and n == -1 for n in sizes):
         return sizes
@@ -19,7 +20,7 @@ def resolved(sizes, x) -> list:
     rest = count_of(sizes[:at] + sizes[at + 1 :])
     if isinstance(rest, int) and rest == 0:
         raise Unsupported("a view of no elements with an open size")
-    sizes[at] = count_of(x.sizes) // rest
+    sizes[at] = count_of(dims(x) if isinstance(rest, int) else x.sizes) // rest
     return sizes
 
 

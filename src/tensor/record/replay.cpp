@@ -111,7 +111,7 @@ class Replay::Builder {
     if (steps.size() == kMostSteps) {
       return false;
     }
-    Step step{.made = NodePattern(Value(&node, 0)), .inputs = {}};
+    Step step{.made = NodePattern(node), .inputs = {}};
     for (const Value& in : node.inputs) {
       step.inputs.push_back(source_of(in));
     }

@@ -23,7 +23,7 @@ std::optional<ViewSteps> view_steps(const Tensor& base, const Tensor& view) {
       return {};
     }
     steps.path.push_back(std::move(*step));
-    steps.made.emplace_back(at);
+    steps.made.emplace_back(at.node());
   }
   std::ranges::reverse(steps.path);
   std::ranges::reverse(steps.made);
