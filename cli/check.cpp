@@ -15,6 +15,7 @@
 #include "interrupt.h"
 #include "ir/data_axes.h"
 #include "json.h"
+#include "mesh_ranks.h"
 #include "program_file.h"
 #include "rounding.h"
 #include "tenon/tenon.h"
@@ -40,12 +41,16 @@ constexpr Option kCheckOptions[] = {
     kNoCacheOption,
     kWeights,
     kPrecision,
+    kMesh,
+    kShard,
+    kRanks,
     kLongOption,
 };
 
 constexpr Example kCheckExamples[] = {
     {"check mlp", "is the compiled model right?"},
     {"check model.onnx --input x=x.npy --expect y=y.npy", "and does it give what another program gave?"},
+    {"check mlp --mesh data=3 --shard batch=data --bind batch=7 --ranks threads", "and in parts, over three ranks?"},
     {"check bert_base --bind batch=2,seq=7 --tolerance 1e-5", "small sizes: the interpreter is slow"},
 };
 
@@ -246,6 +251,9 @@ Subject open_subject(const Arguments& arguments) {
   const std::string& word = arguments.rest()[0];
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   const LoadGraphOptions options{.weights = true, .inputs = arguments.all("--input"), .sizes = bound};
+  if (arguments.has(kMesh.name)) {
+    return {.model = load_mesh_model(word, options)};
+  }
   if (!is_program_file(word)) {
     return {.model = with_donations(arguments, load_model(word, options))};
   }
@@ -254,7 +262,14 @@ Subject open_subject(const Arguments& arguments) {
   return {.model = model_of(word, file.info, options), .executable = std::move(file.executable)};
 }
 
-int run_check(const Arguments& arguments) {
+/// What the model computes in parts.
+std::vector<Array> run_in_parts(const Arguments& arguments, const GraphModel& model, const PreparedInputs& prepared,
+                                mesh::Communicator& world) {
+  return compile_for_rank(arguments, model, prepared.bindings, world).run_whole(prepared.arrays(), prepared.bindings);
+}
+
+/// `world`: of a mesh, whose first rank compares.
+int check_model(const Arguments& arguments, mesh::Communicator* world) {
   const Progress progress;
   progress.show("loading");
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
@@ -270,6 +285,7 @@ int run_check(const Arguments& arguments) {
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
   const std::vector<Array> compiled = [&] {  // the program's weights go before the interpreter makes its own
+    if (world != nullptr) return run_in_parts(arguments, model, prepared, *world);
     const Executable executable = subject.executable ? *subject.executable : compile(model.graph, compile_options);
     const InterruptibleRun interruptible;
     return executable.run(inputs, {.threads = threads,
@@ -277,6 +293,7 @@ int run_check(const Arguments& arguments) {
                                    .cancel = InterruptibleRun::token(),
                                    .flush_denormals = arguments.has("--flush-denormals")});
   }();
+  if (world != nullptr && world->rank() != 0) return 0;
   progress.show("interpreting, which is slow");
   const Reference exact = reference(model.graph, inputs, prepared.bindings);
   progress.show("");
@@ -317,6 +334,15 @@ int run_check(const Arguments& arguments) {
     print_text(model.graph.name(), prepared.bindings, differences);
   }
   return ok ? 0 : 1;
+}
+
+int run_check(const Arguments& arguments) {
+  if (!arguments.has(kMesh.name)) {
+    require_mesh_for_its_options(arguments);
+    return check_model(arguments, nullptr);
+  }
+  refuse_beside_mesh(arguments, {"--device", "--donate", "--flush-denormals"});
+  return on_ranks(arguments, [&](mesh::Communicator& world) { return check_model(arguments, &world); });
 }
 
 }  // namespace
