@@ -106,16 +106,19 @@ int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communica
   return run_process(*world, body);
 }
 
+int threads_of_rank(const Arguments& arguments, const mesh::Mesh& mesh) {
+  const int own = static_cast<int>(std::thread::hardware_concurrency()) / mesh.rank_count();
+  return static_cast<int>(arguments.find_number("--threads", 1).value_or(std::max(own, 1)));
+}
+
 mesh::MeshProgram compile_for_rank(const Arguments& arguments, const GraphModel& model, const Bindings& bindings,
                                    mesh::Communicator& world) {
   const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
   CompileOptions options;
   take_compile_options(arguments, options);
-  const auto own = static_cast<int>(std::thread::hardware_concurrency()) / mesh.rank_count();
-  const auto threads = arguments.find_number("--threads", 1).value_or(std::max(own, 1));
   const mesh::Sharding sharding = sharding_of(arguments, mesh, model.graph, bindings);
   return {mesh::shard(model.graph, mesh, sharding, world.rank(), {.typical = bindings}), world,
-          mesh::compiling(options, static_cast<int>(threads))};
+          mesh::compiling(options, threads_of_rank(arguments, mesh))};
 }
 
 }  // namespace tenon::cli

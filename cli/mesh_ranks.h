@@ -34,6 +34,9 @@ mesh::Sharding sharding_of(const Arguments& arguments, const mesh::Mesh& mesh, c
 /// Runs `body` on each rank and gives the exit status. Only rank 0 may print. An Error of a rank ends all of them.
 int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communicator&)>& body);
 
+/// What `--threads` says, or the rank's part of this machine's cores.
+int threads_of_rank(const Arguments& arguments, const mesh::Mesh& mesh);
+
 /// One rank's program of the model at these sizes, compiled. The costs of choices are estimated for them.
 mesh::MeshProgram compile_for_rank(const Arguments& arguments, const GraphModel& model, const Bindings& bindings,
                                    mesh::Communicator& world);
