@@ -10,12 +10,14 @@
 #include "base/fail.h"
 #include "compile_options.h"
 #include "cost.h"
+#include "difference.h"
 #include "donation.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "ir/data_axes.h"
 #include "json.h"
 #include "kept_model.h"
+#include "mesh_ranks.h"
 #include "program_file.h"
 #include "rounding.h"
 #include "tenon/tenon.h"
@@ -41,12 +43,16 @@ constexpr Option kCheckOptions[] = {
     kNoCacheOption,
     kWeights,
     kPrecision,
+    kMesh,
+    kShard,
+    kRanks,
     kLongOption,
 };
 
 constexpr Example kCheckExamples[] = {
     {"check mlp", "is the compiled model right?"},
     {"check model.onnx --input x=x.npy --expect y=y.npy", "and does it give what another program gave?"},
+    {"check mlp --mesh data=3 --shard batch=data --bind batch=7 --ranks threads", "and in parts, over three ranks?"},
     {"check bert_base --bind batch=2,seq=7 --tolerance 1e-5", "small sizes: the interpreter is slow"},
 };
 
@@ -55,133 +61,6 @@ constexpr Example kCheckExamples[] = {
 constexpr double kRoundings = 64;
 /// So many runs: that an element which roundings move stays where it is in all of them is not to be feared.
 constexpr uint64_t kRoundingRuns = 4;
-
-/// How far an output is from what it should be.
-struct Difference {
-  std::string output, against;
-  double largest = 0;      // of |a - b|
-  double relative = 0;     // that, by the largest |b|
-  double mean = 0;         // of |a - b|
-  int64_t mismatched = 0;  // elements where one is NaN or infinite and the other is not the same
-  int64_t overflowed = 0;  // elements that overflow on the way in the model's own types, as they should
-  int64_t both_nan = 0;    // elements that are NaN on both sides, which compares nothing
-  double tolerance = 0;
-  bool is_rounding = false;  // every error is one that roundings on the way explain, where that was asked for
-  int64_t lost = 0;          // elements beyond the tolerance of which roundings leave nothing
-  std::string misfit = {};   // type or sizes that do not agree
-
-  bool is_comparable() const { return misfit.empty() && mismatched == 0; }
-  bool is_near() const { return relative <= tolerance; }
-  bool ok() const { return is_comparable() && (is_near() || is_rounding); }
-};
-
-double largest_finite(Dtype dtype) {
-  return dtype == f16    ? 0x1.ffcp15
-         : dtype == bf16 ? 0x1.fep127
-         : dtype == f32  ? 0x1.fffffep127
-                         : std::numeric_limits<double>::max();
-}
-
-bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-/// Whether an infinity is what `exact` rounds to, or so near to it that its error is allowed.
-bool is_right_overflow(double got, double exact, double most, double tolerance) {
-  return std::isinf(got) && std::signbit(got) == std::signbit(exact) && std::fabs(exact) >= most * (1 - tolerance);
-}
-
-/// `wanted` may be of a wider type, in which nothing overflows on the way; `narrow` is the same in the model's types.
-Difference compare(const std::string& output, const std::string& against, const Array& got, const Array& wanted,
-                   double tolerance, const Array* narrow = nullptr) {
-  Difference difference{.output = output, .against = against, .tolerance = tolerance};
-  if (got.dims() != wanted.dims()) {
-    difference.misfit =
-        fmt::format("sizes ({}) instead of ({})", fmt::join(got.dims(), ", "), fmt::join(wanted.dims(), ", "));
-    return difference;
-  }
-  const double most = largest_finite(got.dtype());
-  double scale = 0;
-  double sum = 0;
-  for (int64_t i = 0; i < got.size(); ++i) {
-    const double a = got.at(i);
-    const double b = wanted.at(i);
-    if (is_right_overflow(a, b, most, tolerance)) {
-      continue;
-    }
-    if (!std::isfinite(a) || !std::isfinite(b)) {
-      difference.both_nan += std::isnan(a) && std::isnan(b) ? 1 : 0;
-      const bool same = is_same(a, b);
-      const bool overflows = !same && !std::isfinite(a) && narrow != nullptr && is_same(a, narrow->at(i));
-      difference.overflowed += overflows ? 1 : 0;
-      difference.mismatched += same || overflows ? 0 : 1;
-      continue;
-    }
-    const double error = std::fabs(a - b);
-    difference.largest = std::max(difference.largest, error);
-    scale = std::max(scale, std::min(std::fabs(b), most));
-    sum += error;
-  }
-  difference.relative = difference.largest == 0 ? 0 : difference.largest / scale;
-  difference.mean = got.size() == 0 ? 0 : sum / static_cast<double>(got.size());
-  return difference;
-}
-
-void print_json(const std::string& model, const Bindings& bindings, const ProductRounding& products,
-                const std::vector<Difference>& differences, bool ok) {
-  Json list = Json::array();
-  for (const Difference& each : differences) {
-    list.push(Json::object()
-                  .set("output", each.output)
-                  .set("against", each.against)
-                  .set("ok", each.ok())
-                  .set("largest_error", each.largest)
-                  .set("relative_error", each.relative)
-                  .set("mean_error", each.mean)
-                  .set("mismatched", each.mismatched)
-                  .set("overflowed", each.overflowed)
-                  .set("both_nan", each.both_nan)
-                  .set("tolerance", each.tolerance)
-                  .set("by_rounding", each.is_rounding)
-                  .set("lost", each.lost)
-                  .set("misfit", each.misfit));
-  }
-  Json::object()
-      .set("model", model)
-      .set("bindings", bindings.to_string())
-      .set("ok", ok)
-      .set("rounding", products.to_string())
-      .set("outputs", list)
-      .print();
-}
-
-std::string remarks(const Difference& difference) {
-  std::string text;
-  if (difference.mismatched > 0) text += fmt::format(", {} infinite or NaN on one side", difference.mismatched);
-  if (difference.overflowed > 0) text += fmt::format(", {} overflow on the way", difference.overflowed);
-  if (difference.is_comparable() && !difference.is_near() && difference.is_rounding) {
-    text += ", by roundings on the way";
-    if (difference.lost > 0) text += fmt::format(", which leave nothing of {} elements", difference.lost);
-  }
-  if (difference.both_nan > 0) text += fmt::format(", {} NaN on both sides", difference.both_nan);
-  return text;
-}
-
-/// `allowed` is what tolerances allow for.
-void print_text(const std::string& model, const Bindings& bindings, const ProductRounding& allowed,
-                const std::vector<Difference>& differences) {
-  fmt::print("{}{}{}{}{}\n", bold(printable(model)), bindings.empty() ? "" : " at ", bindings.to_string(),
-             allowed.rounds() ? "; tolerances allow for " : "", allowed.to_string());
-  fmt::print("  {:<20} {:<12} {:>11} {:>11} {:>11} {:>11}\n", "output", "against", "largest", "relative", "mean",
-             "tolerance");
-  for (const Difference& each : differences) {
-    if (!each.misfit.empty()) {
-      fmt::print("  {:<20} {:<12} {}  {}\n", each.output, each.against, each.misfit, red("differs"));
-      continue;
-    }
-    fmt::print("  {:<20} {:<12} {:>11.2e} {:>11.2e} {:>11.2e} {:>11.0e}  {}{}\n", each.output, each.against,
-               each.largest, each.relative, each.mean, each.tolerance, each.ok() ? green("ok") : red("differs"),
-               remarks(each));
-  }
-}
 
 /// What the interpreter computes, and the sizes that data decided on the way.
 struct Reference {
@@ -269,6 +148,9 @@ Subject open_subject(const Arguments& arguments, const CompileOptions& compile) 
   const std::string& word = arguments.rest()[0];
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   const LoadGraphOptions options{.weights = true, .inputs = arguments.all("--input"), .sizes = bound};
+  if (arguments.has(kMesh.name)) {
+    return {.model = load_mesh_model(word, options)};
+  }
   if (!is_program_file(word)) {
     return {.model = with_donations(arguments, load_model(word, options)),
             .products = {.precision = compile.precision, .weights = compile.weights}};
@@ -288,7 +170,14 @@ Executable kept_or_compiled(KeptModel& kept, const GraphModel& model) {
   return kept.compile(GraphModel(model));
 }
 
-int run_check(const Arguments& arguments) {
+/// What the model computes in parts.
+std::vector<Array> run_in_parts(const Arguments& arguments, const GraphModel& model, const PreparedInputs& prepared,
+                                mesh::Communicator& world) {
+  return compile_for_rank(arguments, model, prepared.bindings, world).run_whole(prepared.arrays(), prepared.bindings);
+}
+
+/// `world`: of a mesh, whose first rank compares.
+int check_model(const Arguments& arguments, mesh::Communicator* world) {
   const Progress progress;
   progress.show("loading");
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
@@ -307,6 +196,7 @@ int run_check(const Arguments& arguments) {
   const auto threads = static_cast<int>(arguments.find_number("--threads", 1).value_or(0));
   progress.show("compiling");
   const std::vector<Array> compiled = [&] {  // the program's weights go before the interpreter makes its own
+    if (world != nullptr) return run_in_parts(arguments, model, prepared, *world);
     KeptModel kept(arguments.rest()[0], arguments, compile_options);
     const Executable executable = subject.executable ? *subject.executable : kept_or_compiled(kept, model);
     const InterruptibleRun interruptible;
@@ -317,6 +207,7 @@ int run_check(const Arguments& arguments) {
     kept.keep();
     return outputs;
   }();
+  if (world != nullptr && world->rank() != 0) return 0;
   progress.show("interpreting, which is slow");
   const Reference exact = reference(model.graph, inputs, prepared.bindings);
   progress.show("");
@@ -358,6 +249,15 @@ int run_check(const Arguments& arguments) {
     print_text(model.graph.name(), prepared.bindings, tolerance ? ProductRounding() : subject.products, differences);
   }
   return ok ? 0 : 1;
+}
+
+int run_check(const Arguments& arguments) {
+  if (!arguments.has(kMesh.name)) {
+    require_mesh_for_its_options(arguments);
+    return check_model(arguments, nullptr);
+  }
+  refuse_beside_mesh(arguments, {"--device", "--donate", "--flush-denormals"});
+  return on_ranks(arguments, [&](mesh::Communicator& world) { return check_model(arguments, &world); });
 }
 
 }  // namespace

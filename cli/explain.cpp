@@ -12,6 +12,7 @@
 #include "compiler/inspect.h"
 #include "donation.h"
 #include "explain_memory.h"
+#include "explain_mesh.h"
 #include "explain_passes.h"
 #include "explain_steps.h"
 #include "explain_two.h"
@@ -20,6 +21,7 @@
 #include "inputs.h"
 #include "load_trainable.h"
 #include "machine.h"
+#include "mesh_ranks.h"
 #include "model_ports.h"
 #include "picture.h"
 #include "program_file.h"
@@ -56,6 +58,8 @@ constexpr Option kExplainOptions[] = {
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one"},
     {"--target", "MACHINE", "an older name of --machine"},
     {"--no-fuse", "", "every operation as a kernel of its own"},
+    {"--mesh", "NAME=N,...", "how the model lies on a mesh of ranks instead: every tensor, what is sent and why"},
+    kShard,
     kDevice,
     kDonate,
     kNoPipelines,
@@ -79,11 +83,13 @@ constexpr Example kExplainExamples[] = {
     {"explain mlp --after recognize_composites", "the graph in the middle of it"},
     {"explain mlp --diff-with=--no-fuse --bind batch=8", "what fusion is worth: steps, bytes and times side by side"},
     {"explain new.json --diff old.json", "what changed between two versions, from what each printed"},
+    {"explain mlp --mesh data=2 --shard batch=data", "which rank has what, and what ranks send to each other"},
     {"explain resnet18 --train --optimizer momentum", "a whole training step"},
 };
 
 /// What is shown in place of the list of steps: one at most, and nothing that belongs to the list.
-constexpr std::string_view kViews[] = {"--diff", "--memory", "--why", "--passes", "--after", "--kernel", "--asm"};
+constexpr std::string_view kViews[] = {"--diff",  "--memory", "--why", "--passes",
+                                       "--after", "--kernel", "--asm", "--mesh"};
 constexpr std::string_view kOfSteps[] = {"--bind", "--svg", "--html", "--dot"};
 
 bool is_diff(const Arguments& arguments) { return arguments.has("--diff") || arguments.has("--diff-with"); }
@@ -112,8 +118,9 @@ void check(const Arguments& arguments) {
     }
   }
   for (const std::string_view option : kOfSteps) {
-    const bool fits = !given.empty() && ((option == "--bind" && (given[0] == "--memory" || given[0] == "--diff")) ||
-                                         (option == "--html" && given[0] == "--diff"));
+    const bool fits = !given.empty() &&
+                      ((option == "--bind" && (given[0] == "--memory" || given[0] == "--diff")) ||
+                       (option == "--html" && given[0] == "--diff") || (option == "--bind" && given[0] == "--mesh"));
     if (arguments.has(option) && !given.empty() && !fits) {
       fail("`{}` and `{}` cannot be shown at once", option, given[0]);
     }
@@ -309,6 +316,10 @@ Json explained(const Arguments& arguments) {
 
 int run_explain(const Arguments& arguments) {
   check(arguments);
+  if (arguments.has(kMesh.name)) {
+    return explain_mesh(arguments);
+  }
+  require_mesh_for_its_options(arguments);
   if (is_diff(arguments)) {
     return explain_two(arguments, {.read = explained, .check = check});
   }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -16,8 +14,10 @@
 #include "inputs.h"
 #include "interrupt.h"
 #include "kept_model.h"
-#include "npy.h"
+#include "mesh_ranks.h"
+#include "output_files.h"
 #include "program_file.h"
+#include "run_mesh.h"
 #include "run_stats.h"
 #include "stateful_run.h"
 #include "stopwatch.h"
@@ -48,6 +48,9 @@ constexpr Option kRunOptions[] = {
     kNoCacheOption,
     kWeights,
     kPrecision,
+    kMesh,
+    kShard,
+    kRanks,
     kLongOption,
 };
 
@@ -56,6 +59,7 @@ constexpr Example kRunExamples[] = {
     {"run model.onnx --input ids=ids.npy --output out", "a file on data; outputs to out/*.npy"},
     {"run examples/softmax.graph --bind row=2,col=9 --json", "for programs"},
     {"run resnet18 --bind height=97,width=130 --repeat 20", "any size is as good as another"},
+    {"run mlp --mesh data=2 --shard batch=data --ranks threads", "in parts, by two ranks: see docs/mesh.md"},
     {"run decoder.onnx --donate auto --bind batch=1,seq=1,past=8,capacity=64", "caches are updated in place"},
 };
 
@@ -66,31 +70,12 @@ struct Times {
   Samples repeated;
 };
 
-/// A file name from the name of an output, which may hold anything.
-std::string file_name(const std::string& name) {
-  std::string safe = name;
-  std::ranges::replace_if(safe, [](char c) { return c == '/' || c == '\0'; }, '_');
-  return (safe.starts_with('.') ? "_" : "") + safe + ".npy";
-}
-
-void write_outputs(const Arguments& arguments, const std::string& folder, const std::vector<Port>& ports,
-                   const std::vector<Array>& outputs) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    fail("cannot make the folder `{}`: {}", folder, error.message());
+std::vector<std::string> names_of(const std::vector<Port>& ports) {
+  std::vector<std::string> names;
+  for (const Port& port : ports) {
+    names.push_back(port.name);
   }
-  std::map<std::string, std::string> written;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = ports[i].name;
-    const auto [other, is_new] = written.emplace(file_name(name), name);
-    if (!is_new) {
-      fail("outputs `{}` and `{}` would both be the file `{}`", other->second, name, other->first);
-    }
-    const std::filesystem::path path = std::filesystem::path(folder) / other->first;
-    require_not_read(arguments, path);
-    write_npy(path, outputs[i]);
-  }
+  return names;
 }
 
 Json array_json(const std::string& name, const Shape& declared, const Array& value) {
@@ -257,6 +242,10 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
 }
 
 int run_run(const Arguments& arguments) {
+  if (arguments.has(kMesh.name)) {
+    return run_on_mesh(arguments);
+  }
+  require_mesh_for_its_options(arguments);
   Times times;
   const Progress progress;
   progress.show("loading");
@@ -291,7 +280,7 @@ int run_run(const Arguments& arguments) {
   }
   progress.show("");
   if (const auto folder = arguments.find("--output")) {
-    write_outputs(arguments, *folder, executable->outputs(), outputs);
+    write_outputs(arguments, *folder, names_of(executable->outputs()), outputs);
   }
   (arguments.has("--json") ? print_run_json : print_run_text)(name, prepared, outputs, *executable, times,
                                                               arguments.has("--stats"));

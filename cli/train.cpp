@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "base/fail.h"
 #include "files.h"
 #include "interrupt.h"
 #include "load_trainable.h"
+#include "mesh_ranks.h"
 #include "stopwatch.h"
 #include "tenon/safetensors.h"
 #include "tenon/text.h"
@@ -51,6 +53,9 @@ constexpr Option kTrainOptions[] = {
     {"--resume", "FILE.safetensors",
      "go on from there, with the settings that are in it; --rate and --epochs may change"},
     {"--curve", "FILE.svg", "a picture of the losses", false, true},
+    kMesh,
+    kShard,
+    kRanks,
 };
 
 constexpr Example kTrainExamples[] = {
@@ -58,6 +63,7 @@ constexpr Example kTrainExamples[] = {
     {"train model.onnx --input x=images.npy --target labels.npy --validate 0.1 --save better.onnx", "fine-tune a file"},
     {"train model.onnx --input images.npy --target labels.npy --freeze 'features.*'", "the last layers alone"},
     {"train mlp --epochs 50 --checkpoint run.safetensors --curve run.svg", "Ctrl-C, and go on later"},
+    {"train mlp --mesh data=2 --ranks threads", "each batch in two parts; processes: mpirun -n 2 tenon ..."},
     {"train mlp --resume run.safetensors --epochs 80", "going on"},
 };
 
@@ -168,6 +174,7 @@ std::string command_to_resume(const Arguments& arguments, const std::string& fil
 struct Loop {
   const Arguments& arguments;
   std::string checkpoint;
+  bool is_first = true;  // of the ranks of a mesh: the one that validates, prints and writes
   std::vector<EpochRow> rows = {};
   bool interrupted = false;
 };
@@ -193,13 +200,18 @@ void train_all(Loop& loop, train::Trainer& trainer, const Progress& progress) {
       while (trainer.epoch() < row.epoch && !loop.interrupted) {
         const double loss = trainer.step();
         require_number(loop, trainer, loss);
-        progress.show(pace.line(
-            trainer.steps(), fmt::format("epoch {} of {}, loss {:.5g}", row.epoch, trainer.settings().epochs, loss)));
+        if (loop.is_first) {
+          progress.show(pace.line(
+              trainer.steps(), fmt::format("epoch {} of {}, loss {:.5g}", row.epoch, trainer.settings().epochs, loss)));
+        }
         loop.interrupted = InterruptibleRun::token()->is_cancelled();
       }
     });
     if (trainer.epoch() < row.epoch) {
       return;
+    }
+    if (!loop.is_first) {
+      continue;
     }
     row.loss = epoch_loss(trainer, row.epoch - 1);
     if (trainer.held_out() > 0) {
@@ -222,7 +234,38 @@ void train_all(Loop& loop, train::Trainer& trainer, const Progress& progress) {
   }
 }
 
-int run_train(const Arguments& arguments) {
+/// How a step runs on a mesh: examples lie along its first axis where `--shard` says nothing else.
+train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& data, int64_t batch,
+                             mesh::Communicator& world) {
+  std::vector<int> axes;
+  for (const train::Column& column : data.columns) {
+    axes.push_back(column.axis);
+  }
+  return [&arguments, axes, batch, sizes = data.sizes, &world](const Graph& step) -> train::StepRun {
+    const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
+    mesh::Sharding sharding = mesh::Sharding::parse(arguments.find(kShard.name).value_or(""));
+    Bindings typical = sizes;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] < 0) continue;
+      const Value& input = step.inputs()[i];
+      if (!arguments.has(kShard.name)) {
+        sharding.along.emplace(fmt::format("{}.{}", input.name(), axes[i]), mesh.axes[0].name);
+      }
+      const auto name = input.extent(axes[i]).as_name();
+      if (name && !typical.find(*name)) typical.set(*name, batch);
+    }
+    const auto program =
+        std::make_shared<mesh::MeshProgram>(mesh::shard(step, mesh, sharding, world.rank(), {.typical = typical}),
+                                            world, mesh::compiling({}, threads_of_rank(arguments, mesh)));
+    return [program](std::vector<Array>&& inputs, const Bindings& sizes_now) {
+      return program->run_whole(inputs, sizes_now);
+    };
+  };
+}
+
+/// `world`: of a mesh, of which this process, or this thread, is one rank.
+int train_model(const Arguments& arguments, mesh::Communicator* world) {
+  const bool is_first = world == nullptr || world->rank() == 0;
   check_files(arguments);
   const TrainingFiles files{.inputs = arguments.all("--input"), .target = arguments.find("--target")};
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
@@ -250,9 +293,13 @@ int run_train(const Arguments& arguments) {
   train::Dataset data = files.empty() ? make_up_dataset(loaded, objective, sizes, examples, settings.seed)
                                       : read_dataset(loaded, objective, files, sizes);
   progress.show("compiling");
+  train::MakeStep make;
+  if (world != nullptr) {
+    make = step_on_mesh(arguments, data, settings.batch, *world);
+  }
   std::optional<train::Trainer> trainer;
-  const double compile_us =
-      microseconds([&] { trainer.emplace(std::move(loaded.model), objective, std::move(settings), std::move(data)); });
+  const double compile_us = microseconds(
+      [&] { trainer.emplace(std::move(loaded.model), objective, std::move(settings), std::move(data), make); });
   if (resumed) {
     trainer->resume(checkpoint, *resumed);
     if (trainer->is_done()) {
@@ -261,12 +308,18 @@ int run_train(const Arguments& arguments) {
   }
   progress.show("");
   const bool as_json = arguments.has("--json");
-  if (!as_json) {
+  if (!as_json && is_first) {
     print_start(*trainer, compile_us);
   }
-  Loop loop{.arguments = arguments, .checkpoint = checkpoint_path(arguments)};
-  const InterruptibleRun interruptible(Patience::any);
+  Loop loop{.arguments = arguments, .checkpoint = checkpoint_path(arguments), .is_first = is_first};
+  std::optional<InterruptibleRun> interruptible;
+  if (world == nullptr) {
+    interruptible.emplace(Patience::any);  // ranks of a mesh end at once: the others could not know between which steps
+  }
   train_all(loop, *trainer, progress);
+  if (!is_first) {
+    return 0;
+  }
   std::vector<std::string> written;
   if (const auto file = arguments.find("--curve")) {
     write_text(*file, curve_svg(*trainer));
@@ -294,6 +347,14 @@ int run_train(const Arguments& arguments) {
     fmt::print("  wrote {}\n", fmt::join(written, ", "));
   }
   return 0;
+}
+
+int run_train(const Arguments& arguments) {
+  if (arguments.has(kMesh.name)) {
+    return on_ranks(arguments, [&](mesh::Communicator& world) { return train_model(arguments, &world); });
+  }
+  require_mesh_for_its_options(arguments);
+  return train_model(arguments, nullptr);
 }
 
 }  // namespace

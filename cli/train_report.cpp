@@ -71,9 +71,10 @@ void print_start(const train::Trainer& trainer, double compile_us) {
   fmt::print("  {} to train on{}, {} an epoch\n", plural(trainer.trained_on(), "example"),
              trainer.held_out() == 0 ? "" : fmt::format(", {} held out", trainer.held_out()),
              plural(trainer.steps_per_epoch(), "step"));
-  fmt::print("  {}, {} at a rate of {}, batches of {}; compiled once in {}, {} kernels\n", settings.objective.loss,
+  fmt::print("  {}, {} at a rate of {}, batches of {}; compiled once in {}, {}\n", settings.objective.loss,
              settings.optimizer, settings.rate, settings.batch, time_text(compile_us),
-             trainer.program().kernel_count());
+             trainer.program() == nullptr ? "in parts, by a mesh"
+                                          : fmt::format("{} kernels", trainer.program()->kernel_count()));
 }
 
 void print_heading(bool has_scores, bool has_accuracy) {

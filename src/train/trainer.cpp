@@ -18,7 +18,7 @@ constexpr uint64_t kHoldOutRound = ~uint64_t{0};  // no epoch has this number
 
 }  // namespace
 
-Trainer::Trainer(Trainable model, const Objective& objective, Settings settings, Dataset data)
+Trainer::Trainer(Trainable model, const Objective& objective, Settings settings, Dataset data, const MakeStep& make)
     : model_(std::move(model)), objective_(objective), settings_(std::move(settings)), data_(std::move(data)) {
   if (data_.fixed_batch) {
     settings_.batch = *data_.fixed_batch;
@@ -58,7 +58,14 @@ Trainer::Trainer(Trainable model, const Objective& objective, Settings settings,
       updated_[static_cast<size_t>(taken_over_.back())] = true;
     }
   }
-  step_ = compile(step);
+  if (make) {
+    run_step_ = make(step);
+  } else {
+    step_ = compile(step);
+    run_step_ = [program = *step_](std::vector<Array>&& inputs, const Bindings& sizes) {
+      return program.run(std::move(inputs), {.bindings = sizes});
+    };
+  }
   begin_epoch();
 }
 
@@ -81,7 +88,7 @@ double Trainer::step() {
     arguments.push_back(updated_[i] ? std::move(state_[i]) : state_[i]);
   }
   arguments.push_back(Array::scalar(Dtype::f32, settings_.rate));
-  std::vector<Array> results = step_->run(std::move(arguments), {.bindings = data_.sizes});
+  std::vector<Array> results = run_step_(std::move(arguments), data_.sizes);
   for (size_t i = 0; i < results.size(); ++i) {
     if (taken_over_[i] >= 0) {
       state_[static_cast<size_t>(taken_over_[i])] = std::move(results[i]);

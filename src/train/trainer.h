@@ -1,6 +1,7 @@
 // A run of training: steps, scores, and what is needed to go on later.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,17 +26,24 @@ struct ScoredStep {
   Score score;
 };
 
+/// Runs the graph of a step on its inputs. Names of axes that no input determines have the sizes that come with them.
+using StepRun = std::function<std::vector<Array>(std::vector<Array>&& inputs, const Bindings& sizes)>;
+/// Makes one of the graph.
+using MakeStep = std::function<StepRun(const Graph& step)>;
+
 /// One thread at a time. The step is compiled once, for every size of a batch. After an Error of step() the run is of
 /// no more use: the memory of the state that it was given may be half written.
 class Trainer {
  public:
   /// `model` with what is not trained frozen (freeze()), examples as make_dataset() gives them. Error: too few examples
-  /// for what is held out, or for a batch of a fixed size.
-  Trainer(Trainable model, const Objective& objective, Settings settings, Dataset data);
+  /// for what is held out, or for a batch of a fixed size. `make`, where given, says how steps run; else the graph of a
+  /// step is compiled.
+  Trainer(Trainable model, const Objective& objective, Settings settings, Dataset data, const MakeStep& make = {});
 
   const Settings& settings() const { return settings_; }
   const Trainable& model() const { return model_; }  ///< without values: see values()
-  const Executable& program() const { return *step_; }
+  /// The step where it was compiled here, else null.
+  const Executable* program() const { return step_ ? &*step_ : nullptr; }
   int compiles() const { return score_ ? 2 : 1; }
   int64_t trained_on() const { return std::ssize(order_); }
   int64_t held_out() const { return std::ssize(held_out_); }
@@ -71,6 +79,7 @@ class Trainer {
   Settings settings_;
   Dataset data_;
   std::optional<Executable> step_;
+  StepRun run_step_;
   std::optional<Executable> score_;
   std::vector<std::string> state_names_;
   std::vector<Array> state_;                  // parameters, then states of the optimiser and the count of steps

@@ -69,7 +69,7 @@ TEST(Trainer, LearnsWithBatchesOfAllSizesFromOneCompile) {
   const Score score = trainer.validate();
   EXPECT_EQ(score.accuracy, 1.0);
   EXPECT_LT(score.loss, 0.3);
-  EXPECT_EQ(trainer.program().counters().specializations, 2) << "of one program: sizes 7 and 5";
+  EXPECT_EQ(trainer.program()->counters().specializations, 2) << "of one program: sizes 7 and 5";
 }
 
 TEST(Trainer, GivesTheSameBitsForTheSameSeedAlone) {

@@ -12,7 +12,7 @@ namespace tenon::mesh {
 class Processes : public Communicator {
  public:
   /// Ends all processes now, this one with `status`. For a rank that cannot go on: others may be waiting for it.
-  [[noreturn]] virtual void abort(int status) = 0;
+  virtual void abort(int status) = 0;
 };
 
 /// MPI begins with the first call and ends with the result's life; it cannot begin again. Error: this Tenon was built

@@ -23,9 +23,25 @@ std::optional<int> find_axis(const Shape& shape, std::string_view word) {
   return std::nullopt;
 }
 
+/// Whether `text` is what `pattern` describes, in which `*` stands for any characters.
+bool matches(std::string_view pattern, std::string_view text) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (size_t skipped = star; skipped <= text.size(); ++skipped) {
+    if (matches(rest, text.substr(skipped))) return true;
+  }
+  return false;
+}
+
 /// The axis of `input` that `key` names, as `input.axis`.
 std::optional<int> named_axis(const Value& input, std::string_view key) {
   const std::string_view name = input.name();
+  const size_t dot = key.rfind('.');
+  if (dot != std::string_view::npos && key.find('*') != std::string_view::npos) {
+    return matches(key.substr(0, dot), name) ? find_axis(input.shape(), key.substr(dot + 1)) : std::nullopt;
+  }
   if (key.size() <= name.size() + 1 || !key.starts_with(name) || key[name.size()] != '.') return std::nullopt;
   return find_axis(input.shape(), key.substr(name.size() + 1));
 }

@@ -12,7 +12,7 @@
 namespace tenon::mesh {
 
 /// From the name of an axis (`batch`), or an input and one of its axes by name or number (`w.0`, `w.hidden`), to an
-/// axis of the mesh. What is not named stays whole.
+/// axis of the mesh. In the latter, `*` stands for any characters: `*.query.weight.1`. What is not named stays whole.
 struct Sharding {
   std::map<std::string, std::string> along;
 

@@ -1,7 +1,7 @@
 #include "mesh/run/mesh_program.h"
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -153,18 +153,61 @@ std::vector<Array> MeshProgram::run(const std::vector<Array>& inputs, const Bind
 
 void MeshProgram::exchange(const std::vector<size_t>& collectives, std::vector<Array>& values,
                            const Bindings& bindings) {
-  // All reductions along one axis of the mesh of one type are one. The map keeps the same order on every rank.
+  // All reductions along one axis of the mesh of one type are one, and all gathers along it. The map keeps the same
+  // order on every rank.
   std::map<std::tuple<size_t, ReduceOp, Dtype>, std::vector<size_t>> reductions;
+  std::map<size_t, std::vector<size_t>> gathers;  // by axis of the mesh
   for (const size_t each : collectives) {
     const Collective& step = graph_.collectives[each];
     if (step.kind == CollectiveKind::all_reduce) {
       reductions[{step.mesh_axis, step.from.op, step.whole.dtype()}].push_back(each);
+    } else if (step.kind == CollectiveKind::all_gather) {
+      gathers[step.mesh_axis].push_back(each);
     } else {
       values[program_.results[each]] = exchanged(step, values[program_.sources[each]], bindings);
     }
   }
   for (const auto& [key, together] : reductions) {
     reduce_together(together, values);
+  }
+  for (const auto& [mesh_axis, together] : gathers) {
+    gather_together(together, values, bindings);
+  }
+}
+
+void MeshProgram::gather_together(const std::vector<size_t>& collectives, std::vector<Array>& values,
+                                  const Bindings& bindings) {
+  Communicator& ranks = group(graph_.collectives[collectives[0]].mesh_axis);
+  // What each rank sends is its part of every tensor, one behind the other.
+  std::vector<std::vector<int64_t>> sizes;
+  std::vector<size_t> bytes(static_cast<size_t>(ranks.size()));
+  std::vector<std::byte> mine;
+  for (const size_t each : collectives) {
+    const Placement& from = graph_.collectives[each].from;
+    const Array& part = values[program_.sources[each]];
+    sizes.push_back(sizes_of(from.cut, ranks.size(), bindings));
+    const std::vector<size_t> each_bytes = times(sizes.back(), bytes_along(part, from.axis));
+    std::ranges::transform(bytes, each_bytes, bytes.begin(), std::plus());
+    mine.insert(mine.end(), part.data(), part.data() + part.byte_count());
+  }
+  std::vector<std::byte> all(sum(bytes));
+  ranks.all_gather(mine.data(), bytes, all.data());
+  count(CollectiveKind::all_gather, ranks.size(), static_cast<double>(all.size()));
+  std::vector<std::vector<Array>> pieces(collectives.size());
+  const std::byte* from = all.data();
+  for (size_t rank = 0; rank < bytes.size(); ++rank) {
+    for (size_t i = 0; i < collectives.size(); ++i) {
+      const Array& part = values[program_.sources[collectives[i]]];
+      std::vector<int64_t> dims = part.dims();
+      dims[static_cast<size_t>(graph_.collectives[collectives[i]].from.axis)] = sizes[i][rank];
+      Array piece = Array::uninitialized(part.dtype(), std::move(dims));
+      std::copy_n(from, piece.byte_count(), piece.mutable_data());
+      from += piece.byte_count();
+      pieces[i].push_back(std::move(piece));
+    }
+  }
+  for (size_t i = 0; i < collectives.size(); ++i) {
+    values[program_.results[collectives[i]]] = join_along(pieces[i], graph_.collectives[collectives[i]].from.axis);
   }
 }
 
@@ -198,14 +241,6 @@ Array MeshProgram::exchanged(const Collective& step, const Array& mine, const Bi
   const Dtype dtype = mine.dtype();
   std::vector<int64_t> dims = mine.dims();
   const auto rank = static_cast<size_t>(ranks.rank());
-  if (step.kind == CollectiveKind::all_gather) {
-    const std::vector<int64_t> sizes = sizes_of(step.from.cut, ranks.size(), bindings);
-    const std::vector<size_t> bytes = times(sizes, bytes_along(mine, step.from.axis));
-    std::vector<std::byte> all(sum(bytes));
-    ranks.all_gather(mine.data(), bytes, all.data());
-    count(step.kind, ranks.size(), static_cast<double>(all.size()));
-    return put_together(all, dtype, dims, step.from.axis, sizes);
-  }
   const std::vector<int64_t> sizes = sizes_of(step.to.cut, ranks.size(), bindings);
   const std::vector<size_t> sent = times(sizes, bytes_along(mine, step.to.axis));
   const std::vector<std::byte> pieces = lay_out(mine, step.to.axis, sizes);

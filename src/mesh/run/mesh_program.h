@@ -48,6 +48,7 @@ class MeshProgram {
   void require_same(uint64_t number, const char* what);
   Communicator& group(size_t mesh_axis) { return *groups_[mesh_axis]; }
   void exchange(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
+  void gather_together(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
   void reduce_together(const std::vector<size_t>& collectives, std::vector<Array>& values);
   Array exchanged(const Collective& step, const Array& mine, const Bindings& bindings);
   void count(CollectiveKind kind, int ranks, double bytes);

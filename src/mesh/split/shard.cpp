@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/fail.h"
 #include "base/hash.h"
@@ -34,6 +36,7 @@ class Sharder {
 
   ShardedGraph run(std::vector<Layout> input_layouts) {
     out_.input_layouts = std::move(input_layouts);
+    find_pulled();
     const UnifyNames lenient;  // names that were allowed to meet when the graph was built may meet again
     for (size_t i = 0; i < out_.input_layouts.size(); ++i) {
       add_input(out_.whole.inputs()[i], out_.input_layouts[i]);
@@ -83,6 +86,7 @@ class Sharder {
         results[i][m] = way.results[i];
       }
     }
+    out_.seconds += estimate_.seconds_to_compute(node) / shares(wanted, results);
     std::vector<Value> operands;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       operands.push_back(bring(node.inputs[i], wanted[i], fmt::format("{} needs it", call_it(Value(&node, 0)))));
@@ -93,6 +97,34 @@ class Sharder {
       versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i]}};
     }
     out_.values.push_back({node.place, std::string(op_name(node.op)), node.shapes[0], results[0], std::move(reason)});
+  }
+
+  /// What becomes whole in the end, at the latest as an output: outputs, and what these are elementwise functions of.
+  /// Several outputs may be functions of one such value (a weight and its moments, of a gradient): it is moved once.
+  void find_pulled() {
+    for (const Output& output : out_.whole.outputs()) {
+      if (options_.whole_outputs) pulled_.insert(output.value);
+    }
+    const auto& nodes = out_.whole.nodes();
+    for (size_t i = nodes.size(); i-- > 0;) {
+      const bool keeps_elements =
+          nodes[i]->as<Map>() != nullptr || nodes[i]->as<Transpose>() != nullptr || nodes[i]->as<Reshape>() != nullptr;
+      if (keeps_elements && pulled_.contains(Value(nodes[i], 0))) {
+        pulled_.insert(nodes[i]->inputs.begin(), nodes[i]->inputs.end());
+      }
+    }
+  }
+
+  /// Over how many ranks the work of a node is shared out.
+  double shares(const std::vector<Layout>& operands, const std::vector<Layout>& results) const {
+    double ranks = 1;
+    for (size_t m = 0; m < out_.mesh.axes.size(); ++m) {
+      const auto is_parted = [&](const Layout& layout) { return !layout[m].is_whole(); };
+      if (std::ranges::any_of(operands, is_parted) || std::ranges::any_of(results, is_parted)) {
+        ranks *= mesh_axis(m).size;
+      }
+    }
+    return ranks;
   }
 
   /// The layout that the tensor was made in.
@@ -141,7 +173,10 @@ class Sharder {
 
   double seconds(const Node& node, size_t m, const std::vector<Placement>& now, const Way& way, int share) const {
     const int ranks = mesh_axis(m).size;
-    double time = estimate_.seconds_to_compute(node) / share;
+    // Elementwise work counts as if it were never shared out where its result becomes whole: to move what it reads is
+    // as good, and serves other readers too.
+    const bool is_small = node.as<Map>() != nullptr && pulled_.contains(Value(&node, 0));
+    double time = estimate_.seconds_to_compute(node) / (is_small ? 1 : share);
     for (size_t i = 0; i < now.size(); ++i) {
       const Value& operand = node.inputs[i];
       const auto is_there = [&](const Version& version) { return version.layout[m] == way.operands[i]; };
@@ -153,7 +188,10 @@ class Sharder {
       time += estimate_.seconds_to_move(operand.shape(), now[i], to, ranks);
     }
     for (size_t i = 0; i < node.shapes.size(); ++i) {
-      if (way.results[i].is_partial()) time += estimate_.seconds_to_move(node.shapes[i], way.results[i], {}, ranks);
+      const bool is_gathered = way.results[i].is_split() && pulled_.contains(Value(&node, static_cast<int>(i)));
+      if (way.results[i].is_partial() || is_gathered) {
+        time += estimate_.seconds_to_move(node.shapes[i], way.results[i], {}, ranks);
+      }
     }
     return time;
   }
@@ -209,7 +247,9 @@ class Sharder {
     now.local = tenon::input(fmt::format("{}.{}", name(step.kind), out_.collectives.size()),
                              local_shape(value.shape(), now.layout));
     step.result = now.local;
+    const Placement step_to = step.to;
     out_.collectives.push_back(std::move(step));
+    out_.seconds += estimate_.seconds_to_move(value.shape(), from, step_to, mesh_axis(m).size);
     remember(value, now);
   }
 
@@ -243,6 +283,7 @@ class Sharder {
   Estimate estimate_;
   ShardedGraph out_;
   std::unordered_map<Value, std::vector<Version>> versions_;
+  std::unordered_set<Value> pulled_;
 };
 
 }  // namespace
@@ -255,6 +296,34 @@ ShardedGraph shard(const Graph& graph, const Mesh& mesh, const Sharding& shardin
          *undecided.begin());
   }
   return Sharder(passes::inline_calls(graph), mesh, rank, options).run(input_layouts(graph, mesh, sharding));
+}
+
+Sharding choose_sharding(const Graph& graph, const Mesh& mesh, const ShardOptions& options) {
+  std::set<std::string> names;
+  for (const Value& input : graph.inputs()) {
+    for (const Axis& axis : input.shape().axes()) {
+      if (!axis.name().empty()) names.insert(axis.name());
+    }
+  }
+  Sharding best;
+  double least = shard(graph, mesh, best, 0, options).seconds;
+  for (const MeshAxis& axis : mesh.axes) {
+    const Sharding before = best;
+    for (const std::string& name : names) {
+      Sharding with = before;
+      if (!with.along.emplace(name, axis.name).second) continue;
+      try {
+        const double seconds = shard(graph, mesh, with, 0, options).seconds;
+        if (seconds < least) {
+          least = seconds;
+          best = std::move(with);
+        }
+      } catch (const Error&) {
+        continue;  // such as a name that one input has twice
+      }
+    }
+  }
+  return best;
 }
 
 uint64_t fingerprint(const ShardedGraph& graph) {

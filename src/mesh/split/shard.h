@@ -42,6 +42,7 @@ struct ShardedGraph {
   std::vector<Layout> output_layouts;
   std::vector<Collective> collectives;  // each before those that need its result
   std::vector<ShardedValue> values;     // of every node, in order
+  double seconds = 0;                   // that a rank computes and sends, as estimated
 };
 
 /// Layouts go from the inputs to the outputs: each node runs in the way that costs least, moving its operands first
@@ -49,6 +50,10 @@ struct ShardedGraph {
 /// Sizes are those of `rank`, in terms of the names of the whole graph. Error: axes whose sizes data decide.
 ShardedGraph shard(const Graph& graph, const Mesh& mesh, const Sharding& sharding, int rank,
                    const ShardOptions& options = {});
+
+/// A sharding of axis names that inputs have, for a user who gives none: for each axis of the mesh, in order, the name
+/// with which the estimated time is least, or none.
+Sharding choose_sharding(const Graph& graph, const Mesh& mesh, const ShardOptions& options = {});
 
 /// The same for every rank, and for every process that compiles the same: of the graph, the mesh and the collectives.
 uint64_t fingerprint(const ShardedGraph& graph);

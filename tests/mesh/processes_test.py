@@ -1,0 +1,111 @@
+"""Meshes of processes: what `mpirun -n N tenon ... --mesh` gives, and how it ends when a rank cannot go on."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+COMMAND = Path(os.environ["TENON_COMMAND"])
+MODULE = COMMAND.parent / "libtenon_mpi.so"
+# Open MPI asks for these of root, and for --oversubscribe where there are fewer cores than ranks.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+LIMIT = 120  # seconds
+
+
+def start(ranks, *words):
+    return subprocess.Popen(["mpirun", "-n", str(ranks), COMMAND, *words], env=ENVIRONMENT, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def run(ranks, *words):
+    process = start(ranks, *words)
+    out, err = process.communicate(timeout=LIMIT)
+    return process.returncode, out, err
+
+
+def children(parent):
+    """The processes that `parent` started, by /proc."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            lines = status.read_text(encoding="utf-8").splitlines()
+        except OSError:
+            continue  # it has ended meanwhile
+        if f"PPid:\t{parent}" in lines:
+            found.append(int(status.parent.name))
+    return found
+
+
+def is_running(process):
+    """Not when it has ended and nobody has asked for its status yet."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+@unittest.skipUnless(MODULE.exists() and shutil.which("mpirun"), "this build has no MPI, or there is no mpirun")
+class Processes(unittest.TestCase):
+    def test_outputs_are_those_of_one_process(self):
+        for ranks, mesh, shard in ((2, "data=2", "batch=data"), (3, "m=3", "layers.0.weight.1=m"),
+                                   (4, "data=2,model=2", "batch=data,layers.1.weight.0=model")):
+            with self.subTest(mesh=mesh, shard=shard):
+                status, out, err = run(ranks, "check", "mlp", "--mesh", mesh, "--shard", shard, "--bind", "batch=7",
+                                       "--json")
+                self.assertEqual(status, 0, err)
+                self.assertTrue(json.loads(out)["ok"], out)
+
+    def test_only_the_first_rank_writes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            status, out, err = run(2, "run", "small_cnn", "--mesh", "data=2", "--bind", "batch=4", "--json", "--output",
+                                   folder)
+            self.assertEqual(status, 0, err)
+            self.assertEqual(json.loads(out)["mesh"], "data=2")
+            self.assertEqual([path.name for path in Path(folder).iterdir()], ["logits.npy"])
+
+    def test_other_number_of_ranks(self):
+        status, _, err = run(2, "run", "mlp", "--mesh", "data=3")
+        self.assertNotEqual(status, 0)
+        self.assertEqual(err.count("the mesh data=3 has 3 ranks, and there are 2 of them: `mpirun -n 3 tenon ...`"), 1)
+
+    def test_an_error_of_all_is_told_once(self):
+        status, _, err = run(3, "run", "mlp", "--mesh", "data=3", "--shard", "time=data")
+        self.assertNotEqual(status, 0)
+        self.assertEqual(err.count("tenon: rank 0 of the mesh: no input has an axis `time`"), 1, err)
+        self.assertNotIn("rank 1 of the mesh", err)
+
+    def test_a_rank_that_dies_ends_all(self):
+        # Enough runs that it is in the middle of one, whatever the machine.
+        process = start(2, "run", "mlp", "--mesh", "data=2", "--shard", "batch=data", "--bind", "batch=64", "--repeat",
+                        "100000000")
+        ranks = []
+        deadline = time.monotonic() + LIMIT
+        while len(ranks) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+            ranks = children(process.pid)
+        self.assertEqual(len(ranks), 2)
+        time.sleep(1)
+        os.kill(ranks[1], signal.SIGKILL)
+        _, err = process.communicate(timeout=LIMIT)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn("signal 9", err)
+        while any(map(is_running, ranks)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertFalse(any(map(is_running, ranks)))
+
+    def test_ranks_with_other_programs_are_found(self):
+        words = [COMMAND, "run", "mlp", "--mesh", "data=2", "--shard"]
+        done = subprocess.run(["mpirun", "-n", "1", *words, "batch=data", ":", "-n", "1", *words, "x.1=data"],
+                              env=ENVIRONMENT, capture_output=True, text=True, timeout=LIMIT, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("rank 1 of the mesh has another program than rank 0", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
