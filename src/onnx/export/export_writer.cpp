@@ -133,7 +133,28 @@ proto::GraphProto OnnxWriter::write() {
     describe(*main_.add_output(), output.name, output.value.shape());
   }
   prune(main_);
+  name_nodes(main_);
   return std::move(main_);
+}
+
+/// Nodes have places as names, which become different here: the first of a place keeps it, so that reading the file
+/// gives it back; others say what they are, too, and written again they keep that.
+void OnnxWriter::name_nodes(proto::GraphProto& graph) {
+  for (proto::NodeProto& node : *graph.mutable_node()) {
+    if (!node.name().empty() && !node_names_.insert(node.name()).second) {
+      const std::string stem = fmt::format("{}/{}", node.name(), node.op_type());
+      std::string name = stem;
+      for (int i = 1; !node_names_.insert(name).second; ++i) {
+        name = fmt::format("{}_{}", stem, i);
+      }
+      node.set_name(name);
+    }
+    for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) {
+        name_nodes(*attribute.mutable_g());
+      }
+    }
+  }
 }
 
 void OnnxWriter::write_nodes(const Graph& graph) {
@@ -200,7 +221,7 @@ std::vector<std::string> OnnxWriter::nodes(std::string_view op, const std::vecto
     node.add_output(names.back());
   }
   if (!place_.empty()) {
-    node.set_doc_string(place_);
+    node.set_name(place_);
   }
   *scopes_.back().graph->add_node() = std::move(node);
   scopes_.back().known.emplace(key, names);

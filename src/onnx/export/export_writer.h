@@ -95,6 +95,7 @@ class OnnxWriter {
   void write_nodes(const Graph& graph);
 
  private:
+  void name_nodes(proto::GraphProto& graph);
   /// What the nodes of one ONNX graph see beyond what its surroundings do.
   struct Scope {
     proto::GraphProto* graph = nullptr;
@@ -119,6 +120,7 @@ class OnnxWriter {
   std::map<std::string, Array> external_;
   std::set<std::string> solving_;                    // names whose size is being sought
   std::map<std::string, std::string> extra_inputs_;  // names that no shape determines
+  std::set<std::string, std::less<>> node_names_;
   std::string place_;
 };
 
