@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 
 #include "base/fail.h"
@@ -18,6 +17,7 @@
 #include "terminal.h"
 #include "train/trainer.h"
 #include "train_data.h"
+#include "train_mesh.h"
 #include "train_report.h"
 #include "units.h"
 #include "verb.h"
@@ -174,7 +174,7 @@ std::string command_to_resume(const Arguments& arguments, const std::string& fil
 struct Loop {
   const Arguments& arguments;
   std::string checkpoint;
-  bool is_first = true;  // of the ranks of a mesh: the one that validates, prints and writes
+  bool is_first = true;  // of the ranks of a mesh: the one that prints and writes
   std::vector<EpochRow> rows = {};
   bool interrupted = false;
 };
@@ -210,15 +210,12 @@ void train_all(Loop& loop, train::Trainer& trainer, const Progress& progress) {
     if (trainer.epoch() < row.epoch) {
       return;
     }
-    if (!loop.is_first) {
-      continue;
-    }
     row.loss = epoch_loss(trainer, row.epoch - 1);
     if (trainer.held_out() > 0) {
       row.score = trainer.validate();
     }
     progress.show("");
-    if (!as_json) {
+    if (!as_json && loop.is_first) {
       if (loop.rows.empty()) {
         print_heading(row.score.has_value(), row.score && row.score->accuracy);
       }
@@ -226,41 +223,13 @@ void train_all(Loop& loop, train::Trainer& trainer, const Progress& progress) {
     }
     loop.rows.push_back(row);
     if (keeps) {
-      save_safetensors(loop.checkpoint, trainer.checkpoint());
+      const SafeTensors checkpoint = trainer.checkpoint();
+      if (loop.is_first) save_safetensors(loop.checkpoint, checkpoint);
     }
     if (loop.interrupted) {
       return;
     }
   }
-}
-
-/// How a step runs on a mesh: examples lie along its first axis where `--shard` says nothing else.
-train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& data, int64_t batch,
-                             mesh::Communicator& world) {
-  std::vector<int> axes;
-  for (const train::Column& column : data.columns) {
-    axes.push_back(column.axis);
-  }
-  return [&arguments, axes, batch, sizes = data.sizes, &world](const Graph& step) -> train::StepRun {
-    const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
-    mesh::Sharding sharding = mesh::Sharding::parse(arguments.find(kShard.name).value_or(""));
-    Bindings typical = sizes;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i] < 0) continue;
-      const Value& input = step.inputs()[i];
-      if (!arguments.has(kShard.name)) {
-        sharding.along.emplace(fmt::format("{}.{}", input.name(), axes[i]), mesh.axes[0].name);
-      }
-      const auto name = input.extent(axes[i]).as_name();
-      if (name && !typical.find(*name)) typical.set(*name, batch);
-    }
-    const auto program =
-        std::make_shared<mesh::MeshProgram>(mesh::shard(step, mesh, sharding, world.rank(), {.typical = typical}),
-                                            world, mesh::compiling({}, threads_of_rank(arguments, mesh)));
-    return [program](std::vector<Array>&& inputs, const Bindings& sizes_now) {
-      return program->run_whole(inputs, sizes_now);
-    };
-  };
 }
 
 /// `world`: of a mesh, of which this process, or this thread, is one rank.
@@ -318,6 +287,7 @@ int train_model(const Arguments& arguments, mesh::Communicator* world) {
   }
   train_all(loop, *trainer, progress);
   if (!is_first) {
+    if (arguments.has("--save")) trainer->values();  // of which the first rank needs every rank's part
     return 0;
   }
   std::vector<std::string> written;

@@ -62,7 +62,7 @@ SafeTensors Trainer::checkpoint() const {
       fail("a parameter called `{}` cannot be kept in a checkpoint, which has another array of this name",
            state_names_[i]);
     }
-    result.arrays.emplace_back(state_names_[i], state_[i]);
+    result.arrays.emplace_back(state_names_[i], whole_state(i));
   }
   result.arrays.emplace_back(kLossesName, column(losses_));
   std::vector<double> rows;
@@ -85,11 +85,12 @@ void Trainer::resume(const SafeTensors& checkpoint, const std::string& file) {
   std::vector<Array> state;
   for (size_t i = 0; i < state_.size(); ++i) {
     const Array& found = array_of(checkpoint, state_names_[i], file);
-    if (found.dtype() != state_[i].dtype() || found.dims() != state_[i].dims()) {
+    const Array here = whole_state(i);
+    if (found.dtype() != here.dtype() || found.dims() != here.dims()) {
       fail("{}: a checkpoint of another model: `{}` is {} there and {} here", file, state_names_[i], shape_text(found),
-           shape_text(state_[i]));
+           shape_text(here));
     }
-    state.push_back(found);
+    state.push_back(kept(i, found));
   }
   const Array& losses = array_of(checkpoint, kLossesName, file);
   const Array& scores = array_of(checkpoint, kScoresName, file);

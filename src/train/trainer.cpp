@@ -59,14 +59,26 @@ Trainer::Trainer(Trainable model, const Objective& objective, Settings settings,
     }
   }
   if (make) {
-    run_step_ = make(step);
+    step_run_ = make(step);
   } else {
     step_ = compile(step);
-    run_step_ = [program = *step_](std::vector<Array>&& inputs, const Bindings& sizes) {
+    step_run_.run = [program = *step_](std::vector<Array>&& inputs, const Bindings& sizes) {
       return program.run(std::move(inputs), {.bindings = sizes});
     };
   }
+  first_state_ = first;
+  for (size_t i = 0; i < state_.size(); ++i) {
+    state_[i] = kept(i, std::move(state_[i]));
+  }
   begin_epoch();
+}
+
+Array Trainer::kept(size_t state, Array whole) const {
+  return step_run_.keep ? step_run_.keep(first_state_ + state, whole) : std::move(whole);
+}
+
+Array Trainer::whole_state(size_t state) const {
+  return step_run_.whole ? step_run_.whole(first_state_ + state, state_[state]) : state_[state];
 }
 
 int64_t Trainer::steps_per_epoch() const {
@@ -88,7 +100,7 @@ double Trainer::step() {
     arguments.push_back(updated_[i] ? std::move(state_[i]) : state_[i]);
   }
   arguments.push_back(Array::scalar(Dtype::f32, settings_.rate));
-  std::vector<Array> results = run_step_(std::move(arguments), data_.sizes);
+  std::vector<Array> results = step_run_.run(std::move(arguments), data_.sizes);
   for (size_t i = 0; i < results.size(); ++i) {
     if (taken_over_[i] >= 0) {
       state_[static_cast<size_t>(taken_over_[i])] = std::move(results[i]);
@@ -114,6 +126,7 @@ Score Trainer::validate() {
   double right = 0;
   int64_t labels = 0;
   int64_t seen = 0;
+  const std::vector<Array> weights = values();
   const auto all = std::span<const int64_t>(held_out_);
   for (int64_t begin = 0; begin < held_out(); begin += settings_.batch) {
     const int64_t size = std::min(settings_.batch, held_out() - begin);
@@ -122,7 +135,7 @@ Score Trainer::validate() {
     }
     std::vector<Array> arguments = data_.batch(all.subspan(static_cast<size_t>(begin), static_cast<size_t>(size)));
     labels += arguments.back().size();
-    std::ranges::copy(values(), std::back_inserter(arguments));
+    std::ranges::copy(weights, std::back_inserter(arguments));
     const std::vector<Array> results = score_->run(arguments, {.bindings = data_.sizes});
     total.loss += results[0].at(0) * static_cast<double>(size);
     right += results.size() > 1 ? results[1].at(0) : 0;
@@ -137,7 +150,11 @@ Score Trainer::validate() {
 }
 
 std::vector<Array> Trainer::values() const {
-  return {state_.begin(), state_.begin() + std::ssize(model_.training.parameters)};
+  std::vector<Array> result;
+  for (size_t i = 0; i < model_.training.parameters.size(); ++i) {
+    result.push_back(whole_state(i));
+  }
+  return result;
 }
 
 Graph Trainer::trained() const { return with_weights(model_.inference, values()); }

@@ -26,8 +26,14 @@ struct ScoredStep {
   Score score;
 };
 
-/// Runs the graph of a step on its inputs. Names of axes that no input determines have the sizes that come with them.
-using StepRun = std::function<std::vector<Array>(std::vector<Array>&& inputs, const Bindings& sizes)>;
+/// The graph of a step, ready to run.
+struct StepRun {
+  /// Runs it on its inputs. Names of axes that no input determines have the sizes that come with them.
+  std::function<std::vector<Array>(std::vector<Array>&& inputs, const Bindings& sizes)> run;
+  /// What is kept between steps of a state, which is that input of the step, from the whole of it; and the whole from
+  /// what is kept. Not set: states are kept whole.
+  std::function<Array(size_t input, const Array& state)> keep = {}, whole = {};
+};
 /// Makes one of the graph.
 using MakeStep = std::function<StepRun(const Graph& step)>;
 
@@ -71,17 +77,22 @@ class Trainer {
   std::vector<Array> values() const;
   Graph trained() const;
 
+  // Where states are kept in parts, all ranks call values(), trained(), validate() and checkpoint() together.
+
  private:
   void begin_epoch();
+  Array kept(size_t state, Array whole) const;
+  Array whole_state(size_t state) const;
 
   Trainable model_;
   Objective objective_;
   Settings settings_;
   Dataset data_;
   std::optional<Executable> step_;
-  StepRun run_step_;
+  StepRun step_run_;
   std::optional<Executable> score_;
   std::vector<std::string> state_names_;
+  size_t first_state_ = 0;                    // the input of the step that is the first state
   std::vector<Array> state_;                  // parameters, then states of the optimiser and the count of steps
   std::vector<int> taken_over_;               // output i becomes this state; -1: none
   std::vector<bool> updated_;                 // whether the step has a new one of state i

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "mesh/exchange/threads.h"
 #include "support/arrays.h"
@@ -159,6 +160,26 @@ TEST(Training, TenStepsHaveTheLossesOfOneProcess) {
           EXPECT_NEAR(of_rank[i], expected[i], 1e-3 * std::max(1.0, expected[i])) << each.name << " on " << mesh;
         }
       }
+    }
+  }
+}
+
+TEST(Training, StatesOfTheOptimiserMayStayInParts) {
+  const Case each = cases()[0];
+  const Graph step = step_of(each.model);
+  const Bindings large{{"batch", 4096}};
+  const ShardedGraph graph =
+      shard(step, Mesh::parse("data=2"), Sharding::parse("batch=data,*.weight.mean.0=data,*.weight.variance.0=data"), 0,
+            {.typical = large, .state_stays = true});
+  std::map<std::string_view, int> counts;
+  for (const Collective& collective : graph.collectives) {
+    if (collective.whole.rank() == 2) ++counts[name(collective.kind)];
+  }
+  // The gradient of each of three weights is scattered, and the new weight gathered: what one sum of it would send.
+  EXPECT_EQ(counts, (std::map<std::string_view, int>{{"all_gather", 3}, {"reduce_scatter", 3}}));
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (const int input = step.outputs()[i].aliases; input >= 0) {
+      EXPECT_EQ(graph.output_layouts[i], graph.input_layouts[static_cast<size_t>(input)]);
     }
   }
 }

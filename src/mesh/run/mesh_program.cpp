@@ -118,9 +118,28 @@ std::vector<Array> MeshProgram::run_whole(const std::vector<Array>& inputs, cons
   const Bindings bindings = tenon::bind(graph_.whole, inputs, known);
   std::vector<Array> parts;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    parts.push_back(part_of(inputs[i], graph_.input_layouts[i], graph_.mesh, graph_.coordinates, bindings));
+    parts.push_back(part_of_input(i, inputs[i], bindings));
   }
   return run(parts, bindings);
+}
+
+Array MeshProgram::part_of_input(size_t input, const Array& whole, const Bindings& bindings) const {
+  return part_of(whole, graph_.input_layouts[input], graph_.mesh, graph_.coordinates, bindings);
+}
+
+Array MeshProgram::whole_input(size_t input, const Array& part, const Bindings& bindings) {
+  Array result = part;
+  const Layout& layout = graph_.input_layouts[input];
+  for (size_t m = 0; m < layout.size(); ++m) {
+    if (!layout[m].is_split()) continue;
+    Communicator& ranks = group(m);
+    const std::vector<int64_t> sizes = sizes_of(layout[m].cut, ranks.size(), bindings);
+    const std::vector<size_t> bytes = times(sizes, bytes_along(result, layout[m].axis));
+    std::vector<std::byte> all(sum(bytes));
+    ranks.all_gather(result.data(), bytes, all.data());
+    result = put_together(all, result.dtype(), result.dims(), layout[m].axis, sizes);
+  }
+  return result;
 }
 
 std::vector<Array> MeshProgram::run(const std::vector<Array>& inputs, const Bindings& bindings) {
@@ -153,14 +172,16 @@ std::vector<Array> MeshProgram::run(const std::vector<Array>& inputs, const Bind
 
 void MeshProgram::exchange(const std::vector<size_t>& collectives, std::vector<Array>& values,
                            const Bindings& bindings) {
-  // All reductions along one axis of the mesh of one type are one, and all gathers along it. The map keeps the same
+  // All reductions along one axis of the mesh of one type are one, and all gathers along it. A map keeps the same
   // order on every rank.
-  std::map<std::tuple<size_t, ReduceOp, Dtype>, std::vector<size_t>> reductions;
+  std::map<std::tuple<size_t, ReduceOp, Dtype>, std::vector<size_t>> reductions, scatters;
   std::map<size_t, std::vector<size_t>> gathers;  // by axis of the mesh
   for (const size_t each : collectives) {
     const Collective& step = graph_.collectives[each];
     if (step.kind == CollectiveKind::all_reduce) {
       reductions[{step.mesh_axis, step.from.op, step.whole.dtype()}].push_back(each);
+    } else if (step.kind == CollectiveKind::reduce_scatter) {
+      scatters[{step.mesh_axis, step.from.op, step.whole.dtype()}].push_back(each);
     } else if (step.kind == CollectiveKind::all_gather) {
       gathers[step.mesh_axis].push_back(each);
     } else {
@@ -169,6 +190,9 @@ void MeshProgram::exchange(const std::vector<size_t>& collectives, std::vector<A
   }
   for (const auto& [key, together] : reductions) {
     reduce_together(together, values);
+  }
+  for (const auto& [key, together] : scatters) {
+    scatter_together(together, values, bindings);
   }
   for (const auto& [mesh_axis, together] : gathers) {
     gather_together(together, values, bindings);
@@ -211,6 +235,42 @@ void MeshProgram::gather_together(const std::vector<size_t>& collectives, std::v
   }
 }
 
+void MeshProgram::scatter_together(const std::vector<size_t>& collectives, std::vector<Array>& values,
+                                   const Bindings& bindings) {
+  const Collective& first = graph_.collectives[collectives[0]];
+  Communicator& ranks = group(first.mesh_axis);
+  const Dtype dtype = first.whole.dtype();
+  // What goes to a rank is its part of every tensor, one behind the other.
+  std::vector<std::byte> data;
+  std::vector<size_t> counts(static_cast<size_t>(ranks.size()));
+  std::vector<std::vector<int64_t>> sizes;
+  for (const size_t each : collectives) {
+    sizes.push_back(sizes_of(graph_.collectives[each].to.cut, ranks.size(), bindings));
+  }
+  for (size_t rank = 0; rank < counts.size(); ++rank) {
+    for (size_t i = 0; i < collectives.size(); ++i) {
+      const int64_t begin =
+          std::accumulate(sizes[i].begin(), sizes[i].begin() + static_cast<int64_t>(rank), int64_t{0});
+      const Array piece = slice_along(values[program_.sources[collectives[i]]],
+                                      graph_.collectives[collectives[i]].to.axis, begin, sizes[i][rank]);
+      counts[rank] += static_cast<size_t>(piece.size());
+      data.insert(data.end(), piece.data(), piece.data() + piece.byte_count());
+    }
+  }
+  const auto own = static_cast<size_t>(ranks.rank());
+  Array mine = Array::uninitialized(dtype, {static_cast<int64_t>(counts[own])});
+  ranks.reduce_scatter(data.data(), counts, byte_size(dtype), combine_function(first.from.op, dtype),
+                       mine.mutable_data());
+  count(first.kind, ranks.size(), static_cast<double>(data.size()));
+  int64_t begin = 0;
+  for (size_t i = 0; i < collectives.size(); ++i) {
+    std::vector<int64_t> dims = values[program_.sources[collectives[i]]].dims();
+    dims[static_cast<size_t>(graph_.collectives[collectives[i]].to.axis)] = sizes[i][own];
+    values[program_.results[collectives[i]]] = mine.window(begin, std::move(dims));
+    begin += values[program_.results[collectives[i]]].size();
+  }
+}
+
 void MeshProgram::reduce_together(const std::vector<size_t>& collectives, std::vector<Array>& values) {
   const Collective& first = graph_.collectives[collectives[0]];
   const Dtype dtype = first.whole.dtype();
@@ -245,14 +305,6 @@ Array MeshProgram::exchanged(const Collective& step, const Array& mine, const Bi
   const std::vector<size_t> sent = times(sizes, bytes_along(mine, step.to.axis));
   const std::vector<std::byte> pieces = lay_out(mine, step.to.axis, sizes);
   dims[static_cast<size_t>(step.to.axis)] = sizes[rank];
-  if (step.kind == CollectiveKind::reduce_scatter) {
-    Array result = Array::uninitialized(dtype, dims);
-    const std::vector<size_t> counts = times(sizes, bytes_along(mine, step.to.axis) / byte_size(dtype));
-    ranks.reduce_scatter(pieces.data(), counts, byte_size(dtype), combine_function(step.from.op, dtype),
-                         result.mutable_data());
-    count(step.kind, ranks.size(), static_cast<double>(pieces.size()));
-    return result;
-  }
   TENON_CHECK(step.kind == CollectiveKind::all_to_all);
   const std::vector<int64_t> from_sizes = sizes_of(step.from.cut, ranks.size(), bindings);
   dims[static_cast<size_t>(step.from.axis)] = 1;

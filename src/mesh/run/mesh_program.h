@@ -41,6 +41,11 @@ class MeshProgram {
   /// The same of whole inputs, of which the rank takes its parts.
   std::vector<Array> run_whole(const std::vector<Array>& inputs, const Bindings& known = {});
 
+  /// The whole of an input that lies in parts, from this rank's part. All ranks call it together.
+  Array whole_input(size_t input, const Array& part, const Bindings& bindings);
+  /// This rank's part of it.
+  Array part_of_input(size_t input, const Array& whole, const Bindings& bindings) const;
+
   const Traffic& traffic() const { return traffic_; }
 
  private:
@@ -49,6 +54,7 @@ class MeshProgram {
   Communicator& group(size_t mesh_axis) { return *groups_[mesh_axis]; }
   void exchange(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
   void gather_together(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
+  void scatter_together(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
   void reduce_together(const std::vector<size_t>& collectives, std::vector<Array>& values);
   Array exchanged(const Collective& step, const Array& mine, const Bindings& bindings);
   void count(CollectiveKind kind, int ranks, double bytes);

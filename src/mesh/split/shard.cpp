@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/fail.h"
 #include "base/hash.h"
@@ -36,7 +36,7 @@ class Sharder {
 
   ShardedGraph run(std::vector<Layout> input_layouts) {
     out_.input_layouts = std::move(input_layouts);
-    find_pulled();
+    find_pulls();
     const UnifyNames lenient;  // names that were allowed to meet when the graph was built may meet again
     for (size_t i = 0; i < out_.input_layouts.size(); ++i) {
       add_input(out_.whole.inputs()[i], out_.input_layouts[i]);
@@ -99,20 +99,54 @@ class Sharder {
     out_.values.push_back({node.place, std::string(op_name(node.op)), node.shapes[0], results[0], std::move(reason)});
   }
 
-  /// What becomes whole in the end, at the latest as an output: outputs, and what these are elementwise functions of.
-  /// Several outputs may be functions of one such value (a weight and its moments, of a gradient): it is moved once.
-  void find_pulled() {
+  /// How a value is wanted in the end: by outputs, through elementwise functions and transposes. Several outputs may
+  /// want the same value (a weight and its moments a gradient), some whole and some in parts.
+  struct Pull {
+    int whole = 0;  // so many readers want it whole
+    Layout parts;   // whole where nobody wants a split
+  };
+
+  void pull(const Value& value, bool whole, const Layout& parts) {
+    Pull& found = pulls_.try_emplace(value, 0, whole_layout(out_.mesh)).first->second;
+    found.whole += whole ? 1 : 0;
+    for (size_t m = 0; m < parts.size(); ++m) {
+      if (parts[m].is_split()) found.parts[m] = parts[m];
+    }
+  }
+
+  void find_pulls() {
     for (const Output& output : out_.whole.outputs()) {
-      if (options_.whole_outputs) pulled_.insert(output.value);
+      if (const auto layout = wanted_output(output)) {
+        const bool is_whole = std::ranges::all_of(*layout, &Placement::is_whole);
+        pull(output.value, is_whole, *layout);
+      }
     }
     const auto& nodes = out_.whole.nodes();
     for (size_t i = nodes.size(); i-- > 0;) {
-      const bool keeps_elements =
-          nodes[i]->as<Map>() != nullptr || nodes[i]->as<Transpose>() != nullptr || nodes[i]->as<Reshape>() != nullptr;
-      if (keeps_elements && pulled_.contains(Value(nodes[i], 0))) {
-        pulled_.insert(nodes[i]->inputs.begin(), nodes[i]->inputs.end());
+      const auto found = pulls_.find(Value(nodes[i], 0));
+      if (found == pulls_.end()) continue;
+      Pull wanted = found->second;
+      if (const auto* transpose = nodes[i]->as<Transpose>()) {
+        for (Placement& each : wanted.parts) {
+          if (each.is_split()) each.axis = transpose->axes[static_cast<size_t>(each.axis)];
+        }
+      } else if (nodes[i]->as<Reshape>() != nullptr) {
+        wanted.parts = whole_layout(out_.mesh);
+      } else if (nodes[i]->as<Map>() == nullptr) {
+        continue;
+      }
+      for (const Value& operand : nodes[i]->inputs) {
+        pull(operand, wanted.whole > 0, wanted.parts);
       }
     }
+  }
+
+  /// How the value is wanted in the end along an axis of the mesh; nothing where nobody says.
+  std::optional<Placement> pulled(const Value& value, size_t m) const {
+    const auto found = pulls_.find(value);
+    if (found == pulls_.end()) return std::nullopt;
+    if (found->second.parts[m].is_split()) return found->second.parts[m];
+    return found->second.whole > 0 ? std::optional(Placement{}) : std::nullopt;
   }
 
   /// Over how many ranks the work of a node is shared out.
@@ -173,24 +207,31 @@ class Sharder {
 
   double seconds(const Node& node, size_t m, const std::vector<Placement>& now, const Way& way, int share) const {
     const int ranks = mesh_axis(m).size;
-    // Elementwise work counts as if it were never shared out where its result becomes whole: to move what it reads is
-    // as good, and serves other readers too.
-    const bool is_small = node.as<Map>() != nullptr && pulled_.contains(Value(&node, 0));
+    const std::optional<Placement> end = pulled(Value(&node, 0), m);
+    // Elementwise work counts as if it were never shared out where its result becomes whole and what it reads has such
+    // readers beside it: to move that is as good, and serves all of them.
+    const auto has_readers = [&](const Value& operand) {
+      const auto found = pulls_.find(operand);
+      return found != pulls_.end() && found->second.whole > 1 && !native(operand)[m].is_whole();
+    };
+    const bool is_small =
+        node.as<Map>() != nullptr && end && end->is_whole() && std::ranges::any_of(node.inputs, has_readers);
     double time = estimate_.seconds_to_compute(node) / (is_small ? 1 : share);
     for (size_t i = 0; i < now.size(); ++i) {
       const Value& operand = node.inputs[i];
       const auto is_there = [&](const Version& version) { return version.layout[m] == way.operands[i]; };
       if (std::ranges::any_of(versions_.at(operand), is_there)) continue;
       // Scattering what is to be summed costs half of having it everywhere; it will mostly be gathered later, unless
-      // something beside it lies in the same parts.
-      const bool has_company = std::ranges::find(now, way.operands[i]) != now.end();
+      // something beside it lies in the same parts, or what it is for.
+      const bool has_company =
+          std::ranges::find(now, way.operands[i]) != now.end() || pulled(operand, m) == way.operands[i];
       const Placement& to = now[i].is_partial() && !has_company ? Placement{} : way.operands[i];
       time += estimate_.seconds_to_move(operand.shape(), now[i], to, ranks);
     }
     for (size_t i = 0; i < node.shapes.size(); ++i) {
-      const bool is_gathered = way.results[i].is_split() && pulled_.contains(Value(&node, static_cast<int>(i)));
-      if (way.results[i].is_partial() || is_gathered) {
-        time += estimate_.seconds_to_move(node.shapes[i], way.results[i], {}, ranks);
+      const std::optional<Placement> wanted = pulled(Value(&node, static_cast<int>(i)), m);
+      if (way.results[i].is_partial() || (way.results[i].is_split() && wanted && *wanted != way.results[i])) {
+        time += estimate_.seconds_to_move(node.shapes[i], way.results[i], wanted.value_or(Placement{}), ranks);
       }
     }
     return time;
@@ -269,12 +310,20 @@ class Sharder {
     remember(value, now);
   }
 
-  void add_output(const Output& output) {
-    Layout wanted = native(output.value);
-    for (Placement& each : wanted) {
-      if (options_.whole_outputs || each.is_partial()) each = Placement{};
+  /// The layout that an output must have; nothing where any will do.
+  std::optional<Layout> wanted_output(const Output& output) const {
+    if (options_.state_stays && output.aliases >= 0) {
+      return out_.input_layouts[static_cast<size_t>(output.aliases)];
     }
-    const Value local = bring(output.value, wanted, fmt::format("output `{}` is whole", output.name));
+    return options_.whole_outputs ? std::optional(whole_layout(out_.mesh)) : std::nullopt;
+  }
+
+  void add_output(const Output& output) {
+    Layout wanted = wanted_output(output).value_or(native(output.value));
+    for (Placement& each : wanted) {
+      if (each.is_partial()) each = Placement{};
+    }
+    const Value local = bring(output.value, wanted, fmt::format("output `{}` is given so", output.name));
     out_.outputs.push_back({.name = output.name, .value = local});
     out_.output_layouts.push_back(std::move(wanted));
   }
@@ -283,7 +332,7 @@ class Sharder {
   Estimate estimate_;
   ShardedGraph out_;
   std::unordered_map<Value, std::vector<Version>> versions_;
-  std::unordered_set<Value> pulled_;
+  std::unordered_map<Value, Pull> pulls_;
 };
 
 }  // namespace

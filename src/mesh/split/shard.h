@@ -21,6 +21,7 @@ struct ShardOptions {
   MeshCosts costs = {};
   Bindings typical = {};      // sizes that costs are estimated for; 64 where a name has none
   bool whole_outputs = true;  // else outputs stay as they lie
+  bool state_stays = false;   // an output that takes over an input lies as the input does, whatever the others do
 };
 
 /// A tensor of the graph as it lies on the mesh.
