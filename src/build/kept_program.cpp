@@ -66,14 +66,16 @@ KeptProgram::KeptProgram(const KeptModelKey& model, const CompileOptions& option
 }
 
 std::optional<KeptExecutable> KeptProgram::open() const {
-  const std::string path = cache_->find(key_);
+  const auto [path, may_be_torn] = cache_->find(key_);
   if (path.empty()) {
     return std::nullopt;
   }
   try {
     ProgramFileInfo info = inspect_program(path, {.verify = false});
     if (has_its_files(info)) {
-      return KeptExecutable{.info = std::move(info), .executable = load_program(path, {.verify = false})};
+      Executable executable = load_program(path, {.verify = may_be_torn});
+      cache_->use(key_);
+      return KeptExecutable{.info = std::move(info), .executable = std::move(executable)};
     }
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is damaged, and made anew
   }

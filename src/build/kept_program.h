@@ -36,8 +36,8 @@ class KeptProgram {
 
   bool enabled() const { return cache_->enabled(); }
 
-  /// The program, if there is one, of the very files that the model is now. A damaged one is removed. Constants are not
-  /// held against their checksums.
+  /// The program, if there is one, of the very files that the model is now. A damaged one is removed. Constants are
+  /// held against their checksums once, when it is first opened after the machine was started.
   std::optional<KeptExecutable> open() const;
 
   /// Compile, and remember what is to be written, if this is on. `build.compile` are the options that this was made

@@ -123,11 +123,22 @@ ProgramCache::ProgramCache(bool enabled, const std::string& directory, int64_t b
   if (state->directory.open()) state_ = std::move(state);
 }
 
-std::string ProgramCache::find(const ProgramKey& key) const {
-  if (!state_) return "";
+ProgramCache::Found ProgramCache::find(const ProgramKey& key) const {
+  if (!state_) return {};
   const std::string path = state_->path + "/" + state_->file(key);
-  const bool is_there = ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0;
-  return is_there ? path : "";
+  struct stat file = {};
+  timespec now = {};
+  timespec running = {};
+  if (::lstat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return {};
+  const bool has_clocks = ::clock_gettime(CLOCK_REALTIME, &now) == 0 && ::clock_gettime(CLOCK_BOOTTIME, &running) == 0;
+  const bool is_of_now = has_clocks && nanoseconds(file.st_mtim) > nanoseconds(now) - nanoseconds(running);
+  return {.path = path, .may_be_torn = !is_of_now};
+}
+
+void ProgramCache::use(const ProgramKey& key) const {
+  if (!state_) return;
+  const std::string path = state_->path + "/" + state_->file(key);
+  ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 void ProgramCache::remove(const ProgramKey& key) const {
@@ -149,7 +160,8 @@ void ProgramCache::store(const ProgramKey& key, const saved::SavedProgram& progr
 #else
 
 ProgramCache::ProgramCache(bool /*enabled*/, const std::string& /*directory*/, int64_t /*byte_limit*/) {}
-std::string ProgramCache::find(const ProgramKey& /*key*/) const { return ""; }
+ProgramCache::Found ProgramCache::find(const ProgramKey& /*key*/) const { return {}; }
+void ProgramCache::use(const ProgramKey& /*key*/) const {}
 void ProgramCache::remove(const ProgramKey& /*key*/) const {}
 void ProgramCache::store(const ProgramKey& /*key*/, const saved::SavedProgram& /*program*/) const {}
 

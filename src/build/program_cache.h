@@ -42,8 +42,16 @@ class ProgramCache {
   ProgramCache& operator=(const ProgramCache&) = delete;
 
   bool enabled() const;
-  /// The file of a key, which counts as used now; empty: there is none.
-  std::string find(const ProgramKey& key) const;
+  /// The file of a key; no path: there is none.
+  struct Found {
+    std::string path;
+    /// Nobody used it since this machine was started. It was written without waiting for the disk, so parts of it may
+    /// never have got there, which checksums show.
+    bool may_be_torn = false;
+  };
+  Found find(const ProgramKey& key) const;
+  /// It was loaded: it counts as used now.
+  void use(const ProgramKey& key) const;
   /// Of a file that cannot be loaded.
   void remove(const ProgramKey& key) const;
   void store(const ProgramKey& key, const saved::SavedProgram& program) const;

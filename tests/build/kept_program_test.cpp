@@ -128,6 +128,23 @@ TEST_F(KeptProgramTest, ThatIsDamagedIsMadeAnew) {
   EXPECT_EQ(result_of(place("a").open().value().executable), 16);
 }
 
+/// Of files that were written before the machine was started, parts may not have got to the disk.
+TEST_F(KeptProgramTest, ThatIsOlderThanTheMachinesStartIsHeldAgainstItsChecksums) {
+  keep("a");
+  const fs::path path = files().at(0);
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(24 * 365 * 20);
+  fs::last_write_time(path, long_ago);
+  EXPECT_TRUE(place("a").open());
+  EXPECT_GT(fs::last_write_time(path), long_ago + std::chrono::hours(24)) << "it is used again";
+  std::fstream(path, std::ios::in | std::ios::out)
+      .seekp(static_cast<int64_t>(fs::file_size(path)) - 100)
+      .write("torn", 4);
+  EXPECT_TRUE(place("a").open()) << "weights are not read again";
+  fs::last_write_time(path, long_ago);
+  EXPECT_FALSE(place("a").open());
+  EXPECT_TRUE(files().empty());
+}
+
 TEST_F(KeptProgramTest, OfAnotherVersionIsMadeAnew) {
   keep("a");
   std::fstream file(files().at(0), std::ios::in | std::ios::out | std::ios::binary);

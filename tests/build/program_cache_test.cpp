@@ -83,10 +83,10 @@ class KeptPrograms : public testing::Test {
 TEST_F(KeptPrograms, GiveTheSameBits) {
   const ProgramCache cache(true, cache_path());
   const ProgramKey key = key_of("product");
-  EXPECT_EQ(cache.find(key), "");
+  EXPECT_EQ(cache.find(key).path, "");
   const CompiledProgram compiled = compile_to_keep(product(48), {});
   cache.store(key, *compiled.saved);
-  const std::string path = cache.find(key);
+  const std::string path = cache.find(key).path;
   ASSERT_NE(path, "");
   const Executable kept = load_program(path);
   const Executable plain = compile(product(48));
@@ -101,9 +101,9 @@ TEST_F(KeptPrograms, GiveTheSameBits) {
       EXPECT_TRUE(same_bits(compiled.executable.run({given})[0], wanted));
     }
   }
-  EXPECT_EQ(cache.find(key_of("product", {.winograd = false})), "");
+  EXPECT_EQ(cache.find(key_of("product", {.winograd = false})).path, "");
   cache.remove(key);
-  EXPECT_EQ(cache.find(key), "");
+  EXPECT_EQ(cache.find(key).path, "");
   EXPECT_EQ(files(), 0U);
 }
 
@@ -113,19 +113,19 @@ TEST_F(KeptPrograms, StayBelowALimit) {
   {
     const ProgramCache cache(true, cache_path());
     cache.store(key_of("first"), *compiled.saved);
-    bytes = static_cast<int64_t>(std::filesystem::file_size(cache.find(key_of("first"))));
+    bytes = static_cast<int64_t>(std::filesystem::file_size(cache.find(key_of("first")).path));
   }
   const ProgramCache cache(true, cache_path(), 2 * bytes + bytes / 2);
   cache.store(key_of("second"), *compiled.saved);
-  EXPECT_NE(cache.find(key_of("first")), "");  // which makes the second the one that was not used for longest
+  cache.use(key_of("first"));  // which makes the second the one that was not used for longest
   cache.store(key_of("third"), *compiled.saved);
   EXPECT_EQ(files(), 2U);
-  EXPECT_NE(cache.find(key_of("third")), "");
-  EXPECT_NE(cache.find(key_of("first")), "");
-  EXPECT_EQ(cache.find(key_of("second")), "");
+  EXPECT_NE(cache.find(key_of("third")).path, "");
+  EXPECT_NE(cache.find(key_of("first")).path, "");
+  EXPECT_EQ(cache.find(key_of("second")).path, "");
   const ProgramCache small(true, cache_path(), bytes / 4);
   small.store(key_of("fourth"), *compiled.saved);
-  EXPECT_EQ(small.find(key_of("fourth")), "");
+  EXPECT_EQ(small.find(key_of("fourth")).path, "");
 }
 
 TEST_F(KeptPrograms, AreNotKeptWhereNothingMayBe) {
@@ -133,7 +133,7 @@ TEST_F(KeptPrograms, AreNotKeptWhereNothingMayBe) {
   const ProgramCache off(false, cache_path());
   EXPECT_FALSE(off.enabled());
   off.store(key_of("a"), *compiled.saved);
-  EXPECT_EQ(off.find(key_of("a")), "");
+  EXPECT_EQ(off.find(key_of("a")).path, "");
   std::filesystem::create_directories(cache_path());
   std::filesystem::permissions(cache_path(), std::filesystem::perms::all);  // others could write what we would run
   EXPECT_FALSE(ProgramCache(true, cache_path()).enabled());
