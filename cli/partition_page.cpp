@@ -82,10 +82,13 @@ function roofline() {
   const inside = node(s, "g", {"clip-path": "url(#frame)"});
   node(inside, "path", {class: "roof", d: `M${X(Math.min(...roof.memories.map(m => roof.flops / m.bandwidth), 10**x1))} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
   node(s, "text", {x: RIGHT - 6, y: Y(roof.flops) - 5, "text-anchor": "end"}, "arithmetic, " + power(Number(roof.flops.toPrecision(3))) + "FLOP/s");
-  // Each name at a height of its own, on its roof: where no other name is.
-  [...roof.memories].sort((a, b) => b.bandwidth - a.bandwidth).forEach((memory, i) => {
+  // Each name beside its own roof, near where that begins, and at a height where no other name is.
+  const apart = 15 / (FLOOR - TOP) * (y1 - y0), highest = Math.log10(roof.flops);
+  let height = -Infinity;
+  [...roof.memories].sort((a, b) => a.bandwidth - b.bandwidth).forEach(memory => {
     node(inside, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * memory.bandwidth)}L${X(roof.flops / memory.bandwidth)} ${Y(roof.flops)}`});
-    const at = Math.min(10 ** (y0 + (y1 - y0) * (.09 + .1 * i)), roof.flops), left = Math.min(Math.max(X(at / memory.bandwidth), LEFT) + 8, RIGHT - 110);
+    height = Math.max(y0, x0 + Math.log10(memory.bandwidth), height) + apart;
+    const at = 10 ** Math.min(height, highest), left = Math.min(X(at / memory.bandwidth) + 8, RIGHT - 110);
     node(s, "text", {x: left, y: Y(at) + 4}, memory.name + ", " + bytes(memory.bandwidth) + "/s");
   });
   for (const p of points) {

@@ -19,6 +19,8 @@ section, aside, .bar-of-tools button { background: var(--box); color: var(--ink)
 #picture { position: absolute; inset: 0; display: block; width: 100%; height: 100%; cursor: grab; touch-action: none; font: 12px system-ui, sans-serif; }
 #picture:focus-visible, tr:focus-visible, button:focus-visible, input:focus-visible, pre:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 #mini { position: absolute; right: .6em; bottom: .6em; width: 8em; height: 10em; background: var(--box); border: 1px solid var(--line); border-radius: 6px; opacity: .92; cursor: pointer; }
+.chart text.rimmed { paint-order: stroke; stroke: var(--box); stroke-width: 4px; stroke-linejoin: round; }
+@media (max-width: 40em) { #mini { display: none !important; } }  /* it would cover what is in the picture */
 #mini path { fill: var(--soft); } #mini rect { fill: var(--accent); fill-opacity: .2; stroke: var(--accent); vector-effect: non-scaling-stroke; }
 #picture text { fill: var(--ink); pointer-events: none; } #picture text.small { font-size: 10.5px; fill: var(--soft); } #picture text.head { font-weight: 600; } #picture.far text { display: none; }
 #picture .box, #picture .back { fill: var(--box); stroke: var(--soft); } #picture .module, #picture .step { cursor: pointer; }
@@ -31,7 +33,7 @@ aside dl { display: grid; grid-template-columns: max-content 1fr; gap: .2em .9em
 aside pre { overflow: auto; max-height: 26em; font-size: 12px; background: var(--ground); padding: .6em; border-radius: 6px; } aside a { color: var(--accent); } summary { cursor: pointer; font-weight: 600; margin: .4em 0; } summary.plain { font-weight: 400; margin: 0; } mark { background: var(--mark); color: inherit; display: block; width: max-content; min-width: 100%; }
 .scroll { overflow-x: auto; } .chart .level { fill: none; stroke: var(--warm); } .chart .limit { fill: none; stroke: var(--warm); stroke-width: 2; } .chart .block { fill: var(--accent); fill-opacity: .35; stroke: var(--accent); stroke-width: .5; cursor: pointer; } .chart .block.window { fill-opacity: .12; } .chart .block.chosen { stroke-width: 2.5; } .chart .stretch { cursor: pointer; fill: var(--accent); fill-opacity: .75; } .chart .stretch.odd { fill-opacity: .4; } .chart text.on { fill: var(--ink); pointer-events: none; } .chart .peak { stroke: var(--warm); stroke-dasharray: 4 3; }
 @media (max-width: 900px) { body { padding: 1em; } .split { flex-direction: column; } .drawing, .detail { width: 100%; flex: none; } .detail { height: auto; max-height: none; min-width: 0; } .cards { grid-template-columns: 1fr; } .view { min-height: 55vh; } }
-@media print { .bar-of-tools, #mini { display: none !important; } body { padding: 0; background: white; } section, aside { break-inside: avoid; border: none; padding: .4em 0; } .scroll { break-inside: auto; } tr { break-inside: avoid; } .split { display: block; } .view { min-height: 0; height: 60vh; } .detail { height: auto; max-height: none; } aside pre { max-height: none; white-space: pre-wrap; } }
+@media print { .bar-of-tools, #mini { display: none !important; } body { padding: 0; background: white; } section, aside { break-inside: avoid; border: none; padding: .4em 0; } .scroll { break-inside: auto; } tr { break-inside: avoid; } .split { display: block; } .view { flex: none; min-height: 0; height: 60vh; } .detail { height: auto; max-height: none; } aside pre { max-height: none; white-space: pre-wrap; } }
 </style>)css";
 
 constexpr std::string_view kExplainBody = R"html(

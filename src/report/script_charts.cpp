@@ -30,11 +30,14 @@ if (limited && model.roofs) {
     chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "FLOPs a byte"));
     chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second, " + rates.threads + (rates.threads === 1 ? " thread" : " threads")));
     const clipped = draw("g", { "clip-path": "url(#inside)" });
-    levels.forEach((l, i) => {
+    const apart = 15 / (H - T - B) * (y1 - y0);  // of names, one above the other
+    let height = -Infinity;
+    const names = [];  // above all lines, each with a rim that keeps it readable
+    levels.slice().reverse().forEach(l => {
       clipped.append(draw("path", { class: "level", d: "M" + X(10 ** x0) + " " + Y(10 ** x0 * l.rate) + "L" + X(roof / l.rate) + " " + Y(roof) }));
-      // Each name on its own line and at a height of its own, where no other name is.
-      const y = 10 ** (y0 + (y1 - y0) * (.1 + .09 * i));
-      clipped.append(draw("text", { x: Math.max(L, X(y / l.rate)) + 8, y: Y(y) + 4 }, l.name));
+      // Each name beside its own line, near where that begins, and at a height where no other name is.
+      height = Math.max(y0, x0 + Math.log10(l.rate), height) + apart;
+      names.push(draw("text", { x: X(10 ** height / l.rate) + 8, y: Y(10 ** height) + 4, class: "rimmed" }, l.name));
     });
     let free = -Infinity;  // below the name of the roof above
     for (const f of flats.sort((a, b) => b.rate - a.rate)) {
@@ -43,6 +46,7 @@ if (limited && model.roofs) {
       clipped.append(draw("text", { x: W - R - 6, y: at, "text-anchor": "end" }, f.names.join(", ")));
       free = at + 15;
     }
+    clipped.append(...names);
     chart.append(clipped);
     for (const p of points) {
       const c = draw("circle", { cx: X(p.x), cy: Y(p.y), r: 4, "data-step": p.step });

@@ -128,13 +128,17 @@ function fillItems() {
 fillItems();
 const isVisible = item => { for (let i = item.parent; i; i = i.parent) if (!i.open) return false; return true; };
 const countVisible = item => item.open ? item.inside.reduce((n, i) => n + countVisible(i), 0) : 1;
-// At first: so many modules are open, the outer ones first, that there is something to see and not too much.
+// At first: so many modules are open, the outer and the first ones first, that there is something to see and not too much.
 {
   const MOST = 90;
   let seen = countVisible(root), level = [root];
   while (level.length) {
     const next = level.flatMap(i => i.inside.filter(k => k.kind === "module"));
-    for (const item of next) if (seen + item.inside.length - 1 <= MOST) { item.open = true; seen += item.inside.length - 1; }
+    for (const item of next) {
+      if (seen + item.inside.length - 1 > MOST) break;
+      item.open = true;
+      seen += item.inside.length - 1;
+    }
     level = next.filter(i => i.open);
   }
   const operators = items.filter(i => i.kind === "operator").length;

@@ -119,15 +119,17 @@ function fit() {
   box = { x: whole.w / 2 - w / 2, y: h > whole.h ? -(h - whole.h) / 2 : 0, w, h };
   show();
 }
-// At first: all of it where it can be read then, else the beginning.
+// At first: all of it where it can be read then, else from the first step or folded module on.
 function begin() {
   fit();
   const readable = svg.clientWidth * 1.25;
   if (box.w <= readable) return;
-  const first = [...places].filter(([item]) => item !== root && !item.open).sort(([, p], [, q]) => p.y - q.y)[0];
-  const x = first ? first[1].x + first[1].w / 2 : whole.w / 2;
-  const w = Math.min(box.w, svg.clientWidth), left = Math.min(Math.max(x - w / 2, 0), Math.max(0, whole.w - w));
-  box = { x: whole.w < w ? whole.w / 2 - w / 2 : left, y: 0, w, h: w * ratio() };
+  const [, first] = [...places].filter(([item]) => item !== root && !item.open && (item.kind === "step" || item.kind === "module"))
+    .sort(([, p], [, q]) => p.y - q.y)[0] || [];
+  const x = first ? first.x + first.w / 2 : whole.w / 2;
+  const w = Math.min(box.w, svg.clientWidth), h = w * ratio();
+  const left = Math.min(Math.max(x - w / 2, 0), Math.max(0, whole.w - w));
+  box = { x: whole.w < w ? whole.w / 2 - w / 2 : left, y: !first || first.y + first.h < h ? 0 : first.y - h / 4, w, h };
   show();
 }
 const zoom = (by, x = box.x + box.w / 2, y = box.y + box.h / 2) => {

@@ -111,6 +111,7 @@ class Pages(unittest.TestCase):
         self.keep("print_800")
         hidden = "getComputedStyle(document.querySelector('.bar-of-tools')).display"
         self.assertEqual(self.browser.value(hidden), "none")
+        self.assertGreater(self.browser.value("document.getElementById('picture').getBoundingClientRect().height"), 300)
         self.assertEqual(self.browser.value("[...document.querySelectorAll('tr.step')].every(r => r.offsetHeight > 0)"), True)
         self.browser.show(1500, 1000)
 

@@ -53,6 +53,37 @@ TEST(Why, IsAboutThePartsThatThePartitionerMakes) {
   EXPECT_NE(apart.find("\n  parts: part 1 ends: 1 activation of 16384 bytes leaves here"), std::string::npos) << apart;
 }
 
+TEST(Why, SaysWhatHeldWhenTheStrategyRan) {
+  const WorkGraph work = work_graph(parse_graph(R"(
+graph three(x: f32[n, 8, 16, 16], a: f32[4, 8, 1, 1], b: f32[4, 8, 1, 1], c: f32[4, 8, 1, 1]) {
+  return y=conv(x, a), z=concat(conv(x, b), conv(x, c), axis=1)
+})"));
+  const Bindings sizes{{"n", 2}};
+  const auto said = [&](std::vector<std::string> fuse, std::string_view one, std::string_view other) {
+    return why(work, make_plan(work, sizes, roomy_profile(), {.fuse = std::move(fuse)}), one, other);
+  };
+  // Neither is joined with an operand of it: it has none.
+  EXPECT_EQ(said({"horizontal"}, "conv2", "conv3"),
+            "`conv2` and `conv3` are in different parts, 2 and 3\n"
+            "  horizontal: products are joined with the first that reads what they share, which is `conv1`, and "
+            "`conv2` is not: the results of `conv1` and `conv2` are not used together within 8 steps");
+}
+
+TEST(Why, KnowsWhatLiesBetweenProducts) {
+  const WorkGraph work = work_graph(parse_graph(R"(
+graph heads(q: f32[n, 64, 16], k: f32[n, 64, 16], v: f32[n, 64, 16]) {
+  s = contract(q, k, lhs_contract=[2], rhs_contract=[2], lhs_batch=[0], rhs_batch=[0])
+  p = softmax(mul(s, 0.25), axis=2)
+  return y=contract(p, v, lhs_contract=[2], rhs_contract=[1], lhs_batch=[0], rhs_batch=[0])
+})"));
+  const Plan plan = make_plan(work, {{"n", 2}}, roomy_profile(), {.fuse = {"attention"}});
+  ASSERT_EQ(plan.parts.size(), 1U);
+  Plan apart = make_plan(work, {{"n", 2}}, roomy_profile(), {.fuse = {"none"}});
+  apart.fuse = "attention";
+  const std::string text = why(work, apart, work.operators[0].name, work.operators[1].name);
+  EXPECT_NE(text.find("though attention joins"), std::string::npos) << text;
+}
+
 TEST(Plans, RefuseReasonsThatAreNotSo) {
   const WorkGraph work = work_graph(two_blocks());
   const Profile profile = roomy_profile();
