@@ -30,6 +30,7 @@ void bind_programs(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_tensors(nb::module_& m);
 void bind_device_storages(nb::module_& m);
+void bind_device_guard(nb::module_& m);
 void bind_device_kernels(nb::module_& m);
 void bind_device_replays(nb::module_& m);
 void bind_device_views(nb::module_& m);

@@ -66,6 +66,7 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_graphs(m);
   tenon::python::bind_tensors(m);
   tenon::python::bind_device_storages(m);
+  tenon::python::bind_device_guard(m);
   tenon::python::bind_device_kernels(m);
   tenon::python::bind_device_replays(m);
   tenon::python::bind_device_views(m);

@@ -292,7 +292,8 @@ def _register(library: torch.library.Library) -> None:
 def _install():
     plain = [torch.dtype, torch.device, torch.layout, torch.memory_format]
     _tenon.set_device_classes(wrap, TENON_DTYPES, torch.Tensor, torch.nn.Parameter, torch.get_default_dtype, plain)
-    _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend())
+    _tenon.set_device_type(torch._C._autograd.DeviceType.PrivateUse1)
+    _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend(), device_guard=hooks.Guard())
     library = torch.library.Library("aten", "IMPL")
     everything = torch.library.Library("_", "IMPL")
     everything.fallback(_boxed_fallback, "PrivateUse1")

@@ -3,6 +3,7 @@ making storages, and moving modules."""
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import torch
@@ -178,8 +179,48 @@ def _apply(module, function, recurse=True, before=torch.nn.Module._apply):
     return before(module, function, recurse)
 
 
+class Guard(torch._C._acc.DeviceGuard):
+    """What PyTorch asks which device it is. It does so while the exception of a hook passes through a backward pass,
+    too, and ends the process where Python then runs: the function is C++, which puts the exception aside."""
+
+    type_ = _tenon.device_type
+
+
+def _run_backward(*args, before=None, **kwargs):
+    try:
+        return before(*args, **kwargs)
+    except SystemError:
+        error = _tenon.take_error()
+        if error is None:
+            raise
+    raise error
+
+
+class _GeneratorClass(type(torch._C.Generator)):
+    def __instancecheck__(cls, x):
+        return isinstance(x, torch._C.Generator)
+
+
+class Generator(torch._C.Generator, metaclass=_GeneratorClass):
+    """`torch.Generator`. One of the device tenon is one of the CPU, from which the device takes its keys: PyTorch can ask
+    no device made in Python for generators."""
+
+    def __new__(cls, device="cpu"):
+        if torch.device(device).type != "tenon":
+            return torch._C.Generator(device)
+        refuse_other_devices(device)
+        return super().__new__(cls, "cpu")
+
+    @property
+    def device(self):
+        return torch.device("tenon", 0)
+
+
 def install(library: torch.library.Library) -> None:
     """Put them in the place of PyTorch's."""
+    run = functools.partial(_run_backward, before=torch.autograd.graph._engine_run_backward)
+    torch.autograd.graph._engine_run_backward = torch.autograd._engine_run_backward = run
+    torch.Generator = Generator
     torch.nn.Module._apply = lambda self, fn, recurse=True: _apply(self, fn, recurse)
     torch.UntypedStorage.__new__ = staticmethod(_new_storage)
     library.impl("_pin_memory", _pin_memory, "CPU")

@@ -40,6 +40,13 @@ def test_a_generator_of_the_cpu_decides_the_numbers():
     assert not torch.equal(draws[0].cpu(), draws[1].cpu())
 
 
-def test_a_generator_of_the_device_is_pytorchs_error():
-    with pytest.raises(RuntimeError, match="getNewGenerator"):
-        torch.Generator(device=DEVICE)
+def test_a_generator_of_the_device():
+    drawn = []
+    for _ in range(2):
+        generator = torch.Generator(device=DEVICE).manual_seed(3)
+        assert generator.device == torch.device(DEVICE, 0) and isinstance(generator, torch.Generator)
+        drawn.append([torch.randn(4, device=DEVICE, generator=generator).cpu() for _ in range(2)])
+    assert all(torch.equal(a, b) for a, b in zip(*drawn)) and not torch.equal(*drawn[0])
+    assert isinstance(torch.Generator(), torch.Generator) and torch.Generator().device.type == "cpu"
+    with pytest.raises(RuntimeError, match="there is one device"):
+        torch.Generator(device=f"{DEVICE}:1")
