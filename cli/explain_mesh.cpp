@@ -46,8 +46,8 @@ void print_text(const mesh::ShardedGraph& graph, const Bindings& bindings, const
     total += each.bytes;
   }
   const std::string sizes = bindings.to_string();
-  fmt::print("{}{}{} on the mesh {}: {} collectives, a rank sends {} in a run\n", bold(graph.whole.name()),
-             sizes.empty() ? "" : " at ", sizes, graph.mesh.to_string(), sent.size(),
+  fmt::print("{}{}{} on the mesh {}: {} collective{}, a rank sends {} in a run\n", bold(graph.whole.name()),
+             sizes.empty() ? "" : " at ", sizes, graph.mesh.to_string(), sent.size(), sent.size() == 1 ? "" : "s",
              bytes_text(static_cast<int64_t>(total)));
   fmt::print("  along: {}\n", sharding.along.empty() ? "nothing; every rank computes all" : sharding.to_string());
   fmt::print("  tensors\n");
@@ -117,7 +117,8 @@ int explain_mesh(const Arguments& arguments) {
   const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
   const Bindings bindings = complete_bindings(ports_of(model), bound);
   const mesh::Sharding sharding = sharding_of(arguments, mesh, model.graph, bindings);
-  const mesh::ShardedGraph graph = mesh::shard(model.graph, mesh, sharding, 0, {.typical = bindings});
+  const mesh::ShardedGraph graph =
+      mesh::shard(model.graph, mesh, sharding, 0, {.typical = bindings, .state_stays = arguments.has("--train")});
   const std::vector<Sent> sent = sent_bytes(graph, bindings);
   (arguments.has("--json") ? print_json : print_text)(graph, bindings, sharding, sent);
   return 0;

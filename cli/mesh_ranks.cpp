@@ -14,6 +14,7 @@
 #include "mesh/exchange/processes.h"
 #include "mesh/exchange/threads.h"
 #include "tenon/models.h"
+#include "tenon/program_file.h"
 
 namespace tenon::cli {
 namespace {
@@ -67,6 +68,9 @@ GraphModel load_mesh_model(const std::string& word, const LoadGraphOptions& opti
       model.values.emplace(parameter.name, initial_value(parameter));
     }
     return model;
+  }
+  if (is_program_file(word)) {
+    fail("`{}` is a program that was built for one process; `--mesh` takes the model that it was built from", word);
   }
   std::vector<train::Weight> weights;
   LoadGraphOptions with_weights = options;

@@ -11,6 +11,7 @@
 #include "ir/data_axes.h"
 #include "ir/unify_names.h"
 #include "mesh/split/estimate.h"
+#include "mesh/split/pulls.h"
 #include "mesh/split/ways.h"
 #include "ops/make.h"
 #include "passes/inline_calls.h"
@@ -25,10 +26,14 @@ std::string call_it(const Value& value) {
                        : fmt::format("{} at \"{}\"", op_name(value.node().op), place);
 }
 
+/// How often moving an input counts: a weight that a node moves is mostly moved for its gradient, too, and somebody
+/// said how it is to lie.
+constexpr double kMovingInputs = 2;
+
 class Sharder {
  public:
   Sharder(const Graph& graph, const Mesh& mesh, int rank, const ShardOptions& options)
-      : options_(options), estimate_(graph, options) {
+      : options_(options), estimate_(graph, options), pulls_(mesh) {
     out_.mesh = mesh;
     out_.coordinates = mesh.coordinates(rank);
     out_.whole = graph;
@@ -36,7 +41,10 @@ class Sharder {
 
   ShardedGraph run(std::vector<Layout> input_layouts) {
     out_.input_layouts = std::move(input_layouts);
-    find_pulls();
+    for (const Output& output : out_.whole.outputs()) {
+      if (const auto layout = wanted_output(output)) pulls_.add(output.value, *layout);
+    }
+    pulls_.follow(out_.whole);
     const UnifyNames lenient;  // names that were allowed to meet when the graph was built may meet again
     for (size_t i = 0; i < out_.input_layouts.size(); ++i) {
       add_input(out_.whole.inputs()[i], out_.input_layouts[i]);
@@ -99,56 +107,6 @@ class Sharder {
     out_.values.push_back({node.place, std::string(op_name(node.op)), node.shapes[0], results[0], std::move(reason)});
   }
 
-  /// How a value is wanted in the end: by outputs, through elementwise functions and transposes. Several outputs may
-  /// want the same value (a weight and its moments a gradient), some whole and some in parts.
-  struct Pull {
-    int whole = 0;  // so many readers want it whole
-    Layout parts;   // whole where nobody wants a split
-  };
-
-  void pull(const Value& value, bool whole, const Layout& parts) {
-    Pull& found = pulls_.try_emplace(value, 0, whole_layout(out_.mesh)).first->second;
-    found.whole += whole ? 1 : 0;
-    for (size_t m = 0; m < parts.size(); ++m) {
-      if (parts[m].is_split()) found.parts[m] = parts[m];
-    }
-  }
-
-  void find_pulls() {
-    for (const Output& output : out_.whole.outputs()) {
-      if (const auto layout = wanted_output(output)) {
-        const bool is_whole = std::ranges::all_of(*layout, &Placement::is_whole);
-        pull(output.value, is_whole, *layout);
-      }
-    }
-    const auto& nodes = out_.whole.nodes();
-    for (size_t i = nodes.size(); i-- > 0;) {
-      const auto found = pulls_.find(Value(nodes[i], 0));
-      if (found == pulls_.end()) continue;
-      Pull wanted = found->second;
-      if (const auto* transpose = nodes[i]->as<Transpose>()) {
-        for (Placement& each : wanted.parts) {
-          if (each.is_split()) each.axis = transpose->axes[static_cast<size_t>(each.axis)];
-        }
-      } else if (nodes[i]->as<Reshape>() != nullptr) {
-        wanted.parts = whole_layout(out_.mesh);
-      } else if (nodes[i]->as<Map>() == nullptr) {
-        continue;
-      }
-      for (const Value& operand : nodes[i]->inputs) {
-        pull(operand, wanted.whole > 0, wanted.parts);
-      }
-    }
-  }
-
-  /// How the value is wanted in the end along an axis of the mesh; nothing where nobody says.
-  std::optional<Placement> pulled(const Value& value, size_t m) const {
-    const auto found = pulls_.find(value);
-    if (found == pulls_.end()) return std::nullopt;
-    if (found->second.parts[m].is_split()) return found->second.parts[m];
-    return found->second.whole > 0 ? std::optional(Placement{}) : std::nullopt;
-  }
-
   /// Over how many ranks the work of a node is shared out.
   double shares(const std::vector<Layout>& operands, const std::vector<Layout>& results) const {
     double ranks = 1;
@@ -207,30 +165,34 @@ class Sharder {
 
   double seconds(const Node& node, size_t m, const std::vector<Placement>& now, const Way& way, int share) const {
     const int ranks = mesh_axis(m).size;
-    const std::optional<Placement> end = pulled(Value(&node, 0), m);
+    const std::optional<Placement> end = pulls_.at(Value(&node, 0), m);
     // Elementwise work counts as if it were never shared out where its result becomes whole and what it reads has such
     // readers beside it: to move that is as good, and serves all of them.
     const auto has_readers = [&](const Value& operand) {
-      const auto found = pulls_.find(operand);
-      return found != pulls_.end() && found->second.whole > 1 && !native(operand)[m].is_whole();
+      return pulls_.whole_readers(operand) > 1 && !native(operand)[m].is_whole();
     };
     const bool is_small =
         node.as<Map>() != nullptr && end && end->is_whole() && std::ranges::any_of(node.inputs, has_readers);
     double time = estimate_.seconds_to_compute(node) / (is_small ? 1 : share);
+    bool keeps_direction = false;  // some operand lies as the way needs it
     for (size_t i = 0; i < now.size(); ++i) {
       const Value& operand = node.inputs[i];
       const auto is_there = [&](const Version& version) { return version.layout[m] == way.operands[i]; };
+      keeps_direction = keeps_direction || (now[i].is_split() && now[i] == way.operands[i]);
       if (std::ranges::any_of(versions_.at(operand), is_there)) continue;
       // Scattering what is to be summed costs half of having it everywhere; it will mostly be gathered later, unless
       // something beside it lies in the same parts, or what it is for.
       const bool has_company =
-          std::ranges::find(now, way.operands[i]) != now.end() || pulled(operand, m) == way.operands[i];
+          std::ranges::find(now, way.operands[i]) != now.end() || pulls_.at(operand, m) == way.operands[i];
       const Placement& to = now[i].is_partial() && !has_company ? Placement{} : way.operands[i];
-      time += estimate_.seconds_to_move(operand.shape(), now[i], to, ranks);
+      const bool is_input = operand.node().as<Input>() != nullptr;
+      time += (is_input ? kMovingInputs : 1) * estimate_.seconds_to_move(operand.shape(), now[i], to, ranks);
     }
     for (size_t i = 0; i < node.shapes.size(); ++i) {
-      const std::optional<Placement> wanted = pulled(Value(&node, static_cast<int>(i)), m);
-      if (way.results[i].is_partial() || (way.results[i].is_split() && wanted && *wanted != way.results[i])) {
+      // What comes to lie along another axis than all of its operands did will mostly be brought back.
+      const std::optional<Placement> wanted = pulls_.at(Value(&node, static_cast<int>(i)), m);
+      const bool is_brought_back = wanted ? *wanted != way.results[i] : !keeps_direction;
+      if (way.results[i].is_partial() || (way.results[i].is_split() && is_brought_back)) {
         time += estimate_.seconds_to_move(node.shapes[i], way.results[i], wanted.value_or(Placement{}), ranks);
       }
     }
@@ -332,7 +294,7 @@ class Sharder {
   Estimate estimate_;
   ShardedGraph out_;
   std::unordered_map<Value, std::vector<Version>> versions_;
-  std::unordered_map<Value, Pull> pulls_;
+  Pulls pulls_;
 };
 
 }  // namespace
