@@ -135,8 +135,20 @@ Extent bytes_of(const Value& value) {
   return value.shape().element_count() * static_cast<int64_t>(byte_size(value.dtype()));
 }
 
-/// What one of `from` makes and one of `to` reads: stored once and loaded once.
-Extent bytes_between(const Nodes& from, const Nodes& to) {
+/// Concats that take no step, because their operands are written in their places.
+Nodes placed_concats(const std::vector<FusionAttempt>& attempts) {
+  Nodes placed;
+  for (const FusionAttempt& attempt : attempts) {
+    if (attempt.rule == schedule::kConcatRule && attempt.joined) {
+      placed.insert(attempt.second[0]);
+    }
+  }
+  return placed;
+}
+
+/// What one of `from` makes and one of `to` reads: stored once and loaded once. Views and placed concats are looked
+/// through; `through` gets these concats.
+Extent bytes_between(const Nodes& from, const Nodes& to, const Nodes& placed, Nodes& through) {
   std::vector<Value> counted;
   Extent bytes = 0;
   for (const Node* reader : to) {
@@ -149,6 +161,12 @@ Extent bytes_between(const Nodes& from, const Nodes& to) {
         bytes += 2 * bytes_of(value);
       } else if (as_view(value.node().op)) {
         pending.push_back(value.node().inputs[0]);
+      } else if (placed.contains(&value.node())) {
+        const std::vector<Value>& parts = value.node().inputs;
+        pending.insert(pending.end(), parts.begin(), parts.end());
+        if (std::ranges::any_of(parts, [&](const Value& part) { return from.contains(&part.node()); })) {
+          through.insert(&value.node());
+        }
       }
     }
   }
@@ -237,9 +255,9 @@ std::string why_untried(const std::vector<compiler::LoweredStep>& steps, const A
   return "rules join what makes an operand with what reads it, and kernels that read the same array";
 }
 
-void add_findings(WhyApart& why, const std::vector<FusionAttempt>& attempts, const Asked& a, const Asked& b) {
+void add_findings(WhyApart& why, const std::vector<FusionAttempt>& attempts, const Nodes& a, const Nodes& b) {
   for (const FusionAttempt& attempt : attempts) {
-    if (attempt.joined || !tried(attempt, a.nodes, b.nodes)) {
+    if (attempt.joined || !tried(attempt, a, b)) {
       continue;
     }
     RuleFinding found{.rule = std::string(attempt.rule),
@@ -281,12 +299,17 @@ WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAtt
     why.together = "the concat takes no step: its operands are written in their places in the result";
     return why;
   }
-  add_findings(why, attempts, a, b);
+  add_findings(why, attempts, a.nodes, b.nodes);
+  const Nodes placed = placed_concats(attempts);
+  Nodes of_a;
+  Nodes of_b;
+  Extent bytes = bytes_between(a.nodes, b.nodes, placed, of_a) + bytes_between(b.nodes, a.nodes, placed, of_b);
+  add_findings(why, attempts, of_a, b.nodes);  // the one writes to a concat, and the other reads that
+  add_findings(why, attempts, of_b, a.nodes);
   const std::vector<compiler::LoweredStep> steps = lowered.steps();
   if (why.findings.empty() && !a.steps.empty() && !b.steps.empty()) {
     why.untried = why_untried(steps, a, b);
   }
-  Extent bytes = bytes_between(a.nodes, b.nodes) + bytes_between(b.nodes, a.nodes);
   const bool is_read = bytes != Extent(0);
   if (!is_read) {
     bytes = bytes_shared(a.nodes, b.nodes);
