@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 import torch
 from torch import nn
 
@@ -122,3 +123,82 @@ def test_a_mean_whose_count_changes():
 
     assert compiles(loop) <= 5
     assert compiles(loop) <= 1
+
+
+OPTIMIZERS = {
+    "sgd": lambda weights: torch.optim.SGD(weights, 0.1, momentum=0.9),
+    "adamw": lambda weights: torch.optim.AdamW(weights, 1e-3),
+    "nadam": lambda weights: torch.optim.NAdam(weights, 1e-3),
+    "rmsprop": lambda weights: torch.optim.RMSprop(weights, 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_with_dropout_and_a_schedule(name):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 3)).to(DEVICE)
+    optimizer = OPTIMIZERS[name](net.parameters())
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 24)
+
+    def loop():
+        for _ in range(12):
+            x, y = torch.randn(5, 4).to(DEVICE), torch.randint(0, 3, (5,)).to(DEVICE)
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(net(x), y)
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            loss.item()
+
+    assert compiles(loop) <= 3
+    assert compiles(loop) == 0
+
+
+@pytest.mark.parametrize("change,most", [
+    (lambda x, i: x * (i * 1.7), 3),
+    (lambda x, i: x.clamp(0, 1 / (i + 1)), 3),
+    (lambda x, i: x.fill_(i * 0.3).exp(), 3),
+    (lambda x, i: torch.addcmul(x, x, x, value=i * 0.3), 3),
+    (lambda x, i: x.masked_fill(x > 0.5, i * 0.3), 3),
+    (lambda x, i: torch.softmax(x / (1 + 0.1 * i), -1), 3),
+    (lambda x, i: x + torch.tensor(i * 0.3), 3),
+    (lambda x, i: x[i % 5 : i % 5 + 2] + 1, 4),
+])  # fmt: skip
+def test_numbers_of_a_step_are_data(change, most):
+    ours, theirs = torch.rand(8).to(DEVICE), None
+    theirs = ours.cpu()
+
+    def loop():
+        for i in range(12):
+            close(change(ours, i), change(theirs, i))
+
+    assert compiles(loop) <= most
+    assert compiles(loop) == 0
+
+
+def test_a_number_that_is_looked_at_and_fed_back():
+    start = torch.rand(6)
+
+    def loop():
+        x, y = start.to(DEVICE), start
+        for _ in range(15):
+            s, t = x.norm().item(), y.norm().item()
+            x, y = x.sin() / s + s * 0.1, y.sin() / t + t * 0.1
+        close(x, y)
+
+    assert compiles(loop) <= 5  # the first look, the second, the one that learns what to store, all others, the end
+    assert compiles(loop) == 0
+
+
+def test_an_element_that_is_added_to():
+    ours, theirs = torch.zeros(20).to(DEVICE), torch.zeros(20)
+
+    def loop():
+        for i in range(20):
+            for x in (ours, theirs):
+                x[i] += i
+            close(ours, theirs)
+
+    assert compiles(loop) <= 5  # of 0, of 1, of a number that is data at two places, of every place
+    assert compiles(loop) == 0
