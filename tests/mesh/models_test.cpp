@@ -103,6 +103,34 @@ TEST(TensorParallel, ATransformerBlockSendsWhatMegatronSends) {
   EXPECT_LE(sent, 2 * 2 * (2.0 * 1 / 2) * 8 * 128 * 16 * sizeof(float));
 }
 
+TEST(TensorParallel, TermsOfASumAreAddedBeforeTheyAreSummed) {
+  const Value x = input("x", shape(f32, "n", 6));
+  const Value v = input("v", shape(f32, 6, 4));
+  const Value w = input("w", shape(f32, 6, 4));
+  const Graph graph("two", {x, v, w}, {{"y", sub(matmul(x, v), matmul(exp(x), w))}});
+  const ShardedGraph sharded = shard(graph, Mesh::parse("m=2"), Sharding::parse("x.1=m,v.0=m,w.0=m"), 0);
+  ASSERT_EQ(sharded.collectives.size(), 1);
+  EXPECT_EQ(sharded.collectives[0].kind, CollectiveKind::all_reduce);
+  const Bindings bindings{{"n", 5}};
+  EXPECT_EQ(
+      mesh_difference(graph, "m=2", "x.1=m,v.0=m,w.0=m", random_inputs(graph, bindings, 2), bindings).value_or(""), "");
+}
+
+TEST(TensorParallel, TermsThatOneRankHasKeepTheOrderOfCollectives) {
+  // `late` is known to the first rank behind a collective, and nothing to the second.
+  const Value x = input("x", shape(f32, "n", 6));
+  const Value w = input("w", shape(f32, 6, 6));
+  const Value late = exp(matmul(x, w));
+  const Value y = add(matmul(relu(x), w), late);
+  const Graph graph("late", {x, w}, {{"y", y}, {"z", reduce_max(x, {1})}, {"u", reduce_sum(exp(y), {0})}});
+  const Bindings bindings{{"n", 5}};
+  const std::vector<Array> inputs = random_inputs(graph, bindings, 2);
+  for (const char* mesh : {"m=2", "m=3"}) {
+    EXPECT_EQ(mesh_difference(graph, mesh, "x.1=m,w.0=m", inputs, bindings).value_or(""), "");
+    EXPECT_EQ(mesh_difference(graph, mesh, "x.1=m,w.0=m", inputs, bindings, {}, {}).value_or(""), "");
+  }
+}
+
 /// A step of training as `tenon train` has it.
 Graph step_of(const Model& model) {
   const Value& logits = model.graph.outputs()[0].value;
@@ -115,6 +143,28 @@ Graph step_of(const Model& model) {
     if (parameter.trainable) options.parameters.push_back(parameter.name);
   }
   return training_step(loss, adam({.learning_rate = 1e-2}), options);
+}
+
+TEST(TensorParallel, GradientsOfATransformerBlockSendWhatMegatronSends) {
+  const Case bert = cases()[3];
+  const Value target = input("target", shape(f32, "batch", "seq", 16));
+  std::vector<Value> inputs = bert.model.graph.inputs();
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(bert.model.data_inputs), target);
+  const Graph loss("loss", inputs, {{"loss", mse_loss(bert.model.graph.outputs()[0].value, target)}});
+  TrainingOptions options;
+  for (const Parameter& parameter : bert.model.parameters) {
+    options.parameters.push_back(parameter.name);
+  }
+  const Graph step = training_step(loss, sgd(), options);
+  const Bindings large{{"batch", 8}, {"seq", 128}};
+  const ShardedGraph graph =
+      shard(step, Mesh::parse("model=2"), Sharding::parse(kTensorParallel), 0, {.typical = large, .state_stays = true});
+  int sums = 0;
+  for (const Collective& each : graph.collectives) {
+    EXPECT_EQ(each.kind, CollectiveKind::all_reduce) << each.of << ": " << each.reason;
+    sums += each.whole.rank() == 3 ? 1 : 0;
+  }
+  EXPECT_LE(sums, 2 * (2 + 2));  // of two blocks, forward and backward
 }
 
 /// Losses of some steps, each with the state that the last one left.

@@ -47,12 +47,12 @@ T combined(ReduceOp op, T a, T b) {
   }
 }
 
-template <class T, ReduceOp kOp>
+template <class T, ReduceOp Reduction>
 void combine_arrays(const std::byte* from, std::byte* into, size_t count) {
   const T* a = reinterpret_cast<const T*>(from);
   T* b = reinterpret_cast<T*>(into);
   for (size_t i = 0; i < count; ++i) {
-    b[i] = combined<T>(kOp, b[i], a[i]);
+    b[i] = combined<T>(Reduction, b[i], a[i]);
   }
 }
 

@@ -40,7 +40,7 @@ class Cutter {
       const size_t at = level(each.source.node());
       program_.sources.push_back(give(each.source, at));
       program_.results.push_back(number(each.result));
-      by_level(at).push_back(i);
+      by_level(each.level).push_back(i);
     }
     for (const Output& output : sharded_.outputs) {
       program_.outputs.push_back(give(output.value, level(output.value.node())));
@@ -61,7 +61,7 @@ class Cutter {
 
   size_t level(const Node& node) const { return levels_.at(&node); }
 
-  /// How many collectives are on the way to each node. Collectives come each before those that need its result.
+  /// How many collectives are on the way to each node, here. Collectives come each before those that need its result.
   void find_levels() {
     const auto visit = [&](const Value& root) {
       for (const Node* node : topological_order(std::span(&root, 1))) {
@@ -76,11 +76,12 @@ class Cutter {
     };
     for (const Collective& each : sharded_.collectives) {
       visit(each.source);
-      levels_[&each.result.node()] = level(each.source.node()) + 1;
+      levels_[&each.result.node()] = each.level + 1;
     }
     for (const Output& output : sharded_.outputs) {
       visit(output.value);
     }
+    // A rank may have less on the way than others, such as zeros for a term that the first rank has.
     size_t most = 0;
     for (const auto& [node, at] : levels_) {
       most = std::max(most, at);

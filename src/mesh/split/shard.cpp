@@ -66,6 +66,7 @@ class Sharder {
   struct Version {
     Layout layout;
     Value local;
+    size_t level = 0;  // of Collective
   };
 
   const MeshAxis& mesh_axis(size_t m) const { return out_.mesh.axes[m]; }
@@ -77,7 +78,7 @@ class Sharder {
   void add_input(const Value& input, const Layout& layout) {
     Value local = tenon::input(std::string(input.name()), local_shape(input.shape(), layout));
     out_.inputs.push_back(local);
-    versions_[input] = {{layout, std::move(local)}};
+    versions_[input] = {{layout, std::move(local), 0}};
     out_.values.push_back({std::string(input.name()), "input", input.shape(), layout, {}});
   }
 
@@ -96,13 +97,16 @@ class Sharder {
     }
     out_.seconds += estimate_.seconds_to_compute(node) / shares(wanted, results);
     std::vector<Value> operands;
+    size_t level = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      operands.push_back(bring(node.inputs[i], wanted[i], fmt::format("{} needs it", call_it(Value(&node, 0)))));
+      Version now = bring(node.inputs[i], wanted[i], fmt::format("{} needs it", call_it(Value(&node, 0))));
+      operands.push_back(std::move(now.local));
+      level = std::max(level, now.level);
     }
     const std::vector<Value> made =
         make_all(localize(node, results[0], out_.mesh, out_.coordinates), std::move(operands));
     for (size_t i = 0; i < made.size(); ++i) {
-      versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i]}};
+      versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i], level}};
     }
     out_.values.push_back({node.place, std::string(op_name(node.op)), node.shapes[0], results[0], std::move(reason)});
   }
@@ -134,8 +138,10 @@ class Sharder {
     double least = seconds(node, m, now, best, 1);
     for (const Way& way : ways(node, now, mesh_axis(m).size)) {
       if (!is_free(way, m, wanted, results)) continue;
-      const double time = seconds(node, m, now, way, mesh_axis(m).size);
-      if (time < least) {
+      const bool is_shared = std::ranges::any_of(way.operands, &Placement::is_split);
+      const double time = seconds(node, m, now, way, is_shared ? mesh_axis(m).size : 1);
+      // Sums of parts are made as late as possible: more terms may come.
+      if (time < least || (!is_shared && time <= least)) {
         least = time;
         best = way;
         is_split = true;
@@ -208,7 +214,7 @@ class Sharder {
   }
 
   /// The tensor in the layout, from whatever version is nearest.
-  Value bring(const Value& value, const Layout& wanted, const std::string& reason) {
+  Version bring(const Value& value, const Layout& wanted, const std::string& reason) {
     double least = std::numeric_limits<double>::infinity();
     Version now;
     for (const Version& version : versions_.at(value)) {
@@ -222,9 +228,10 @@ class Sharder {
       if (now.layout[m] != wanted[m] && !now.layout[m].is_whole()) exchange(value, now, m, wanted[m], reason);
     }
     for (size_t m = 0; m < wanted.size(); ++m) {
-      if (now.layout[m] != wanted[m]) cut(value, now, m, wanted[m]);
+      if (now.layout[m] == wanted[m]) continue;
+      wanted[m].is_partial() ? keep_on_first(value, now, m, wanted[m]) : cut(value, now, m, wanted[m]);
     }
-    return now.local;
+    return now;
   }
 
   void remember(const Value& value, const Version& version) { versions_.at(value).push_back(version); }
@@ -240,6 +247,7 @@ class Sharder {
     step.kind = from.is_partial() ? (is_direct ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce)
                                   : (is_direct ? CollectiveKind::all_to_all : CollectiveKind::all_gather);
     step.source = now.local;
+    step.level = now.level++;
     step.whole = value.shape();
     step.of = call_it(value);
     step.reason = reason;
@@ -253,6 +261,16 @@ class Sharder {
     const Placement step_to = step.to;
     out_.collectives.push_back(std::move(step));
     out_.seconds += estimate_.seconds_to_move(value.shape(), from, step_to, mesh_axis(m).size);
+    remember(value, now);
+  }
+
+  /// A whole tensor as a term of a sum: the first rank has it, the others have zeros.
+  void keep_on_first(const Value& value, Version& now, size_t m, const Placement& wanted) {
+    now.layout[m] = wanted;
+    if (out_.coordinates[m] != 0) {
+      const Value zero = make(Constant{Array::scalar(value.dtype(), 0)}, {});
+      now.local = make(Broadcast{.to = now.local.shape().axes(), .axes = {}}, {zero});
+    }
     remember(value, now);
   }
 
@@ -285,7 +303,7 @@ class Sharder {
     for (Placement& each : wanted) {
       if (each.is_partial()) each = Placement{};
     }
-    const Value local = bring(output.value, wanted, fmt::format("output `{}` is given so", output.name));
+    const Value local = bring(output.value, wanted, fmt::format("output `{}` is given so", output.name)).local;
     out_.outputs.push_back({.name = output.name, .value = local});
     out_.output_layouts.push_back(std::move(wanted));
   }
@@ -349,6 +367,7 @@ uint64_t fingerprint(const ShardedGraph& graph) {
   for (const Collective& each : graph.collectives) {
     add_text(name(each.kind));
     add(each.mesh_axis);
+    add(each.level);
     add_text(each.whole.to_string());
     add_text(name(each.from.op));
     add(static_cast<uint64_t>(each.from.axis));

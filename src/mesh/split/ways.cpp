@@ -16,6 +16,17 @@ bool keeps_axis(const Slice& op, const Shape& x, size_t i) {
   return op.start[i] == Extent(0) && op.step[i] == 1 && op.size[i] == x.axes()[i].extent();
 }
 
+/// Whether the function only adds or subtracts its operands, so that sums of parts may be made afterwards.
+bool is_sum(const Map& map, const std::vector<Value>& operands) {
+  std::vector<Dtype> dtypes;
+  for (const Value& operand : operands) {
+    dtypes.push_back(operand.dtype());
+  }
+  const Expr value = instantiate(*map.fn, dtypes, map.dtype);
+  return (value->prim == Prim::add || value->prim == Prim::sub || value->prim == Prim::neg) &&
+         std::ranges::all_of(value->operands, [](const Expr& each) { return each->prim == Prim::argument; });
+}
+
 class Finder {
  public:
   Finder(const Node& node, const std::vector<Placement>& now, int ranks) : node_(node), now_(now), ranks_(ranks) {}
@@ -76,7 +87,13 @@ class Finder {
   void visit(const Loop&) {}
   void visit(const Positions&) {}
 
-  void visit(const Map&) {
+  void visit(const Map& op) {
+    // What is whole counts as a term that one rank has.
+    const Placement sum = Placement::partial(ReduceOp::sum);
+    const auto is_term = [&](const Placement& each) { return each == sum || each.is_whole(); };
+    if (std::ranges::find(now_, sum) != now_.end() && std::ranges::all_of(now_, is_term) && is_sum(op, node_.inputs)) {
+      found_.push_back({std::vector<Placement>(now_.size(), sum), {sum}});
+    }
     for (int i = 0; i < node_.shapes[0].rank(); ++i) {
       add_along(i);
     }
