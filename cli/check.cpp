@@ -265,7 +265,9 @@ Subject open_subject(const Arguments& arguments) {
 /// What the model computes in parts.
 std::vector<Array> run_in_parts(const Arguments& arguments, const GraphModel& model, const PreparedInputs& prepared,
                                 mesh::Communicator& world) {
-  return compile_for_rank(arguments, model, prepared.bindings, world).run_whole(prepared.arrays(), prepared.bindings);
+  mesh::MeshProgram program = compile_for_rank(arguments, model, prepared.bindings, world);
+  program.require_same_contents(prepared.arrays());
+  return program.run_whole(prepared.arrays(), prepared.bindings);
 }
 
 /// `world`: of a mesh, whose first rank compares.
