@@ -173,7 +173,9 @@ Executable kept_or_compiled(KeptModel& kept, const GraphModel& model) {
 /// What the model computes in parts.
 std::vector<Array> run_in_parts(const Arguments& arguments, const GraphModel& model, const PreparedInputs& prepared,
                                 mesh::Communicator& world) {
-  return compile_for_rank(arguments, model, prepared.bindings, world).run_whole(prepared.arrays(), prepared.bindings);
+  mesh::MeshProgram program = compile_for_rank(arguments, model, prepared.bindings, world);
+  program.require_same_contents(prepared.arrays());
+  return program.run_whole(prepared.arrays(), prepared.bindings);
 }
 
 /// `world`: of a mesh, whose first rank compares.

@@ -85,6 +85,7 @@ int run_on_mesh(const Arguments& arguments) {
     times.compile =
         microseconds([&] { program.emplace(compile_for_rank(arguments, model, prepared.bindings, world)); });
     const std::vector<Array> inputs = prepared.arrays();
+    program->require_same_contents(inputs);
     std::vector<Array> outputs;
     times.first = microseconds([&] { outputs = program->run_whole(inputs, prepared.bindings); });
     times.each = program->traffic();

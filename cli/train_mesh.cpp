@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
@@ -86,16 +87,19 @@ train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& d
     const auto program = std::make_shared<mesh::MeshProgram>(
         mesh::shard(step, mesh, sharding, world.rank(), {.typical = typical, .state_stays = true}), world,
         mesh::compiling({}, threads_of_rank(arguments, mesh)));
-    return {.run =
-                [program, step, columns = examples.size()](std::vector<Array>&& inputs, const Bindings& known) {
-                  const Bindings bindings = bind_data(step, inputs, columns, known);
-                  for (size_t i = 0; i < columns; ++i) {
-                    inputs[i] = program->part_of_input(i, inputs[i], bindings);
-                  }
-                  return program->run(inputs, bindings);
-                },
-            .keep = [program](size_t input, const Array& state) { return program->part_of_input(input, state, {}); },
-            .whole = [program](size_t input, const Array& state) { return program->whole_input(input, state, {}); }};
+    return {
+        .run =
+            [program, step, columns = examples.size()](std::vector<Array>&& inputs, const Bindings& known) {
+              // A batch is small beside the work of a step, and ranks may have been given other files.
+              program->require_same_contents({inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(columns)});
+              const Bindings bindings = bind_data(step, inputs, columns, known);
+              for (size_t i = 0; i < columns; ++i) {
+                inputs[i] = program->part_of_input(i, inputs[i], bindings);
+              }
+              return program->run(inputs, bindings);
+            },
+        .keep = [program](size_t input, const Array& state) { return program->part_of_input(input, state, {}); },
+        .whole = [program](size_t input, const Array& state) { return program->whole_input(input, state, {}); }};
   };
 }
 

@@ -148,6 +148,19 @@ TEST(Ranks, WithOtherProgramsOrSizesAreFound) {
             "same files");
 }
 
+TEST(Ranks, WithOtherInputsAreFound) {
+  EXPECT_EQ(error_text([] {
+              run_as_threads(2, [](Communicator& world) {
+                MeshProgram program(shard(mlp(), Mesh::parse("m=2"), Sharding::parse("ffn=m"), world.rank()), world,
+                                    interpreting());
+                program.require_same_contents({Array::scalar(Dtype::f32, 1)});
+                program.require_same_contents({Array::scalar(Dtype::f32, world.rank())});
+              });
+            }),
+            "rank 1 of the mesh has other inputs than rank 0; start every rank with the same command and the same "
+            "files");
+}
+
 TEST(Ranks, AnErrorOfOneEndsAll) {
   EXPECT_EQ(error_text([] {
               run_as_threads(3, [](Communicator& world) {

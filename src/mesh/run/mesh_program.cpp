@@ -4,9 +4,12 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <string_view>
 #include <tuple>
 
 #include "base/fail.h"
+#include "base/hash.h"
+#include "disk/content_hash.h"
 #include "mesh/run/pieces.h"
 #include "tenon/interpreter.h"
 
@@ -121,6 +124,15 @@ std::vector<Array> MeshProgram::run_whole(const std::vector<Array>& inputs, cons
     parts.push_back(part_of_input(i, inputs[i], bindings));
   }
   return run(parts, bindings);
+}
+
+void MeshProgram::require_same_contents(const std::vector<Array>& arrays) {
+  uint64_t hash = 0;
+  for (const Array& array : arrays) {
+    const std::string_view bytes(reinterpret_cast<const char*>(array.data()), array.byte_count());
+    hash = combine_hash(hash, disk::content_hash(bytes).low);
+  }
+  require_same(hash, "other inputs");
 }
 
 Array MeshProgram::part_of_input(size_t input, const Array& whole, const Bindings& bindings) const {

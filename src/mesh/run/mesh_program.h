@@ -41,6 +41,9 @@ class MeshProgram {
   /// The same of whole inputs, of which the rank takes its parts.
   std::vector<Array> run_whole(const std::vector<Array>& inputs, const Bindings& known = {});
 
+  /// Error on every rank unless these arrays are the same on all of them. Takes as long as to read them.
+  void require_same_contents(const std::vector<Array>& arrays);
+
   /// The whole of an input that lies in parts, from this rank's part. All ranks call it together.
   Array whole_input(size_t input, const Array& part, const Bindings& bindings);
   /// This rank's part of it.
