@@ -20,7 +20,7 @@ namespace {
 
 using tensors::ViewSteps;
 
-constexpr size_t kMostLayouts = 16384;  // of one operator
+constexpr size_t kMostLayouts = 4096;  // of one operator
 
 /// A tensor as the kernel reads it.
 struct Base {
