@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "base/fail.h"
 #include "ir/node.h"
@@ -172,6 +174,33 @@ Extent bytes_shared(const Nodes& first, const Nodes& second) {
   return bytes;
 }
 
+/// All that the steps of `asked` compute: one kernel in their place would have all of it, not only what was asked for.
+Nodes of_steps(const std::vector<compiler::LoweredStep>& steps, const Asked& asked) {
+  Nodes nodes = asked.nodes;
+  for (const int64_t number : asked.steps) {
+    const auto& computed = steps[static_cast<size_t>(number - 1)].nodes;
+    nodes.insert(computed.begin(), computed.end());
+  }
+  return nodes;
+}
+
+/// Steps of one program, counted from 0, the first of `a` and `b` of which one reads what the other makes.
+std::optional<std::pair<size_t, size_t>> connected_steps(const std::vector<compiler::LoweredStep>& steps,
+                                                         const Asked& a, const Asked& b) {
+  for (const int64_t of_a : a.steps) {
+    for (const int64_t of_b : b.steps) {
+      const auto first = static_cast<size_t>(std::min(of_a, of_b) - 1);
+      const auto second = static_cast<size_t>(std::max(of_a, of_b) - 1);
+      const Nodes makes(steps[first].nodes.begin(), steps[first].nodes.end());
+      const Nodes reads(steps[second].nodes.begin(), steps[second].nodes.end());
+      if (&steps[first].program == &steps[second].program && bytes_between(makes, reads) != Extent(0)) {
+        return std::pair{first, second};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 bool tried(const FusionAttempt& attempt, const Nodes& a, const Nodes& b) {
   return (has_any(attempt.first, a) && has_any(attempt.second, b)) ||
          (has_any(attempt.first, b) && has_any(attempt.second, a));
@@ -286,16 +315,17 @@ WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAtt
   if (why.findings.empty() && !a.steps.empty() && !b.steps.empty()) {
     why.untried = why_untried(steps, a, b);
   }
-  Extent bytes = bytes_between(a.nodes, b.nodes) + bytes_between(b.nodes, a.nodes);
+  const Nodes all_of_a = of_steps(steps, a);
+  const Nodes all_of_b = of_steps(steps, b);
+  Extent bytes = bytes_between(all_of_a, all_of_b) + bytes_between(all_of_b, all_of_a);
   const bool is_read = bytes != Extent(0);
   if (!is_read) {
-    bytes = bytes_shared(a.nodes, b.nodes);
+    bytes = bytes_shared(all_of_a, all_of_b);
   }
   why.saved = bytes == Extent(0) ? "" : bytes.to_string();
   why.shared = !is_read;
-  const auto at = [](const Asked& each) { return static_cast<size_t>(*each.steps.begin() - 1); };
-  if (is_read && !a.steps.empty() && !b.steps.empty() && &steps[at(a)].program == &steps[at(b)].program) {
-    why.findings.push_back(of_tiles(steps, std::min(at(a), at(b)), std::max(at(a), at(b))));
+  if (const auto connected = connected_steps(steps, a, b)) {
+    why.findings.push_back(of_tiles(steps, connected->first, connected->second));
   }
   return why;
 }
