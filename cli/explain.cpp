@@ -294,8 +294,8 @@ CompileOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-/// What `--json` prints of the steps of one model.
-Json explained(const Arguments& arguments) {
+/// What `--json` prints of the steps of one model, with constants in panels also where a program is beside it.
+Json explained(const Arguments& arguments, bool beside_program) {
   const std::string& word = arguments.rest()[0];
   if (is_program_file(word)) {
     const ProgramFile file = open_program(word);
@@ -305,10 +305,11 @@ Json explained(const Arguments& arguments) {
   const GraphModel model = model_of(arguments);
   CompileOptions options = options_of(arguments);
   const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
-  options.native = arguments.has("--bind");
+  options.native = arguments.has("--bind") || beside_program;
   CompileReport report;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
-  const compiler::CodeChoice code{.native = options.native && is_this, .options = {.disk_cache = options.disk_cache}};
+  const compiler::CodeChoice code{.native = arguments.has("--bind") && is_this,
+                                  .options = {.disk_cache = options.disk_cache}};
   const Executable executable = compile(lowered, code, report);
   return explain_json(&model, executable, bind_as_asked(arguments, ports_of(model), executable, &lowered, is_this),
                       node_names(lowered));

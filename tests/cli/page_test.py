@@ -41,6 +41,7 @@ class Page(unittest.TestCase):
         self.assertIn("kernel", data["loops"][0])
         self.assertEqual(data["bindings"], "batch=8")
         self.assertGreater(data["timeline"]["arena_bytes"], 0)
+        self.assertEqual([size["bindings"] for size in data["stats"]["sizes"]], [{"batch": 8}])  # not those of curves
         steps = {node.get("step") for node in data["graph"]["nodes"]}
         self.assertLessEqual({1, 2, 3}, steps)
         self.assertTrue(all(0 <= a < b < len(data["graph"]["nodes"]) for a, b in data["graph"]["edges"]))
