@@ -199,12 +199,9 @@ Json explain_json(const GraphModel* model, const Executable& executable, const r
 /// The page of the model that `word` names.
 std::string page_of(const std::string& word, const compiler::Lowered& lowered, const Executable& executable,
                     const report::Figures& bound) {
-  const size_t steps = executable.steps().size();
-  const std::string at = bound.steps.empty() ? "" : fmt::format("; at {}", bound.bindings.to_string());
-  return report::explain_page(
-      {.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
-       .lead = fmt::format("{} step{}; {}{}", steps, steps == 1 ? "" : "s", executable.capabilities().code, at),
-       .data = report::page_data(lowered, executable, bound)});
+  return report::explain_page({.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
+                               .lead = lead_text(lowered.machine, executable, bound),
+                               .data = report::page_data(lowered, executable, bound)});
 }
 
 void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable,
