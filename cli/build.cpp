@@ -31,7 +31,8 @@ namespace tenon::cli {
 namespace {
 
 constexpr Option kBuildOptions[] = {
-    {"-o", "FILE.tenon", "where the program goes; NAME.tenon of the model's name where it is not said", false, true},
+    {"-o", "FILE.tenon", "where the program goes; NAME.tenon, named after the model or its file, where it is not said",
+     false, true},
     {"--emit", "object|static|c", "no file to be loaded, but one to be linked into a program, and a header for C"},
     {"--machine", "MACHINE", "for another machine than this: x86-64-v3, armv8.2, ..., or a file with one", true},
     {"--bind", "NAME=SIZE,...", "sizes that are known: the program runs at these alone"},
@@ -127,13 +128,13 @@ void check_inputs(const std::vector<std::string>& words, const GraphModel& model
   }
 }
 
-std::string output_of(const Arguments& arguments, const std::string& name, std::string_view suffix) {
+/// Named after the model's file, or the built-in model: names of graphs are alike in many files, such as `main_graph`.
+std::string output_of(const Arguments& arguments, std::string_view suffix) {
   if (const auto path = arguments.find("-o")) {
     return *path;
   }
-  std::string safe = name;
-  std::ranges::replace(safe, '/', '_');
-  return safe + std::string(suffix);
+  const std::string& word = arguments.rest()[0];
+  return (is_model_file(word) ? std::filesystem::path(word).stem().string() : word) + std::string(suffix);
 }
 
 /// A program's file that becomes something else, beside that; it goes with the object.
@@ -238,7 +239,7 @@ int run_build(const Arguments& arguments) {
   check_names(without(sizes, model.decided), axis_names(model.graph));
   Graph graph = with_sizes(model.graph, without(sizes, model.decided));
   model.graph = Graph();
-  const std::string path = output_of(arguments, graph.name(), emit ? suffix(*emit) : ".tenon");
+  const std::string path = output_of(arguments, emit ? suffix(*emit) : ".tenon");
   const BuildWatch watch(progress);
   options.progress = [&](const BuildProgress& now) { watch(now); };
   const Built built = build_as(std::move(graph), path, options, emit);

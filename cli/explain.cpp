@@ -199,12 +199,8 @@ Json explain_json(const GraphModel* model, const Executable& executable, const r
 /// The page of the model that `word` names.
 std::string page_of(const std::string& word, const compiler::Lowered& lowered, const Executable& executable,
                     const report::Figures& bound) {
-  std::string lead = fmt::format("{} steps; {}", executable.steps().size(), executable.capabilities().code);
-  if (!bound.steps.empty()) {
-    lead += fmt::format("; at {}", bound.bindings.to_string());
-  }
   return report::explain_page({.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
-                               .lead = std::move(lead),
+                               .lead = lead_text(lowered.machine, executable, bound),
                                .data = report::page_data(lowered, executable, bound)});
 }
 
@@ -294,8 +290,8 @@ CompileOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-/// What `--json` prints of the steps of one model.
-Json explained(const Arguments& arguments) {
+/// What `--json` prints of the steps of one model, with constants in panels also where a program is beside it.
+Json explained(const Arguments& arguments, bool beside_program) {
   const std::string& word = arguments.rest()[0];
   if (is_program_file(word)) {
     const ProgramFile file = open_program(word);
@@ -305,10 +301,11 @@ Json explained(const Arguments& arguments) {
   const GraphModel model = model_of(arguments);
   CompileOptions options = options_of(arguments);
   const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
-  options.native = arguments.has("--bind");
+  options.native = arguments.has("--bind") || beside_program;
   CompileReport report;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
-  const compiler::CodeChoice code{.native = options.native && is_this, .options = {.disk_cache = options.disk_cache}};
+  const compiler::CodeChoice code{.native = arguments.has("--bind") && is_this,
+                                  .options = {.disk_cache = options.disk_cache}};
   const Executable executable = compile(lowered, code, report);
   return explain_json(&model, executable, bind_as_asked(arguments, ports_of(model), executable, &lowered, is_this),
                       node_names(lowered));

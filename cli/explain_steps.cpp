@@ -39,6 +39,16 @@ std::string pipeline_lines(const std::vector<PipelineReport>& reports) {
   return text;
 }
 
+std::string lead_text(const Machine& machine, const Executable& executable, const report::Figures& bound) {
+  std::string text = counted(std::ssize(executable.steps()), "step");
+  if (machine != this_machine()) {
+    text += "; for " + machine.name;
+  } else if (!bound.steps.empty()) {
+    text += "; " + executable.capabilities().code;
+  }
+  return bound.steps.empty() ? text : fmt::format("{}; at {}", text, bound.bindings.to_string());
+}
+
 std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roofline, const Executable& executable,
                         const Bindings& bindings) {
   const bool timed = !steps.empty() && steps[0].microseconds >= 0;

@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "base/fail.h"
 #include "ir/node.h"
+#include "shared_bytes.h"
 
 namespace tenon::cli {
 namespace {
 
-using Nodes = std::unordered_set<const Node*>;
 using schedule::FusionAttempt;
 
 constexpr size_t kMostListed = 8;
@@ -131,63 +133,33 @@ bool has_any(const std::vector<const Node*>& group, const Nodes& nodes) {
   return std::ranges::any_of(group, [&](const Node* node) { return nodes.contains(node); });
 }
 
-Extent bytes_of(const Value& value) {
-  return value.shape().element_count() * static_cast<int64_t>(byte_size(value.dtype()));
-}
-
-/// Concats that take no step, because their operands are written in their places.
-Nodes placed_concats(const std::vector<FusionAttempt>& attempts) {
-  Nodes placed;
-  for (const FusionAttempt& attempt : attempts) {
-    if (attempt.rule == schedule::kConcatRule && attempt.joined) {
-      placed.insert(attempt.second[0]);
-    }
+/// All that the steps of `asked` compute: one kernel in their place would have all of it, not only what was asked for.
+Nodes of_steps(const std::vector<compiler::LoweredStep>& steps, const Asked& asked) {
+  Nodes nodes = asked.nodes;
+  for (const int64_t number : asked.steps) {
+    const auto& computed = steps[static_cast<size_t>(number - 1)].nodes;
+    nodes.insert(computed.begin(), computed.end());
   }
-  return placed;
+  return nodes;
 }
 
-/// What one of `from` makes and one of `to` reads: stored once and loaded once. Views and placed concats are looked
-/// through; `through` gets these concats.
-Extent bytes_between(const Nodes& from, const Nodes& to, const Nodes& placed, Nodes& through) {
-  std::vector<Value> counted;
-  Extent bytes = 0;
-  for (const Node* reader : to) {
-    std::vector<Value> pending(reader->inputs.begin(), reader->inputs.end());
-    while (!pending.empty()) {
-      const Value value = pending.back();
-      pending.pop_back();
-      if (from.contains(&value.node()) && std::ranges::find(counted, value) == counted.end()) {
-        counted.push_back(value);
-        bytes += 2 * bytes_of(value);
-      } else if (as_view(value.node().op)) {
-        pending.push_back(value.node().inputs[0]);
-      } else if (placed.contains(&value.node())) {
-        const std::vector<Value>& parts = value.node().inputs;
-        pending.insert(pending.end(), parts.begin(), parts.end());
-        if (std::ranges::any_of(parts, [&](const Value& part) { return from.contains(&part.node()); })) {
-          through.insert(&value.node());
-        }
+/// Steps of one program, counted from 0, the first of `a` and `b` of which one reads what the other makes.
+std::optional<std::pair<size_t, size_t>> connected_steps(const std::vector<compiler::LoweredStep>& steps,
+                                                         const Asked& a, const Asked& b, const Nodes& placed) {
+  for (const int64_t of_a : a.steps) {
+    for (const int64_t of_b : b.steps) {
+      const auto first = static_cast<size_t>(std::min(of_a, of_b) - 1);
+      const auto second = static_cast<size_t>(std::max(of_a, of_b) - 1);
+      const Nodes makes(steps[first].nodes.begin(), steps[first].nodes.end());
+      const Nodes reads(steps[second].nodes.begin(), steps[second].nodes.end());
+      Nodes through;
+      if (&steps[first].program == &steps[second].program &&
+          bytes_between(makes, reads, placed, through) != Extent(0)) {
+        return std::pair{first, second};
       }
     }
   }
-  return bytes;
-}
-
-/// What both read: loaded once instead of twice.
-Extent bytes_shared(const Nodes& first, const Nodes& second) {
-  std::vector<Value> counted;
-  Extent bytes = 0;
-  for (const Node* one : first) {
-    for (const Value& value : one->inputs) {
-      const bool in_both = std::ranges::any_of(
-          second, [&](const Node* other) { return std::ranges::find(other->inputs, value) != other->inputs.end(); });
-      if (in_both && !value.node().as<Constant>() && std::ranges::find(counted, value) == counted.end()) {
-        counted.push_back(value);
-        bytes += bytes_of(value);
-      }
-    }
-  }
-  return bytes;
+  return std::nullopt;
 }
 
 bool tried(const FusionAttempt& attempt, const Nodes& a, const Nodes& b) {
@@ -301,24 +273,25 @@ WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAtt
   }
   add_findings(why, attempts, a.nodes, b.nodes);
   const Nodes placed = placed_concats(attempts);
+  const std::vector<compiler::LoweredStep> steps = lowered.steps();
+  const Nodes all_of_a = of_steps(steps, a);
+  const Nodes all_of_b = of_steps(steps, b);
   Nodes of_a;
   Nodes of_b;
-  Extent bytes = bytes_between(a.nodes, b.nodes, placed, of_a) + bytes_between(b.nodes, a.nodes, placed, of_b);
+  Extent bytes = bytes_between(all_of_a, all_of_b, placed, of_a) + bytes_between(all_of_b, all_of_a, placed, of_b);
   add_findings(why, attempts, of_a, b.nodes);  // the one writes to a concat, and the other reads that
   add_findings(why, attempts, of_b, a.nodes);
-  const std::vector<compiler::LoweredStep> steps = lowered.steps();
   if (why.findings.empty() && !a.steps.empty() && !b.steps.empty()) {
     why.untried = why_untried(steps, a, b);
   }
   const bool is_read = bytes != Extent(0);
   if (!is_read) {
-    bytes = bytes_shared(a.nodes, b.nodes);
+    bytes = bytes_shared(all_of_a, all_of_b);
   }
   why.saved = bytes == Extent(0) ? "" : bytes.to_string();
   why.shared = !is_read;
-  const auto at = [](const Asked& each) { return static_cast<size_t>(*each.steps.begin() - 1); };
-  if (is_read && !a.steps.empty() && !b.steps.empty() && &steps[at(a)].program == &steps[at(b)].program) {
-    why.findings.push_back(of_tiles(steps, std::min(at(a), at(b)), std::max(at(a), at(b))));
+  if (const auto connected = connected_steps(steps, a, b, placed)) {
+    why.findings.push_back(of_tiles(steps, connected->first, connected->second));
   }
   return why;
 }

@@ -151,6 +151,15 @@ const ModelEntry& built_in_model(const std::string& name) {
        text::suggestion(name, names), fmt::join(names, ", "));
 }
 
+namespace {
+
+/// `resnet18` and `resnet50` are of one builder, which knows none of the two names.
+Graph with_name(const Graph& graph, std::string_view name) {
+  return graph.name() == name ? graph : Graph(std::string(name), graph.inputs(), graph.outputs(), graph.relations());
+}
+
+}  // namespace
+
 GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
   if (is_model_file(model)) {
     if (is_program_file(model)) {
@@ -164,7 +173,7 @@ GraphModel load_model(const std::string& model, const LoadGraphOptions& options)
   }
   const ModelEntry& entry = built_in_model(model);
   const Model built = entry.build();
-  return {.graph = options.weights ? with_weights(built) : built.graph,
+  return {.graph = with_name(options.weights ? with_weights(built) : built.graph, entry.name),
           .typical = Bindings::parse(entry.typical),
           .decided = {}};
 }

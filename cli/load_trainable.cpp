@@ -49,6 +49,9 @@ LoadedTrainable load_trainable(const std::string& model, const LoadGraphOptions&
     const ModelEntry& entry = built_in_model(model);
     return {.model = train::trainable(entry), .typical = Bindings::parse(entry.typical)};
   }
+  if (is_program_file(model)) {
+    fail("`{}` cannot be trained: it is a program that was built, and has no graph; train its model", model);
+  }
   if (!is_onnx(model)) {
     fail("`{}` cannot be trained: a built-in model or an .onnx file has weights, graph text has none", model);
   }

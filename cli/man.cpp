@@ -52,7 +52,8 @@ std::string manual_page() {
          ".SH EXIT STATUS\n0, or 1 for a mistake of the user's (and for\n.B tenon check\nwhen outputs differ), or 2 "
          "for a "
          "bug in Tenon, with a line to report.\n.SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours; there are none in pipes "
-         "either\n.TP\n.B XDG_CACHE_HOME\nmachine code is kept below it, else below ~/.cache\n";
+         "either\n.TP\n.B XDG_CACHE_HOME\nmachine code, programs and rates of this machine are kept below it, else "
+         "below ~/.cache\n";
 }
 
 int run_man(const Arguments& arguments) {

@@ -152,7 +152,11 @@ class FolderBeside {
 }  // namespace
 
 void export_parts(const PartitionModel& model, const partition::Plan& plan, const std::string& folder) {
-  std::filesystem::path place = std::filesystem::absolute(folder).lexically_normal();
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::absolute(folder, error).lexically_normal();
+  if (error) {
+    fail("cannot write the folder `{}`: {}", folder, error.message());
+  }
   place = place.has_filename() ? place : place.parent_path();
   require_export_or_empty(place);
   FolderBeside made(place);

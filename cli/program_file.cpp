@@ -30,8 +30,11 @@ std::optional<std::string> behind(const std::string& key, std::string_view prefi
   return key.starts_with(prefix) ? std::optional(key.substr(prefix.size())) : std::nullopt;
 }
 
+/// The path as it is given, where there is no current folder.
 std::string absolute_path(const std::filesystem::path& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return (error ? path : absolute).lexically_normal().string();
 }
 
 /// `i64[2] 3 5`: numbers that are read back as they were.

@@ -171,8 +171,9 @@ void print_run_text(const std::string& model, const PreparedInputs& prepared, co
     fmt::print("  {:<4}{:<{}}  {:<{}}  {}\n", row.word, row.name, name_width, row.shape, shape_width, row.remark);
   }
   const bool is_compiled = times.compile > 0;
-  fmt::print("  {:<10}  {:>10}   {} steps, {}{}\n", is_compiled ? "compile" : "load",
-             time_text(is_compiled ? times.compile : times.load), executable.steps().size(),
+  const size_t steps = executable.steps().size();
+  fmt::print("  {:<10}  {:>10}   {} step{}, {}{}\n", is_compiled ? "compile" : "load",
+             time_text(is_compiled ? times.compile : times.load), steps, steps == 1 ? "" : "s",
              executable.capabilities().code, times.is_kept ? ", kept from an earlier run" : "");
   fmt::print("  specialise  {:>10}   once for these sizes\n", time_text(times.first.specialize));
   fmt::print("  first run   {:>10}   its memory is touched for the first time\n", time_text(times.first.run));

@@ -70,7 +70,7 @@ class ViewKernel {
       : otherwise_(std::move(otherwise)), reinterpret_(std::move(reinterpret)) {}
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs) {
-    const std::optional<Base> base = args.size() > 0 ? read_base(args[0]) : std::nullopt;
+    const std::optional<Base> base = args.empty() ? std::nullopt : read_base(args[0]);
     Words key;
     if (!base || !read_key(*base, args, kwargs, key)) {
       return otherwise_(*args, **kwargs);
@@ -105,7 +105,7 @@ class ViewKernel {
     for (const auto& [name, value] : kwargs) {
       Py_ssize_t length = 0;
       const char* const text = PyUnicode_AsUTF8AndSize(name.ptr(), &length);
-      key.insert(key.end(), {kNamed, length});
+      key.insert(key.end(), {named, length});
       key.insert(key.end(), text, text + length);
       if (!read_argument(value, key)) {
         return false;
@@ -114,28 +114,28 @@ class ViewKernel {
     return true;
   }
 
-  enum : int64_t { kNone = 1, kTruth, kInteger, kList, kNamed };
+  enum : int64_t { none = 1, truth, integer, list, named };
 
   static bool read_argument(nb::handle x, Words& key) {
     PyObject* const p = x.ptr();
     if (x.is_none()) {
-      key.push_back(kNone);
+      key.push_back(none);
       return true;
     }
     if (PyBool_Check(p)) {
-      key.insert(key.end(), {kTruth, x.is(nb::handle(Py_True)) ? 1 : 0});
+      key.insert(key.end(), {truth, x.is(nb::handle(Py_True)) ? 1 : 0});
       return true;
     }
     if (PyLong_CheckExact(p)) {
       int overflow = 0;
       const long long value = PyLong_AsLongLongAndOverflow(p, &overflow);
-      key.insert(key.end(), {kInteger, value});
+      key.insert(key.end(), {integer, value});
       return overflow == 0;
     }
     if (!PyList_CheckExact(p) && !PyTuple_CheckExact(p)) {
       return false;
     }
-    key.insert(key.end(), {kList, static_cast<int64_t>(PySequence_Size(p))});
+    key.insert(key.end(), {list, static_cast<int64_t>(PySequence_Size(p))});
     for (nb::handle each : nb::borrow<nb::sequence>(x)) {
       if (!read_argument(each, key)) {
         return false;

@@ -17,8 +17,11 @@ std::string identity_of(const KeptModelKey& model) {
   return model.is_file ? file_identity(model.model) : std::string("built-in");
 }
 
+/// The path as it is given, where it is empty or there is no current folder: what reads the file says what is wrong.
 std::string absolute_path(const std::filesystem::path& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return (error ? path : absolute).lexically_normal().string();
 }
 
 bool is_watched(const CompileOptions& options) { return options.report != nullptr || options.on_pass; }

@@ -215,7 +215,11 @@ class Folder {
     Value& weights = operands[product.weights];
     weights = constant(scaled(weights.node().as<Constant>()->value, axis, factors));
     const Numbers bias = biased.bias.empty() ? Numbers{} : combined(biased.bias, factors, std::multiplies<>());
-    return with_bias(make(node.op, operands), std::max(biased.axis, by.axis), bias);
+    const Value scaled_product = [&] {
+      const Place place(node.place);  // it is still what the user calls so
+      return make(node.op, operands);
+    }();
+    return with_bias(scaled_product, std::max(biased.axis, by.axis), bias);
   }
 
   static std::optional<Value> shifted(const Biased& biased, const PerChannel& by, bool subtracts) {

@@ -82,9 +82,9 @@ Json page_data(const compiler::Lowered& lowered, const Executable& executable, c
   data.set("loops", loops_json(lowered, executable));
   data.set("assembly", assembly_json(lowered, executable, figures));
   if (!figures.steps.empty()) {
+    data.set("stats", run_stats_json(executable));  // before other sizes are prepared, for the curves of memory
     data.set("timeline", memory_json(memory_at_sizes(executable, figures.bindings), executable));
     data.set("run", run_timeline_json(figures.events));
-    data.set("stats", run_stats_json(executable));
   }
   return data;
 }

@@ -89,6 +89,25 @@ class Json(unittest.TestCase):
                                      option["value"].split("|"), verb["name"])
 
 
+class Places(unittest.TestCase):
+    def test_a_program_is_named_after_the_file_of_its_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(ROOT / "examples/softmax.graph", f"{folder}/one.v2.graph")  # the graph in it is called `softmax`
+            for model, name in (("one.v2.graph", "one.v2.tenon"), ("./one.v2.graph", "one.v2.tenon"), ("mlp", "mlp.tenon")):
+                run = subprocess.run([COMMAND, "build", model, "--json"], capture_output=True, text=True, cwd=folder,
+                                     check=True)
+                self.assertEqual(json.loads(run.stdout)["file"], name)
+                self.assertTrue(Path(folder, name).is_file())
+
+    def test_a_folder_that_was_removed_is_one_error(self):
+        for words in (["run", "x.onnx"], ["build", "x.onnx"], ["build", "mlp"], ["partition", "mlp", "--export", "x"]):
+            folder = tempfile.mkdtemp()
+            run = subprocess.run(["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", COMMAND, *words], capture_output=True,
+                                 text=True, cwd=folder, check=False)
+            self.assertEqual(run.returncode, 1, words)
+            self.assertRegex(run.stderr, r"^tenon: (there is no file `x.onnx`|cannot write .*: No such file.*)\n$")
+
+
 class Pictures(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -41,15 +41,28 @@ class Page(unittest.TestCase):
         self.assertIn("kernel", data["loops"][0])
         self.assertEqual(data["bindings"], "batch=8")
         self.assertGreater(data["timeline"]["arena_bytes"], 0)
+        self.assertEqual([size["bindings"] for size in data["stats"]["sizes"]], [{"batch": 8}])  # not those of curves
         steps = {node.get("step") for node in data["graph"]["nodes"]}
         self.assertLessEqual({1, 2, 3}, steps)
         self.assertTrue(all(0 <= a < b < len(data["graph"]["nodes"]) for a, b in data["graph"]["edges"]))
+
+    def lead_of(self, page):
+        return re.search(r'<p class="lead">([^<]*)</p>', page).group(1)
 
     def test_needs_no_graphviz(self):
         run = subprocess.run([COMMAND, "explain", "examples/softmax.graph", "--html", self.folder / "other.html"],
                              capture_output=True, text=True, check=False, env={**os.environ, "PATH": "/nowhere"})
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("<title>softmax.graph</title>", (self.folder / "other.html").read_text(encoding="utf-8"))
+        page = (self.folder / "other.html").read_text(encoding="utf-8")
+        self.assertIn("<title>softmax.graph</title>", page)
+        self.assertEqual(self.lead_of(page), "1 step")  # nothing was compiled
+
+    def test_says_for_which_machine_it_is(self):
+        run = subprocess.run([COMMAND, "explain", "mlp", "--bind", "batch=2", "--machine", "armv8.2", "--html",
+                              self.folder / "arm.html"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        page = (self.folder / "arm.html").read_text(encoding="utf-8")
+        self.assertEqual(self.lead_of(page), "3 steps; for armv8.2; at batch=2")
 
     @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
     def test_answers_in_a_browser(self):

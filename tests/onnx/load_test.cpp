@@ -57,6 +57,12 @@ TEST_F(LoadTest, NamesAreChecked) {
             "the model has no input `c`; it takes `a`, `b`");
 }
 
+TEST_F(LoadTest, PathsThatNameNothingAreErrors) {
+  for (const char* path : {"", "no/such.onnx"}) {
+    EXPECT_EQ(error_text([&] { (void)load(path); }), "there is no file `" + std::string(path) + "`");
+  }
+}
+
 TEST_F(LoadTest, ValuesThatAreSizesAreNames) {
   OnnxModelBuilder builder;
   builder.input("x", "f32[n]");
