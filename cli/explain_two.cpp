@@ -10,6 +10,7 @@
 #include "explain_diff.h"
 #include "files.h"
 #include "load_graph.h"
+#include "program_file.h"
 #include "verb.h"
 
 namespace tenon::cli {

@@ -17,30 +17,28 @@ volatile int64_t kept = 0;  // what a loop comes to, so that none of it can be l
 
 #if defined(__x86_64__)
 
-/// Sums that begin alike and add the same are one sum to a compiler that knows it.
-template <class Sum>
-inline __attribute__((always_inline)) void make_unknown(Sum& sum) {
-  __asm__ volatile("" : "+x"(sum));
-}
+/// Sums that begin alike and add the same are one sum to a compiler that knows it: so each begins with what a pointer
+/// names that is read again each time, as if it might have changed.
+alignas(64) constexpr unsigned char kZeros[64] = {};
+const void* volatile unknown_zeros = kZeros;
 
-#define TENON_ARITHMETIC(function, attributes, Sum, Operand, count, zero, operand, step) \
-  template <size_t... Is>                                                                \
-  attributes void function##_on(int64_t steps, std::index_sequence<Is...> /*which*/) {   \
-    const Operand left = operand;                                                        \
-    const Operand right = operand;                                                       \
-    Sum sums[count] = {((void)Is, zero)...};                                             \
-    (make_unknown(sums[Is]), ...);                                                       \
-    for (int64_t i = 0; i < steps; ++i) {                                                \
-      ((sums[Is] = step(sums[Is], left, right)), ...);                                   \
-    }                                                                                    \
-    alignas(64) unsigned char out[sizeof(Sum) * (count)];                                \
-    ((*reinterpret_cast<Sum*>(out + sizeof(Sum) * Is) = sums[Is]), ...);                 \
-    int64_t all = 0;                                                                     \
-    for (const unsigned char each : out) {                                               \
-      all += each;                                                                       \
-    }                                                                                    \
-    kept = kept + all;                                                                   \
-  }                                                                                      \
+#define TENON_ARITHMETIC(function, attributes, Sum, Operand, count, operand, step)     \
+  template <size_t... Is>                                                              \
+  attributes void function##_on(int64_t steps, std::index_sequence<Is...> /*which*/) { \
+    const Operand left = operand;                                                      \
+    const Operand right = operand;                                                     \
+    Sum sums[count] = {((void)Is, *static_cast<const Sum*>(unknown_zeros))...};        \
+    for (int64_t i = 0; i < steps; ++i) {                                              \
+      ((sums[Is] = step(sums[Is], left, right)), ...);                                 \
+    }                                                                                  \
+    alignas(64) unsigned char out[sizeof(Sum) * (count)];                              \
+    ((*reinterpret_cast<Sum*>(out + sizeof(Sum) * Is) = sums[Is]), ...);               \
+    int64_t all = 0;                                                                   \
+    for (const unsigned char each : out) {                                             \
+      all += each;                                                                     \
+    }                                                                                  \
+    kept = kept + all;                                                                 \
+  }                                                                                    \
   attributes void function(int64_t steps) { function##_on(steps, std::make_index_sequence<(count)>()); }
 
 #define TENON_BASELINE
@@ -66,17 +64,16 @@ TENON_AVX512 __m512d avx512_step(__m512d sum, __m512d a, __m512d b) { return _mm
 TENON_VNNI __m512i vnni_step(__m512i sum, __m512i a, __m512i b) { return _mm512_dpbusd_epi32(sum, a, b); }
 TENON_AVXVNNI __m256i avxvnni_step(__m256i sum, __m256i a, __m256i b) { return _mm256_dpbusd_avx_epi32(sum, a, b); }
 
-TENON_ARITHMETIC(f32_sse, TENON_BASELINE, __m128, __m128, 12, _mm_setzero_ps(), _mm_set1_ps(0.5F), sse_step)
-TENON_ARITHMETIC(f64_sse, TENON_BASELINE, __m128d, __m128d, 12, _mm_setzero_pd(), _mm_set1_pd(0.5), sse_step)
-TENON_ARITHMETIC(i8_sse, TENON_BASELINE, __m128i, __m128i, 12, _mm_setzero_si128(), _mm_set1_epi8(3), sse_bytes)
-TENON_ARITHMETIC(f32_avx2, TENON_AVX2, __m256, __m256, 12, _mm256_setzero_ps(), _mm256_set1_ps(0.5F), avx2_step)
-TENON_ARITHMETIC(f64_avx2, TENON_AVX2, __m256d, __m256d, 12, _mm256_setzero_pd(), _mm256_set1_pd(0.5), avx2_step)
-TENON_ARITHMETIC(i8_avx2, TENON_AVX2, __m256i, __m256i, 12, _mm256_setzero_si256(), _mm256_set1_epi8(3), avx2_bytes)
-TENON_ARITHMETIC(f32_avx512, TENON_AVX512, __m512, __m512, 24, _mm512_setzero_ps(), _mm512_set1_ps(0.5F), avx512_step)
-TENON_ARITHMETIC(f64_avx512, TENON_AVX512, __m512d, __m512d, 24, _mm512_setzero_pd(), _mm512_set1_pd(0.5), avx512_step)
-TENON_ARITHMETIC(i8_vnni, TENON_VNNI, __m512i, __m512i, 24, _mm512_setzero_si512(), _mm512_set1_epi8(3), vnni_step)
-TENON_ARITHMETIC(i8_avxvnni, TENON_AVXVNNI, __m256i, __m256i, 12, _mm256_setzero_si256(), _mm256_set1_epi8(3),
-                 avxvnni_step)
+TENON_ARITHMETIC(f32_sse, TENON_BASELINE, __m128, __m128, 12, _mm_set1_ps(0.5F), sse_step)
+TENON_ARITHMETIC(f64_sse, TENON_BASELINE, __m128d, __m128d, 12, _mm_set1_pd(0.5), sse_step)
+TENON_ARITHMETIC(i8_sse, TENON_BASELINE, __m128i, __m128i, 12, _mm_set1_epi8(3), sse_bytes)
+TENON_ARITHMETIC(f32_avx2, TENON_AVX2, __m256, __m256, 12, _mm256_set1_ps(0.5F), avx2_step)
+TENON_ARITHMETIC(f64_avx2, TENON_AVX2, __m256d, __m256d, 12, _mm256_set1_pd(0.5), avx2_step)
+TENON_ARITHMETIC(i8_avx2, TENON_AVX2, __m256i, __m256i, 12, _mm256_set1_epi8(3), avx2_bytes)
+TENON_ARITHMETIC(f32_avx512, TENON_AVX512, __m512, __m512, 24, _mm512_set1_ps(0.5F), avx512_step)
+TENON_ARITHMETIC(f64_avx512, TENON_AVX512, __m512d, __m512d, 24, _mm512_set1_pd(0.5), avx512_step)
+TENON_ARITHMETIC(i8_vnni, TENON_VNNI, __m512i, __m512i, 24, _mm512_set1_epi8(3), vnni_step)
+TENON_ARITHMETIC(i8_avxvnni, TENON_AVXVNNI, __m256i, __m256i, 12, _mm256_set1_epi8(3), avxvnni_step)
 
 /// What the matrix unit is told of its tiles: all of 16 rows of 64 bytes.
 struct alignas(64) TileShapes {
