@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "ir/node.h"
+#include "tenon/program_file.h"
 
 namespace tenon::cli {
 namespace {
