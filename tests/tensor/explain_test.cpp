@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/ops.h"
 #include "tenon/realizations.h"
 #include "tenon/tensor.h"
 
