@@ -109,7 +109,8 @@ Specialization Engine::make_for_run(const Bindings& bindings) {
 
 void Engine::choose_later(const SpecializationCache::Key& key, const Specialization& s) {
   jobs_.add([this, key, bindings = s.bindings] {
-    replace(key, [&] { return make(bindings); });
+    // No run waits for it: it counts in no time.
+    cache_.replace(key, std::make_shared<const Specialization>(make(bindings)), 0);
     share_budget();
   });
 }
