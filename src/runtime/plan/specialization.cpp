@@ -55,7 +55,7 @@ class Specializer {
     check_inside(i, dims);
   }
 
-  /// Every element of a view lies in its buffer.
+  /// Every element of a view lies in its buffer. An error, for a program from a file may say anything.
   void check_inside(size_t i, const std::vector<int64_t>& dims) const {
     const OutputPlan& output = plan_.outputs[i];
     if (std::ranges::find(dims, 0) != dims.end()) {
@@ -66,12 +66,16 @@ class Specializer {
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       const std::optional<int64_t> reach = checked_mul(dims[axis] - 1, s_.value(output.strides[axis]));
       const std::optional<int64_t> end = reach ? checked_add(*reach < 0 ? lowest : highest, *reach) : std::nullopt;
-      TENON_CHECK(end, "output `{}` lies beyond 64 bits", program_.outputs[i].name);
+      if (!end) {
+        fail("output `{}` lies beyond 64 bits: the program is damaged", program_.outputs[i].name);
+      }
       (*reach < 0 ? lowest : highest) = *end;
     }
     const int64_t elements = s_.value(plan_.slots[static_cast<size_t>(output.slot)].elements);
-    TENON_CHECK(lowest >= 0 && highest < elements, "output `{}` has elements {} to {} of a buffer of {}",
-                program_.outputs[i].name, lowest, highest, elements);
+    if (lowest < 0 || highest >= elements) {
+      fail("output `{}` has elements {} to {} of a buffer of {}: the program is damaged", program_.outputs[i].name,
+           lowest, highest, elements);
+    }
   }
 
   const Program& program_;
