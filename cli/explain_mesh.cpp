@@ -114,7 +114,7 @@ int explain_mesh(const Arguments& arguments) {
                                ? load_training_step(word, {.loss = arguments.find("--loss").value_or("")},
                                                     arguments.find("--optimizer").value_or("adam"))
                                : load_mesh_model(word, {.sizes = bound});
-  const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
+  const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
   const Bindings bindings = complete_bindings(ports_of(model), bound);
   const mesh::Sharding sharding = sharding_of(arguments, mesh, model.graph, bindings);
   const mesh::ShardedGraph graph =

@@ -82,14 +82,14 @@ GraphModel load_mesh_model(const std::string& word, const LoadGraphOptions& opti
   return model;
 }
 
-mesh::Sharding sharding_of(const Arguments& arguments, const mesh::Mesh& mesh, const Graph& graph,
+mesh::Sharding sharding_of(const Arguments& arguments, const mesh::MeshShape& mesh, const Graph& graph,
                            const Bindings& bindings) {
   if (const auto words = arguments.find(kShard.name)) return mesh::Sharding::parse(*words);
   return mesh::choose_sharding(graph, mesh, {.typical = bindings});
 }
 
 int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communicator&)>& body) {
-  const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
+  const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
   if (has_thread_ranks(arguments)) {
     std::atomic<int> status = 0;
     mesh::run_as_threads(mesh.rank_count(), [&](mesh::Communicator& world) {
@@ -110,14 +110,14 @@ int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communica
   return run_process(*world, body);
 }
 
-int threads_of_rank(const Arguments& arguments, const mesh::Mesh& mesh) {
+int threads_of_rank(const Arguments& arguments, const mesh::MeshShape& mesh) {
   const int own = static_cast<int>(std::thread::hardware_concurrency()) / mesh.rank_count();
   return static_cast<int>(arguments.find_number("--threads", 1).value_or(std::max(own, 1)));
 }
 
 mesh::MeshProgram compile_for_rank(const Arguments& arguments, const GraphModel& model, const Bindings& bindings,
                                    mesh::Communicator& world) {
-  const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
+  const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
   CompileOptions options;
   take_compile_options(arguments, options);
   const mesh::Sharding sharding = sharding_of(arguments, mesh, model.graph, bindings);

@@ -28,14 +28,14 @@ void refuse_beside_mesh(const Arguments& arguments, const std::vector<std::strin
 GraphModel load_mesh_model(const std::string& word, const LoadGraphOptions& options);
 
 /// What `--shard` says, or what is chosen at these sizes.
-mesh::Sharding sharding_of(const Arguments& arguments, const mesh::Mesh& mesh, const Graph& graph,
+mesh::Sharding sharding_of(const Arguments& arguments, const mesh::MeshShape& mesh, const Graph& graph,
                            const Bindings& bindings);
 
 /// Runs `body` on each rank and gives the exit status. Only rank 0 may print. An Error of a rank ends all of them.
 int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communicator&)>& body);
 
 /// What `--threads` says, or the rank's part of this machine's cores.
-int threads_of_rank(const Arguments& arguments, const mesh::Mesh& mesh);
+int threads_of_rank(const Arguments& arguments, const mesh::MeshShape& mesh);
 
 /// One rank's program of the model at these sizes, compiled. The costs of choices are estimated for them.
 mesh::MeshProgram compile_for_rank(const Arguments& arguments, const GraphModel& model, const Bindings& bindings,

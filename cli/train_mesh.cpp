@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "mesh/run/bind_given.h"
 #include "mesh_ranks.h"
-#include "shape/constraint_set.h"
 #include "tenon/bindings.h"
 
 namespace tenon::cli {
@@ -26,7 +26,7 @@ bool is_state_of_weight(std::string_view name, const std::set<std::string, std::
 
 /// Examples, and states of the optimiser, along the first axis of the mesh. `examples` are the axes of the columns of
 /// data, which are the first inputs.
-mesh::Sharding usual_sharding(const Graph& step, const mesh::Mesh& mesh, const std::vector<int>& examples) {
+mesh::Sharding usual_sharding(const Graph& step, const mesh::MeshShape& mesh, const std::vector<int>& examples) {
   const mesh::MeshAxis& along = mesh.axes[0];
   mesh::Sharding sharding;
   for (size_t i = 0; i < examples.size(); ++i) {
@@ -49,23 +49,6 @@ mesh::Sharding usual_sharding(const Graph& step, const mesh::Mesh& mesh, const s
   return sharding;
 }
 
-/// The names that the columns of data bind, and those that follow.
-Bindings bind_data(const Graph& step, const std::vector<Array>& inputs, size_t columns, const Bindings& known) {
-  std::vector<ConcreteInput> concrete;
-  for (size_t i = 0; i < columns; ++i) {
-    concrete.push_back({.name = std::string(step.inputs()[i].name()),
-                        .pattern = step.inputs()[i].shape(),
-                        .dtype = inputs[i].dtype(),
-                        .dims = inputs[i].dims()});
-  }
-  Bindings bindings = extract(concrete);
-  for (const auto& [name, size] : known) {
-    bindings.set(name, size);
-  }
-  step.constraints().check(bindings);
-  return step.constraints().complete(bindings);
-}
-
 }  // namespace
 
 train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& data, int64_t batch,
@@ -75,7 +58,7 @@ train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& d
     examples.push_back(column.axis);
   }
   return [&arguments, examples, batch, sizes = data.sizes, &world](const Graph& step) -> train::StepRun {
-    const mesh::Mesh mesh = mesh::Mesh::parse(*arguments.find(kMesh.name));
+    const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
     const auto words = arguments.find(kShard.name);
     const mesh::Sharding sharding = words ? mesh::Sharding::parse(*words) : usual_sharding(step, mesh, examples);
     Bindings typical = sizes;
@@ -92,7 +75,11 @@ train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& d
             [program, step, columns = examples.size()](std::vector<Array>&& inputs, const Bindings& known) {
               // A batch is small beside the work of a step, and ranks may have been given other files.
               program->require_same_contents({inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(columns)});
-              const Bindings bindings = bind_data(step, inputs, columns, known);
+              std::vector<const Array*> given;
+              for (size_t i = 0; i < columns; ++i) {
+                given.push_back(&inputs[i]);
+              }
+              const Bindings bindings = mesh::bind_given(step, given, known);
               for (size_t i = 0; i < columns; ++i) {
                 inputs[i] = program->part_of_input(i, inputs[i], bindings);
               }

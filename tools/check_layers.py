@@ -52,6 +52,7 @@ PUBLIC_HEADERS = {
     "dlpack.h": "runtime",
     "executable.h": "runtime",
     "memory_timeline.h": "runtime",
+    "mesh.h": "mesh",
     "run_report.h": "runtime",
     "size_counts.h": "runtime",
     "strided_array.h": "runtime",

@@ -32,6 +32,7 @@
 #include "tenon/losses.h"
 #include "tenon/machine.h"
 #include "tenon/memory_timeline.h"
+#include "tenon/mesh.h"
 #include "tenon/models.h"
 #include "tenon/module.h"
 #include "tenon/modules.h"

@@ -6,7 +6,8 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"docs/tensors.md": "examples/tensors.cpp", "docs/cpp.md": "examples/cpp_guide.cpp"}
+PAGES = {"docs/tensors.md": "examples/tensors.cpp", "docs/cpp.md": "examples/cpp_guide.cpp",
+         "docs/mesh.md": "examples/mesh.cpp"}
 
 
 def complaints(page, example):

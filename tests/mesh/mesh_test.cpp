@@ -1,10 +1,9 @@
 // Meshes and shardings as text, what moves between ranks, and errors.
-#include "mesh/parts/mesh.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "mesh/exchange/threads.h"
+#include "mesh/parts/mesh_shape.h"
 #include "mesh/run/pieces.h"
 #include "support/arrays.h"
 #include "support/equivalence.h"
@@ -17,18 +16,18 @@ namespace tenon::mesh::mesh_test {
 namespace {
 
 TEST(Mesh, RanksAreInRowOrder) {
-  const Mesh mesh = Mesh::parse("data=2,model=3");
+  const MeshShape mesh = MeshShape::parse("data=2,model=3");
   EXPECT_EQ(mesh.rank_count(), 6);
   EXPECT_EQ(mesh.coordinates(4), (std::vector<int>{1, 1}));
   EXPECT_EQ(mesh.to_string(), "data=2,model=3");
 }
 
 TEST(Mesh, SaysWhatIsWrongWithItsText) {
-  EXPECT_EQ(error_text([] { Mesh::parse("data"); }),
+  EXPECT_EQ(error_text([] { MeshShape::parse("data"); }),
             "mesh `data`: `data` is not NAME=SIZE with a size of at least 1, as in `data=2,model=2`");
-  EXPECT_EQ(error_text([] { Mesh::parse("a=2,a=3"); }), "mesh `a=2,a=3`: the axis `a` is there twice");
-  EXPECT_EQ(error_text([] { Mesh::parse("a=2").find("b"); }), "the mesh a=2 has no axis `b`");
-  EXPECT_EQ(error_text([] { Mesh::parse("a=5000"); }), "mesh `a=5000`: more than 4096 ranks");
+  EXPECT_EQ(error_text([] { MeshShape::parse("a=2,a=3"); }), "mesh `a=2,a=3`: the axis `a` is there twice");
+  EXPECT_EQ(error_text([] { MeshShape::parse("a=2").find("b"); }), "the mesh a=2 has no axis `b`");
+  EXPECT_EQ(error_text([] { MeshShape::parse("a=5000"); }), "mesh `a=5000`: more than 4096 ranks");
 }
 
 TEST(Cut, GivesFirstRanksOneMore) {
@@ -113,7 +112,7 @@ TEST(Collectives, CompiledSegmentsGiveTheSame) {
 
 TEST(Shardings, SayWhatIsWrong) {
   const auto error_of = [](const std::string& mesh, const std::string& sharding) {
-    return error_text([&] { shard(mlp(), Mesh::parse(mesh), Sharding::parse(sharding), 0); });
+    return error_text([&] { shard(mlp(), MeshShape::parse(mesh), Sharding::parse(sharding), 0); });
   };
   EXPECT_EQ(error_of("m=2", "batch"),
             "sharding `batch`: `batch` is not AXIS=MESH_AXIS, as in `batch=data` or `w.1=model`");
@@ -132,7 +131,7 @@ TEST(Ranks, WithOtherProgramsOrSizesAreFound) {
       run_as_threads(2, [&](Communicator& world) {
         const bool is_second = world.rank() == 1;
         MeshProgram program(
-            shard(mlp(), Mesh::parse("m=2"), Sharding::parse(is_second ? second : "ffn=m"), world.rank()), world,
+            shard(mlp(), MeshShape::parse("m=2"), Sharding::parse(is_second ? second : "ffn=m"), world.rank()), world,
             interpreting());
         const Bindings bindings{{"batch", is_second ? batch : 3}, {"ffn", 4}};
         program.run_whole(random_inputs(mlp(), bindings, 1));
@@ -151,8 +150,8 @@ TEST(Ranks, WithOtherProgramsOrSizesAreFound) {
 TEST(Ranks, WithOtherInputsAreFound) {
   EXPECT_EQ(error_text([] {
               run_as_threads(2, [](Communicator& world) {
-                MeshProgram program(shard(mlp(), Mesh::parse("m=2"), Sharding::parse("ffn=m"), world.rank()), world,
-                                    interpreting());
+                MeshProgram program(shard(mlp(), MeshShape::parse("m=2"), Sharding::parse("ffn=m"), world.rank()),
+                                    world, interpreting());
                 program.require_same_contents({Array::scalar(Dtype::f32, 1)});
                 program.require_same_contents({Array::scalar(Dtype::f32, world.rank())});
               });
@@ -166,7 +165,7 @@ TEST(Ranks, AnErrorOfOneEndsAll) {
               run_as_threads(3, [](Communicator& world) {
                 if (world.rank() == 2) throw Error("rank 2 has no memory");
                 std::byte byte{};
-                world.all_reduce(&byte, 1, 1, combine_function(ReduceOp::sum, Dtype::u8));
+                world.all_reduce(&byte, 1, 1, combine_function(ReduceOp::sum, Dtype::u8))->wait();
               });
             }),
             "rank 2 has no memory");
@@ -175,7 +174,7 @@ TEST(Ranks, AnErrorOfOneEndsAll) {
 TEST(Ranks, MustBeAsManyAsTheMeshHas) {
   EXPECT_EQ(error_text([] {
               run_as_threads(2, [](Communicator& world) {
-                MeshProgram(shard(mlp(), Mesh::parse("m=3"), {}, world.rank()), world, interpreting());
+                MeshProgram(shard(mlp(), MeshShape::parse("m=3"), {}, world.rank()), world, interpreting());
               });
             }),
             "the mesh m=3 has 3 ranks, and there are 2 processes");

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Models, BuiltInModels, testing::Range(size_t{0}, cases(
 
 TEST(TensorParallel, ATransformerBlockSendsWhatMegatronSends) {
   const Case bert = cases()[3];
-  const Mesh mesh = Mesh::parse("model=2");
+  const MeshShape mesh = MeshShape::parse("model=2");
   Bindings large{{"batch", 8}, {"seq", 128}};
   const ShardedGraph graph = shard(bert.model.graph, mesh, Sharding::parse(kTensorParallel), 0, {.typical = large});
   double sent = 0;
@@ -108,7 +108,7 @@ TEST(TensorParallel, TermsOfASumAreAddedBeforeTheyAreSummed) {
   const Value v = input("v", shape(f32, 6, 4));
   const Value w = input("w", shape(f32, 6, 4));
   const Graph graph("two", {x, v, w}, {{"y", sub(matmul(x, v), matmul(exp(x), w))}});
-  const ShardedGraph sharded = shard(graph, Mesh::parse("m=2"), Sharding::parse("x.1=m,v.0=m,w.0=m"), 0);
+  const ShardedGraph sharded = shard(graph, MeshShape::parse("m=2"), Sharding::parse("x.1=m,v.0=m,w.0=m"), 0);
   ASSERT_EQ(sharded.collectives.size(), 1);
   EXPECT_EQ(sharded.collectives[0].kind, CollectiveKind::all_reduce);
   const Bindings bindings{{"n", 5}};
@@ -157,8 +157,8 @@ TEST(TensorParallel, GradientsOfATransformerBlockSendWhatMegatronSends) {
   }
   const Graph step = training_step(loss, sgd(), options);
   const Bindings large{{"batch", 8}, {"seq", 128}};
-  const ShardedGraph graph =
-      shard(step, Mesh::parse("model=2"), Sharding::parse(kTensorParallel), 0, {.typical = large, .state_stays = true});
+  const ShardedGraph graph = shard(step, MeshShape::parse("model=2"), Sharding::parse(kTensorParallel), 0,
+                                   {.typical = large, .state_stays = true});
   int sums = 0;
   for (const Collective& each : graph.collectives) {
     EXPECT_EQ(each.kind, CollectiveKind::all_reduce) << each.of << ": " << each.reason;
@@ -197,7 +197,7 @@ TEST(Training, TenStepsHaveTheLossesOfOneProcess) {
     EXPECT_LT(expected.back(), expected.front());
     for (const auto& [mesh, sharding] :
          {std::pair("data=3", each.by_data), std::pair("data=2,model=2", each.by_data + "," + each.by_weights)}) {
-      const Mesh parsed = Mesh::parse(mesh);
+      const MeshShape parsed = MeshShape::parse(mesh);
       std::vector<std::vector<double>> found(static_cast<size_t>(parsed.rank_count()));
       run_as_threads(parsed.rank_count(), [&](Communicator& world) {
         MeshProgram program(shard(step, parsed, Sharding::parse(sharding), world.rank(), free_network()), world,
@@ -218,9 +218,9 @@ TEST(Training, StatesOfTheOptimiserMayStayInParts) {
   const Case each = cases()[0];
   const Graph step = step_of(each.model);
   const Bindings large{{"batch", 4096}};
-  const ShardedGraph graph =
-      shard(step, Mesh::parse("data=2"), Sharding::parse("batch=data,*.weight.mean.0=data,*.weight.variance.0=data"), 0,
-            {.typical = large, .state_stays = true});
+  const ShardedGraph graph = shard(step, MeshShape::parse("data=2"),
+                                   Sharding::parse("batch=data,*.weight.mean.0=data,*.weight.variance.0=data"), 0,
+                                   {.typical = large, .state_stays = true});
   std::map<std::string_view, int> counts;
   for (const Collective& collective : graph.collectives) {
     if (collective.whole.rank() == 2) ++counts[name(collective.kind)];

@@ -12,19 +12,20 @@ from pathlib import Path
 
 COMMAND = Path(os.environ["TENON_COMMAND"])
 MODULE = COMMAND.parent / "libtenon_mpi.so"
+EXAMPLE = COMMAND.parent / "examples/example_mesh"
 # Open MPI asks for these of root, and for --oversubscribe where there are fewer cores than ranks.
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 LIMIT = 120  # seconds
 
 
-def start(ranks, *words):
-    return subprocess.Popen(["mpirun", "-n", str(ranks), COMMAND, *words], env=ENVIRONMENT, text=True,
+def start(ranks, *words, program=COMMAND):
+    return subprocess.Popen(["mpirun", "-n", str(ranks), program, *words], env=ENVIRONMENT, text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def run(ranks, *words):
-    process = start(ranks, *words)
+def run(ranks, *words, program=COMMAND):
+    process = start(ranks, *words, program=program)
     out, err = process.communicate(timeout=LIMIT)
     return process.returncode, out, err
 
@@ -60,6 +61,15 @@ class Processes(unittest.TestCase):
                                        "--json")
                 self.assertEqual(status, 0, err)
                 self.assertTrue(json.loads(out)["ok"], out)
+
+    @unittest.skipUnless(EXAMPLE.exists(), "the examples are not built")
+    def test_a_program_in_cpp(self):
+        for ranks, mesh in ((2, "model=2"), (4, "data=2,model=2")):
+            with self.subTest(mesh=mesh):
+                status, out, err = run(ranks, mesh, program=EXAMPLE)
+                self.assertEqual(status, 0, err)
+                self.assertEqual(out.count(f"{mesh}: rank 0 sent "), 1, out)
+                self.assertEqual(out.count("all_reduce over model"), 1, out)
 
     def test_only_the_first_rank_writes(self):
         with tempfile.TemporaryDirectory() as folder:

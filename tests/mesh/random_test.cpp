@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kMeshes[] = {"a=2", "a=3", "a=4", "a=2,b=2", "a=1,b=3", "a=3,b=2"};
 
 /// Some axes of some inputs along each axis of the mesh.
-std::string random_sharding(const Graph& graph, const Mesh& mesh, std::mt19937_64& rng) {
+std::string random_sharding(const Graph& graph, const MeshShape& mesh, std::mt19937_64& rng) {
   std::string text;
   for (const Value& input : graph.inputs()) {
     std::vector<int> axes;
@@ -39,7 +39,7 @@ int compare_graphs(uint64_t first, uint64_t count) {
     if (!data_axes(random.graph).empty()) continue;
     std::mt19937_64 rng(seed);
     const std::string mesh = kMeshes[rng() % std::size(kMeshes)];
-    const std::string sharding = random_sharding(random.graph, Mesh::parse(mesh), rng);
+    const std::string sharding = random_sharding(random.graph, MeshShape::parse(mesh), rng);
     const ShardOptions options = rng() % 2 == 0 ? free_network() : ShardOptions{};
     for (const Bindings& bindings : random_bindings(random.graph, seed, 2)) {
       const std::vector<Array> inputs = random_graph_inputs(random, bindings, seed);

@@ -15,7 +15,7 @@ ShardOptions free_network() { return {.costs = {.latency = 0, .bytes_per_second 
 MeshRun run_on_threads(const Graph& graph, const std::string& mesh, const std::string& sharding,
                        const std::vector<Array>& inputs, const Bindings& bindings, const ShardOptions& options,
                        const Engine& engine) {
-  const Mesh parsed = Mesh::parse(mesh);
+  const MeshShape parsed = MeshShape::parse(mesh);
   MeshRun result;
   result.outputs.resize(static_cast<size_t>(parsed.rank_count()));
   run_as_threads(parsed.rank_count(), [&](Communicator& world) {

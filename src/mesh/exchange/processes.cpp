@@ -31,22 +31,32 @@ std::vector<fs::path> places() {
   return {folder / kFile, folder / "tenon" / kFile, (folder / ".." / "lib" / "tenon" / kFile).lexically_normal()};
 }
 
+[[noreturn]] void raise(const std::string& problem) { throw Error(problem); }
+
 }  // namespace
 
-std::unique_ptr<Processes> open_processes() {
+std::unique_ptr<Processes> open_processes(std::optional<int> communicator) {
+  void* module = nullptr;
   std::error_code none;
   for (const fs::path& file : places()) {
     if (!fs::exists(file, none)) continue;
-    void* const module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (module == nullptr) fail("a mesh needs MPI, which cannot be loaded: {}", ::dlerror());
-    const auto entry = reinterpret_cast<ProcessesEntry>(::dlsym(module, kProcessesEntry));
-    Processes* const processes = entry == nullptr ? nullptr : entry(kProcessesInterface);
-    if (processes == nullptr) fail("a mesh needs MPI, and `{}` belongs to another build of Tenon", file.string());
-    return std::unique_ptr<Processes>(processes);
+    break;
   }
-  fail(
-      "a mesh of processes needs MPI, and this Tenon was built without it: install libopenmpi-dev (or another MPI) and "
-      "build again; `--ranks threads` needs none");
+  // Or wherever the program's own run path or LD_LIBRARY_PATH has it.
+  if (module == nullptr) module = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (module == nullptr) {
+    fail(
+        "a mesh of processes needs MPI, and `{}` is not there: install libopenmpi-dev (or another MPI) and build Tenon "
+        "again; a mesh of threads (`--ranks threads`, `Mesh::run_as_threads`) needs none",
+        kFile);
+  }
+  const auto entry = reinterpret_cast<ProcessesEntry>(::dlsym(module, kProcessesEntry));
+  Processes* const processes =
+      entry == nullptr ? nullptr : entry(kProcessesInterface, communicator ? &*communicator : nullptr, raise);
+  if (processes == nullptr) fail("a mesh needs MPI, and `{}` belongs to another build of Tenon", kFile);
+  return std::unique_ptr<Processes>(processes);
 }
 
 }  // namespace tenon::mesh

@@ -16,7 +16,14 @@ namespace {
 
 /// What a rank sees when another one has failed; never the error that is reported.
 struct OtherFailed : Error {
-  OtherFailed() : Error("another rank of the mesh failed") {}
+  using Error::Error;
+};
+
+/// Of a collective that was over when it was started.
+class Done : public Request {
+ public:
+  bool is_done() override { return true; }
+  void wait() override {}
 };
 
 /// All groups of one run wait on this.
@@ -24,6 +31,7 @@ struct World {
   std::mutex mutex;
   std::condition_variable changed;
   bool failed = false;
+  std::string problem = "another rank of the mesh failed";
 };
 
 /// What the ranks of a group lend each other between two meetings.
@@ -46,8 +54,9 @@ class ThreadRank : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->data.size()); }
+  int ranks_here() const override { return size(); }
 
-  void all_reduce(std::byte* data, size_t count, size_t element_bytes, Combine combine) override {
+  std::unique_ptr<Request> all_reduce(std::byte* data, size_t count, size_t element_bytes, Combine combine) override {
     lend(data);
     std::vector<std::byte> total(group_->data[0], group_->data[0] + count * element_bytes);
     for (size_t i = 1; i < group_->data.size(); ++i) {
@@ -55,18 +64,21 @@ class ThreadRank : public Communicator {
     }
     meet();
     std::ranges::copy(total, data);
+    return std::make_unique<Done>();
   }
 
-  void all_gather(const std::byte* mine, const std::vector<size_t>& bytes, std::byte* all) override {
+  std::unique_ptr<Request> all_gather(const std::byte* mine, const std::vector<size_t>& bytes,
+                                      std::byte* all) override {
     lend(mine);
     for (size_t i = 0; i < bytes.size(); ++i) {
       all = std::copy_n(group_->data[i], bytes[i], all);
     }
     meet();
+    return std::make_unique<Done>();
   }
 
-  void reduce_scatter(const std::byte* data, const std::vector<size_t>& counts, size_t element_bytes, Combine combine,
-                      std::byte* mine) override {
+  std::unique_ptr<Request> reduce_scatter(const std::byte* data, const std::vector<size_t>& counts,
+                                          size_t element_bytes, Combine combine, std::byte* mine) override {
     lend(data);
     size_t begin = 0;
     for (int i = 0; i < rank_; ++i) {
@@ -78,10 +90,11 @@ class ThreadRank : public Communicator {
       combine(group_->data[i] + begin, mine, count);
     }
     meet();
+    return std::make_unique<Done>();
   }
 
-  void all_to_all(const std::byte* from, const std::vector<size_t>& sent, std::byte* to,
-                  const std::vector<size_t>& received) override {
+  std::unique_ptr<Request> all_to_all(const std::byte* from, const std::vector<size_t>& sent, std::byte* to,
+                                      const std::vector<size_t>& received) override {
     group_->sizes[static_cast<size_t>(rank_)] = &sent;
     lend(from);
     for (size_t i = 0; i < received.size(); ++i) {
@@ -93,6 +106,7 @@ class ThreadRank : public Communicator {
       to = std::copy_n(group_->data[i] + begin, received[i], to);
     }
     meet();
+    return std::make_unique<Done>();
   }
 
   std::unique_ptr<Communicator> split(int color) override {
@@ -113,6 +127,15 @@ class ThreadRank : public Communicator {
     return result;
   }
 
+  void give_up(const std::string& problem) override {
+    World& world = *group_->world;
+    const std::lock_guard lock(world.mutex);
+    if (world.failed) return;
+    world.failed = true;
+    world.problem = fmt::format("rank {} of the mesh: {}", rank_, problem);
+    world.changed.notify_all();
+  }
+
  private:
   void lend(const std::byte* data) {
     group_->data[static_cast<size_t>(rank_)] = data;
@@ -122,7 +145,7 @@ class ThreadRank : public Communicator {
   void meet() {
     World& world = *group_->world;
     std::unique_lock lock(world.mutex);
-    if (world.failed) throw OtherFailed();
+    if (world.failed) throw OtherFailed(world.problem);
     if (++group_->arrived == size()) {
       group_->arrived = 0;
       ++group_->meetings;
@@ -131,7 +154,7 @@ class ThreadRank : public Communicator {
     }
     const uint64_t now = group_->meetings;
     world.changed.wait(lock, [&] { return group_->meetings != now || world.failed; });
-    if (group_->meetings == now) throw OtherFailed();
+    if (group_->meetings == now) throw OtherFailed(world.problem);
   }
 
   std::shared_ptr<Group> group_;
@@ -148,9 +171,11 @@ void run_as_threads(int ranks, const std::function<void(Communicator&)>& body) {
     ThreadRank communicator(group, rank);
     try {
       body(communicator);
+    } catch (const OtherFailed&) {
+      // The rank that failed reports it.
     } catch (...) {
       const std::lock_guard lock(world->mutex);
-      if (!world->failed) first = std::current_exception();
+      if (!first) first = std::current_exception();
       world->failed = true;
       world->changed.notify_all();
     }

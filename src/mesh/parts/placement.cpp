@@ -17,7 +17,7 @@ Extent Cut::begin(int rank, int ranks) const {
   return (Extent(rank) * floordiv(parts, ranks) + min(rank, mod(parts, ranks))) * unit;
 }
 
-Layout whole_layout(const Mesh& mesh) { return Layout(mesh.axes.size()); }
+Layout whole_layout(const MeshShape& mesh) { return Layout(mesh.axes.size()); }
 
 bool is_split_elsewhere(const Layout& layout, int axis, size_t but) {
   for (size_t m = 0; m < layout.size(); ++m) {
@@ -26,7 +26,7 @@ bool is_split_elsewhere(const Layout& layout, int axis, size_t but) {
   return false;
 }
 
-std::vector<Axis> local_axes(const std::vector<Axis>& axes, const Layout& layout, const Mesh& mesh,
+std::vector<Axis> local_axes(const std::vector<Axis>& axes, const Layout& layout, const MeshShape& mesh,
                              const std::vector<int>& coordinates) {
   std::vector<Axis> result = axes;
   for (size_t m = 0; m < layout.size(); ++m) {
@@ -37,7 +37,7 @@ std::vector<Axis> local_axes(const std::vector<Axis>& axes, const Layout& layout
   return result;
 }
 
-std::string describe(const Layout& layout, const Shape& shape, const Mesh& mesh) {
+std::string describe(const Layout& layout, const Shape& shape, const MeshShape& mesh) {
   std::string text;
   for (size_t m = 0; m < layout.size(); ++m) {
     const Placement& each = layout[m];

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernel/scalar/reduce_op.h"
-#include "mesh/parts/mesh.h"
+#include "mesh/parts/mesh_shape.h"
 #include "tenon/bindings.h"
 #include "tenon/shape.h"
 
@@ -46,14 +46,14 @@ struct Placement {
 /// One placement for each axis of the mesh. Two axes of the mesh never split the same tensor axis.
 using Layout = std::vector<Placement>;
 
-Layout whole_layout(const Mesh& mesh);
+Layout whole_layout(const MeshShape& mesh);
 /// Whether an axis of the mesh other than `but` splits tensor axis `axis`.
 bool is_split_elsewhere(const Layout& layout, int axis, size_t but);
 
 /// The axes of what a rank holds. A split axis loses its name: the name stays the size of the whole.
-std::vector<Axis> local_axes(const std::vector<Axis>& axes, const Layout& layout, const Mesh& mesh,
+std::vector<Axis> local_axes(const std::vector<Axis>& axes, const Layout& layout, const MeshShape& mesh,
                              const std::vector<int>& coordinates);
 /// `axis 0 over data`, `sums over model`, `whole`.
-std::string describe(const Layout& layout, const Shape& shape, const Mesh& mesh);
+std::string describe(const Layout& layout, const Shape& shape, const MeshShape& mesh);
 
 }  // namespace tenon::mesh

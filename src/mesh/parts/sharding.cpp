@@ -73,7 +73,7 @@ std::string Sharding::to_string() const {
   return text;
 }
 
-std::vector<Layout> input_layouts(const Graph& graph, const Mesh& mesh, const Sharding& sharding) {
+std::vector<Layout> input_layouts(const Graph& graph, const MeshShape& mesh, const Sharding& sharding) {
   std::vector<Layout> layouts(graph.inputs().size(), whole_layout(mesh));
   for (const auto& [key, mesh_axis] : sharding.along) {
     const auto m = static_cast<size_t>(mesh.find(mesh_axis));

@@ -23,6 +23,6 @@ struct Sharding {
 
 /// The layout of each input. Errors: a key that no input has, an unknown axis of the mesh, two axes of the mesh for one
 /// tensor axis, two axes of one input along the same axis of the mesh.
-std::vector<Layout> input_layouts(const Graph& graph, const Mesh& mesh, const Sharding& sharding);
+std::vector<Layout> input_layouts(const Graph& graph, const MeshShape& mesh, const Sharding& sharding);
 
 }  // namespace tenon::mesh

@@ -64,7 +64,7 @@ size_t bytes_along(const Array& array, int axis) {
 size_t sum(const std::vector<size_t>& sizes) { return std::accumulate(sizes.begin(), sizes.end(), size_t{0}); }
 
 /// Ranks that differ only along axis `m` of the mesh have the same color.
-int color_of(const Mesh& mesh, const std::vector<int>& coordinates, size_t m) {
+int color_of(const MeshShape& mesh, const std::vector<int>& coordinates, size_t m) {
   int color = 0;
   for (size_t i = 0; i < coordinates.size(); ++i) {
     color = color * mesh.axes[i].size + (i == m ? 0 : coordinates[i]);
@@ -108,8 +108,10 @@ MeshProgram::MeshProgram(ShardedGraph graph, Communicator& world, const Engine& 
 void MeshProgram::require_same(uint64_t number, const char* what) {
   const auto ranks = static_cast<size_t>(world_.size());
   std::vector<uint64_t> all(ranks);
-  world_.all_gather(reinterpret_cast<const std::byte*>(&number), std::vector<size_t>(ranks, sizeof(number)),
-                    reinterpret_cast<std::byte*>(all.data()));
+  world_
+      .all_gather(reinterpret_cast<const std::byte*>(&number), std::vector<size_t>(ranks, sizeof(number)),
+                  reinterpret_cast<std::byte*>(all.data()))
+      ->wait();
   const auto other = std::ranges::find_if(all, [&](uint64_t each) { return each != all[0]; });
   if (other != all.end()) {
     fail("rank {} of the mesh has {} than rank 0; start every rank with the same command and the same files",
@@ -148,7 +150,7 @@ Array MeshProgram::whole_input(size_t input, const Array& part, const Bindings& 
     const std::vector<int64_t> sizes = sizes_of(layout[m].cut, ranks.size(), bindings);
     const std::vector<size_t> bytes = times(sizes, bytes_along(result, layout[m].axis));
     std::vector<std::byte> all(sum(bytes));
-    ranks.all_gather(result.data(), bytes, all.data());
+    ranks.all_gather(result.data(), bytes, all.data())->wait();
     result = put_together(all, result.dtype(), result.dims(), layout[m].axis, sizes);
   }
   return result;
@@ -227,7 +229,7 @@ void MeshProgram::gather_together(const std::vector<size_t>& collectives, std::v
     mine.insert(mine.end(), part.data(), part.data() + part.byte_count());
   }
   std::vector<std::byte> all(sum(bytes));
-  ranks.all_gather(mine.data(), bytes, all.data());
+  ranks.all_gather(mine.data(), bytes, all.data())->wait();
   count(CollectiveKind::all_gather, ranks.size(), static_cast<double>(all.size()));
   std::vector<std::vector<Array>> pieces(collectives.size());
   const std::byte* from = all.data();
@@ -271,8 +273,10 @@ void MeshProgram::scatter_together(const std::vector<size_t>& collectives, std::
   }
   const auto own = static_cast<size_t>(ranks.rank());
   Array mine = Array::uninitialized(dtype, {static_cast<int64_t>(counts[own])});
-  ranks.reduce_scatter(data.data(), counts, byte_size(dtype), combine_function(first.from.op, dtype),
-                       mine.mutable_data());
+  ranks
+      .reduce_scatter(data.data(), counts, byte_size(dtype), combine_function(first.from.op, dtype),
+                      mine.mutable_data())
+      ->wait();
   count(first.kind, ranks.size(), static_cast<double>(data.size()));
   int64_t begin = 0;
   for (size_t i = 0; i < collectives.size(); ++i) {
@@ -297,8 +301,10 @@ void MeshProgram::reduce_together(const std::vector<size_t>& collectives, std::v
     to = std::copy_n(part.data(), part.byte_count(), to);
   }
   Communicator& ranks = group(first.mesh_axis);
-  ranks.all_reduce(all.mutable_data(), static_cast<size_t>(elements), byte_size(dtype),
-                   combine_function(first.from.op, dtype));
+  ranks
+      .all_reduce(all.mutable_data(), static_cast<size_t>(elements), byte_size(dtype),
+                  combine_function(first.from.op, dtype))
+      ->wait();
   count(first.kind, ranks.size(), static_cast<double>(all.byte_count()));
   int64_t begin = 0;
   for (const size_t each : collectives) {
@@ -326,7 +332,7 @@ Array MeshProgram::exchanged(const Collective& step, const Array& mine, const Bi
   }
   const std::vector<size_t> received = times(from_sizes, along);
   std::vector<std::byte> all(sum(received));
-  ranks.all_to_all(pieces.data(), sent, all.data(), received);
+  ranks.all_to_all(pieces.data(), sent, all.data(), received)->wait();
   count(step.kind, ranks.size(), static_cast<double>(all.size()) * ranks.size());
   return put_together(all, dtype, dims, step.from.axis, from_sizes);
 }

@@ -92,7 +92,7 @@ Array join_along(const std::vector<Array>& pieces, int axis) {
   return result;
 }
 
-Array part_of(const Array& whole, const Layout& layout, const Mesh& mesh, const std::vector<int>& coordinates,
+Array part_of(const Array& whole, const Layout& layout, const MeshShape& mesh, const std::vector<int>& coordinates,
               const Bindings& bindings) {
   Array part = whole;
   for (size_t m = 0; m < layout.size(); ++m) {

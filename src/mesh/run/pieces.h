@@ -15,7 +15,7 @@ Array slice_along(const Array& array, int axis, int64_t begin, int64_t size);
 Array join_along(const std::vector<Array>& pieces, int axis);
 
 /// What the rank at `coordinates` has of a whole tensor that lies so.
-Array part_of(const Array& whole, const Layout& layout, const Mesh& mesh, const std::vector<int>& coordinates,
+Array part_of(const Array& whole, const Layout& layout, const MeshShape& mesh, const std::vector<int>& coordinates,
               const Bindings& bindings);
 
 /// How many elements along the cut axis each rank has.

@@ -13,7 +13,7 @@ namespace tenon::mesh {
 /// value (a weight and its moments a gradient), some whole and some in parts.
 class Pulls {
  public:
-  explicit Pulls(const Mesh& mesh) : nowhere_(whole_layout(mesh)) {}
+  explicit Pulls(const MeshShape& mesh) : nowhere_(whole_layout(mesh)) {}
 
   /// An output wants the value so.
   void add(const Value& value, const Layout& layout);

@@ -32,7 +32,7 @@ constexpr double kMovingInputs = 2;
 
 class Sharder {
  public:
-  Sharder(const Graph& graph, const Mesh& mesh, int rank, const ShardOptions& options)
+  Sharder(const Graph& graph, const MeshShape& mesh, int rank, const ShardOptions& options)
       : options_(options), estimate_(graph, options), pulls_(mesh) {
     out_.mesh = mesh;
     out_.coordinates = mesh.coordinates(rank);
@@ -317,7 +317,7 @@ class Sharder {
 
 }  // namespace
 
-ShardedGraph shard(const Graph& graph, const Mesh& mesh, const Sharding& sharding, int rank,
+ShardedGraph shard(const Graph& graph, const MeshShape& mesh, const Sharding& sharding, int rank,
                    const ShardOptions& options) {
   const AxisNames undecided = data_axes(graph);
   if (!undecided.empty()) {
@@ -327,7 +327,7 @@ ShardedGraph shard(const Graph& graph, const Mesh& mesh, const Sharding& shardin
   return Sharder(passes::inline_calls(graph), mesh, rank, options).run(input_layouts(graph, mesh, sharding));
 }
 
-Sharding choose_sharding(const Graph& graph, const Mesh& mesh, const ShardOptions& options) {
+Sharding choose_sharding(const Graph& graph, const MeshShape& mesh, const ShardOptions& options) {
   std::set<std::string> names;
   for (const Value& input : graph.inputs()) {
     for (const Axis& axis : input.shape().axes()) {

@@ -34,7 +34,7 @@ struct ShardedValue {
 
 /// One rank's part of a graph. Everything but extents is the same on all ranks: collectives, their order, layouts.
 struct ShardedGraph {
-  Mesh mesh;
+  MeshShape mesh;
   std::vector<int> coordinates;
   Graph whole;
   std::vector<Value> inputs;  // of the rank
@@ -49,12 +49,12 @@ struct ShardedGraph {
 /// Layouts go from the inputs to the outputs: each node runs in the way that costs least, moving its operands first
 /// where that takes something. A node without a split operand runs whole; so does one that has no way to run in parts.
 /// Sizes are those of `rank`, in terms of the names of the whole graph. Error: axes whose sizes data decide.
-ShardedGraph shard(const Graph& graph, const Mesh& mesh, const Sharding& sharding, int rank,
+ShardedGraph shard(const Graph& graph, const MeshShape& mesh, const Sharding& sharding, int rank,
                    const ShardOptions& options = {});
 
 /// A sharding of axis names that inputs have, for a user who gives none: for each axis of the mesh, in order, the name
 /// with which the estimated time is least, or none.
-Sharding choose_sharding(const Graph& graph, const Mesh& mesh, const ShardOptions& options = {});
+Sharding choose_sharding(const Graph& graph, const MeshShape& mesh, const ShardOptions& options = {});
 
 /// The same for every rank, and for every process that compiles the same: of the graph, the mesh and the collectives.
 uint64_t fingerprint(const ShardedGraph& graph);

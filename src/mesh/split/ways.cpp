@@ -236,7 +236,7 @@ class Finder {
 };
 
 /// The sizes of a rank, of axes that are split.
-std::vector<Extent> local_sizes(const std::vector<Extent>& sizes, const Layout& result, const Mesh& mesh,
+std::vector<Extent> local_sizes(const std::vector<Extent>& sizes, const Layout& result, const MeshShape& mesh,
                                 const std::vector<int>& coordinates) {
   std::vector<Extent> local = sizes;
   for (size_t m = 0; m < result.size(); ++m) {
@@ -253,7 +253,7 @@ std::vector<Way> ways(const Node& node, const std::vector<Placement>& now, int r
   return Finder(node, now, ranks).find();
 }
 
-Op localize(const Node& node, const Layout& result, const Mesh& mesh, const std::vector<int>& coordinates) {
+Op localize(const Node& node, const Layout& result, const MeshShape& mesh, const std::vector<int>& coordinates) {
   Op op = node.op;
   if (auto* reshape = std::get_if<Reshape>(&op)) {
     reshape->to = local_axes(reshape->to, result, mesh, coordinates);

@@ -18,6 +18,6 @@ struct Way {
 std::vector<Way> ways(const Node& node, const std::vector<Placement>& now, int ranks);
 
 /// The operation on what one rank has of the operands: sizes in its fields are those of the rank.
-Op localize(const Node& node, const Layout& result, const Mesh& mesh, const std::vector<int>& coordinates);
+Op localize(const Node& node, const Layout& result, const MeshShape& mesh, const std::vector<int>& coordinates);
 
 }  // namespace tenon::mesh

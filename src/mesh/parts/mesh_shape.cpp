@@ -1,4 +1,4 @@
-#include "mesh/parts/mesh.h"
+#include "mesh/parts/mesh_shape.h"
 
 #include <algorithm>
 #include <charconv>
@@ -27,8 +27,8 @@ MeshAxis parse_axis(std::string_view word, std::string_view text) {
 
 }  // namespace
 
-Mesh Mesh::parse(std::string_view text) {
-  Mesh mesh;
+MeshShape MeshShape::parse(std::string_view text) {
+  MeshShape mesh;
   int64_t ranks = 1;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
@@ -46,7 +46,7 @@ Mesh Mesh::parse(std::string_view text) {
   return mesh;
 }
 
-std::string Mesh::to_string() const {
+std::string MeshShape::to_string() const {
   std::string text;
   for (const MeshAxis& axis : axes) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, axis.size);
@@ -54,7 +54,7 @@ std::string Mesh::to_string() const {
   return text;
 }
 
-int Mesh::rank_count() const {
+int MeshShape::rank_count() const {
   int count = 1;
   for (const MeshAxis& axis : axes) {
     count *= axis.size;
@@ -62,7 +62,7 @@ int Mesh::rank_count() const {
   return count;
 }
 
-std::vector<int> Mesh::coordinates(int rank) const {
+std::vector<int> MeshShape::coordinates(int rank) const {
   std::vector<int> result(axes.size());
   for (size_t i = axes.size(); i-- > 0;) {
     result[i] = rank % axes[i].size;
@@ -71,7 +71,7 @@ std::vector<int> Mesh::coordinates(int rank) const {
   return result;
 }
 
-int Mesh::find(std::string_view name) const {
+int MeshShape::find(std::string_view name) const {
   const auto found = std::ranges::find(axes, name, &MeshAxis::name);
   if (found == axes.end()) {
     fail("the mesh {} has no axis `{}`", to_string(), name);

@@ -15,11 +15,11 @@ struct MeshAxis {
 };
 
 /// Ranks in row order: the last axis changes fastest. A mesh without axes has one rank.
-struct Mesh {
+struct MeshShape {
   std::vector<MeshAxis> axes;
 
   /// `data=2,model=4`. Error: no name, a size below 1, a name twice, more than 4096 ranks.
-  static Mesh parse(std::string_view text);
+  static MeshShape parse(std::string_view text);
   std::string to_string() const;
 
   int rank_count() const;
@@ -28,7 +28,7 @@ struct Mesh {
   /// The axis of that name; Error, naming those there are.
   int find(std::string_view name) const;
 
-  friend bool operator==(const Mesh&, const Mesh&) = default;
+  friend bool operator==(const MeshShape&, const MeshShape&) = default;
 };
 
 }  // namespace tenon::mesh
