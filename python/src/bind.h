@@ -27,6 +27,7 @@ void bind_graphs(nb::module_& m);
 void bind_executables(nb::module_& m);
 void bind_tensor_calls(nb::module_& m);
 void bind_programs(nb::module_& m);
+void bind_meshes(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_tensors(nb::module_& m);
 void bind_device_storages(nb::module_& m);
@@ -65,6 +66,8 @@ Bindings bindings_from(nb::handle object);
 /// The memory of an object that exports it (NumPy, DLPack, the buffer protocol, an Array), not copied where it is
 /// row-major and aligned; numbers and nested lists of them by way of NumPy.
 Array array_from(nb::handle object);
+/// Results that lie in an input's memory, or in another result's, get their own: NumPy may write any of them.
+void separate(std::vector<Array>& results, const std::vector<Array>& inputs);
 /// How DLPack names a dtype, and back: nothing where Tenon has no such dtype.
 nb::dlpack::dtype dlpack_dtype(Dtype dtype);
 std::optional<Dtype> dtype_from_dlpack(const nb::dlpack::dtype& type);

@@ -25,25 +25,6 @@ RunOptions run_options(std::optional<int> threads, nb::handle sizes, Trace* trac
   return {.threads = threads.value_or(default_threads()), .bindings = bindings_from(sizes), .trace = trace};
 }
 
-/// Results that lie in an input's memory, or in another result's, get their own: NumPy may write any of them.
-void separate(std::vector<Array>& results, const std::vector<Array>& inputs) {
-  std::vector<const std::byte*> taken;
-  for (const Array& input : inputs) {
-    taken.push_back(input.data());
-  }
-  for (Array& result : results) {
-    const bool shares = std::ranges::any_of(inputs, [&](const Array& input) {
-      return result.data() >= input.data() && result.data() < input.data() + input.byte_count();
-    });
-    if (shares || std::ranges::find(taken, result.data()) != taken.end()) {
-      const Array before = result;
-      result = Array::uninitialized(before.dtype(), before.dims());
-      std::memcpy(result.mutable_data(), before.data(), before.byte_count());
-    }
-    taken.push_back(result.data());
-  }
-}
-
 /// An array that a run may write, where the object lets others write to its memory and nobody else holds it.
 Array donated_from(nb::handle object) {
   Array array = array_from(object);
@@ -360,6 +341,24 @@ void bind_loaded(nb::module_& m) {
 }
 
 }  // namespace
+
+void separate(std::vector<Array>& results, const std::vector<Array>& inputs) {
+  std::vector<const std::byte*> taken;
+  for (const Array& input : inputs) {
+    taken.push_back(input.data());
+  }
+  for (Array& result : results) {
+    const bool shares = std::ranges::any_of(inputs, [&](const Array& input) {
+      return result.data() >= input.data() && result.data() < input.data() + input.byte_count();
+    });
+    if (shares || std::ranges::find(taken, result.data()) != taken.end()) {
+      const Array before = result;
+      result = Array::uninitialized(before.dtype(), before.dims());
+      std::memcpy(result.mutable_data(), before.data(), before.byte_count());
+    }
+    taken.push_back(result.data());
+  }
+}
 
 void bind_executables(nb::module_& m) {
   nb::class_<Trace> trace(m, "Trace", "Collects what runs did and when.");

@@ -73,6 +73,7 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_device_fills(m);
   tenon::python::bind_executables(m);
   tenon::python::bind_programs(m);
+  tenon::python::bind_meshes(m);
   tenon::python::bind_tensor_calls(m);
   tenon::python::bind_models(m);
   tenon::python::bind_realizations(m);

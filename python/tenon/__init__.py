@@ -17,6 +17,7 @@ Lazy tensors record what is asked of them and compute it when somebody looks, in
 from tenon import _names, nn, optim
 from tenon._display import Explanation
 from tenon._graphs import building_graph, jit
+from tenon._mesh import MeshModel, mesh, run_as_threads
 from tenon._models import Model, compile, donate, explain, load, program_info, save, save_onnx, trace
 from tenon._names import where
 from tenon._tenon import (
@@ -27,6 +28,8 @@ from tenon._tenon import (
     Explaining,
     Extent,
     Graph,
+    Mesh,
+    MeshExecutable,
     PositionError,
     Realization,
     RunExplanation,

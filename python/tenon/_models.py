@@ -2,7 +2,7 @@
 
 import os
 
-from tenon import _tenon
+from tenon import _mesh, _tenon
 from tenon._display import Explanation
 
 
@@ -155,9 +155,13 @@ def donate(graph, pairs="auto"):
     return _tenon.donate_graph(graph, *_pairs(pairs))
 
 
-def load(path, **options):
-    """Read an ONNX model and compile it for all sizes of its named axes; or load a program, which was compiled before."""
-    return Model(path, **options)
+def load(path, *, mesh=None, **options):
+    """Read an ONNX model and compile it for all sizes of its named axes; or load a program, which was compiled before.
+
+    With `mesh=tenon.mesh("data=2,model=2")` it runs in parts on the ranks of that mesh, `shard="batch=data"` says which
+    axes lie along which of the mesh, and each rank keeps its part of the weights.
+    """
+    return Model(path, **options) if mesh is None else _mesh.MeshModel(path, mesh, **options)
 
 
 def save(graph, path, *, machines=(), sizes=None, reasons=True, metadata=None, weights=None, fuse=True):
@@ -176,7 +180,7 @@ def program_info(path):
     return _tenon.program_info(os.fspath(path))
 
 
-def compile(graph, **options):
+def compile(graph, *, mesh=None, **options):
     """Compile a graph once; the result runs at every size of its named axes, and `save(path)` builds it into a file. For
     that it keeps the graph, whose weights are in memory beside those that are laid out for its kernels, as long as it
     lives; `keep_graph=False` leaves it to whoever has it.
@@ -186,8 +190,12 @@ def compile(graph, **options):
     >>> exe = tenon.compile(tenon.Graph("double", [x], {"y": x * 2}))
     >>> exe.run([np.ones((2, 3), np.float32)])[0].numpy().tolist()
     [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+
+    With `mesh`, a `tenon.mesh(...)`, each rank of it gets its part: `shard="batch=data"` says which axes lie along which
+    of the mesh, and `values` are arrays by the names of inputs that are known now, such as weights, of which each rank
+    keeps its part.
     """
-    return _tenon.compile_graph(graph, **options)
+    return _tenon.compile_graph(graph, **options) if mesh is None else _tenon.compile_on_mesh(graph, mesh, **options)
 
 
 def explain(what=None):

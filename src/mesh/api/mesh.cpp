@@ -26,25 +26,30 @@ void require_as_many(const mesh::MeshShape& shape, const mesh::Processes& proces
 
 Mesh::Mesh(std::string_view axes) : state_(std::make_shared<State>(mesh::MeshShape::parse(axes))) {
   state_->processes = all_processes();
-  state_->world = state_->processes.get();
+  state_->ranks = state_->processes.get();
   require_as_many(state_->shape, *state_->processes);
 }
 
 Mesh::Mesh(std::string_view axes, int communicator) : state_(std::make_shared<State>(mesh::MeshShape::parse(axes))) {
   state_->processes = mesh::open_processes(communicator);
-  state_->world = state_->processes.get();
+  state_->ranks = state_->processes.get();
   require_as_many(state_->shape, *state_->processes);
 }
 
 void Mesh::run_as_threads(std::string_view axes, const std::function<void(const Mesh&)>& body) {
   const mesh::MeshShape shape = mesh::MeshShape::parse(axes);
   mesh::run_as_threads(shape.rank_count(), [&](mesh::Communicator& world) {
-    body(Mesh(std::make_shared<State>(State{.shape = shape, .world = &world})));
+    const Mesh own(std::make_shared<State>(State{.shape = shape, .ranks = &world}));
+    struct End {
+      State& state;
+      ~End() { state.ranks = nullptr; }
+    } const end{*own.state_};
+    body(own);
   });
 }
 
-int Mesh::rank() const { return state_->world->rank(); }
-int Mesh::size() const { return state_->world->size(); }
+int Mesh::rank() const { return state_->world().rank(); }
+int Mesh::size() const { return state_->world().size(); }
 std::string Mesh::axes() const { return state_->shape.to_string(); }
 
 int Mesh::position(std::string_view axis) const {

@@ -75,13 +75,13 @@ struct MeshExecutable::State {
 
   static mesh::MeshProgram make(const Graph& graph, const Mesh& mesh, const mesh::Sharding& sharding,
                                 const MeshOptions& options) {
-    mesh::Communicator& world = *mesh.state_->world;
+    mesh::Communicator& world = mesh.state_->world();
     const mesh::ShardOptions choices{.typical = options.typical, .whole_outputs = options.whole_outputs};
     return {mesh::shard(graph, mesh.state_->shape, sharding, world.rank(), choices), world,
             mesh::compiling(options.compile, threads_of_rank(world, options.threads))};
   }
 
-  mesh::Communicator& world() const { return *mesh.state_->world; }
+  mesh::Communicator& world() const { return mesh.state_->world(); }
 
   void require_count(size_t count) const {
     if (count == given.size()) return;
@@ -167,7 +167,7 @@ std::vector<CollectiveReport> MeshExecutable::collectives() const {
 }
 
 MeshExecutable compile(const Graph& graph, const Mesh& mesh, const MeshOptions& options) {
-  return telling_others(*mesh.state_->world,
+  return telling_others(mesh.state_->world(),
                         [&] { return MeshExecutable(std::make_shared<MeshExecutable::State>(graph, mesh, options)); });
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/fail.h"
 #include "mesh/exchange/processes.h"
 #include "mesh/parts/mesh_shape.h"
 #include "tenon/mesh.h"
@@ -11,8 +12,13 @@ namespace tenon {
 
 struct Mesh::State {
   mesh::MeshShape shape;
-  mesh::Communicator* world = nullptr;
-  std::shared_ptr<mesh::Processes> processes = {};  // that is the world, where ranks are processes
+  mesh::Communicator* ranks = nullptr;              // null when the threads that were ranks have ended
+  std::shared_ptr<mesh::Processes> processes = {};  // the same, where ranks are processes
+
+  mesh::Communicator& world() const {
+    if (ranks == nullptr) fail("the ranks of the mesh {} were threads, and these have ended", shape.to_string());
+    return *ranks;
+  }
 };
 
 }  // namespace tenon
