@@ -1,0 +1,138 @@
+"""Models that predict the next token: what a folder holds, compiled, with one call for all of them."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from tenon import _tenon
+from tenon._models import Model
+from tenon._tenon import load_safetensors
+from tenon.generation.architectures import Config
+from tenon.generation.layers import decoder_graph
+from tenon.generation.texts import read_json
+
+_DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_READ = 64  # the places that are read are a multiple of this: few sizes, which are prepared once
+
+
+def load_decoder(folder, options):
+    """Of a folder of onnxruntime-genai's model builder, or of transformers'."""
+    if os.path.isdir(folder):
+        if os.path.exists(os.path.join(folder, "genai_config.json")):
+            return OnnxDecoder(folder, options)
+        if os.path.exists(os.path.join(folder, "config.json")):
+            return TransformersDecoder(folder, options)
+    raise _tenon.Error(
+        f"`{folder}` is no folder with a genai_config.json, as the model builder of onnxruntime-genai writes it, or a "
+        "config.json, as transformers does"
+    )
+
+
+def _ends_of(*given):
+    """Tokens that end a text: of the first that names any."""
+    for each in given:
+        if each is not None:
+            return set(each if isinstance(each, list) else [each])
+    return set()
+
+
+class TransformersDecoder:
+    """Safetensors and what `config.json` says of them. Sequences of a run may have different lengths."""
+
+    is_batched = True
+
+    def __init__(self, folder, options):
+        path = os.path.join(folder, "config.json")
+        fields = read_json(path)
+        config = Config(path, fields)
+        generation = read_json(os.path.join(folder, "generation_config.json"), {})
+        self.ends = _ends_of(generation.get("eos_token_id"), fields.get("eos_token_id"))
+        self.context, self.vocabulary = config.context, config.vocabulary
+        self.cache_shape = (None, config.kv_heads, config.depth)
+        self.cache_dtypes = [np.float32] * (2 * config.layers)
+        graph = decoder_graph(config, _tensors_of(folder), folder)
+        self.model = _tenon.compile_graph(graph, keep_graph=False, **options)
+
+    def run(self, ids, begin, last, caches, threads):
+        """Logits[batch, vocabulary] behind the tokens at `last`; the caches hold all of `ids` from `begin` on then."""
+        capacity = caches[0].shape[1]
+        used = -(-(int(begin.max()) + ids.shape[1]) // _READ) * _READ
+        sizes = {"used": min(used, capacity)}
+        return self.model.run([ids, begin, last, *caches], sizes=sizes, threads=threads, donate=True)[0].numpy()
+
+
+def _tensors_of(folder):
+    index = read_json(os.path.join(folder, "model.safetensors.index.json"), {})
+    files = sorted(set(index.get("weight_map", {}).values())) or ["model.safetensors"]
+    tensors = {}
+    for file in files:
+        path = os.path.join(folder, file)
+        if not os.path.exists(path):
+            raise _tenon.Error(f"`{folder}` has no file `{file}`, which holds its weights")
+        tensors.update(load_safetensors(path))
+    return tensors
+
+
+class OnnxDecoder:
+    """An ONNX model with caches as inputs and outputs, which genai_config.json names. One sequence in a run."""
+
+    is_batched = False
+
+    def __init__(self, folder, options):
+        config = read_json(os.path.join(folder, "genai_config.json"))
+        try:
+            self._read_names(config["model"]["decoder"], config["model"])
+        except KeyError as missing:
+            raise _tenon.Error(f"`{folder}`: genai_config.json has no entry {missing}") from None
+        path = os.path.join(folder, self._file)
+        if not os.path.exists(path):
+            raise _tenon.Error(f"`{folder}` has no file `{self._file}`, which its genai_config.json names")
+        self.model = Model(path, **options)
+        self._shapes = dict(self.model.inputs)
+        for name in [self._ids, *self._caches]:
+            if name not in self._shapes:
+                raise _tenon.Error(f"`{path}` has no input `{name}`, which its genai_config.json names")
+        unknown = set(self._shapes) - {self._ids, self._mask, self._positions, *self._caches}
+        if unknown:
+            raise _tenon.Error(f"`{path}` takes `{min(unknown)}`, which no prompt gives: only decoders of texts are run")
+        for name in self._caches:
+            dtype = str(self._shapes[name].dtype)
+            if dtype not in _DTYPES:
+                raise _tenon.Error(f"the cache `{name}` is of {dtype}: generation takes f16, f32 and f64")
+        self.cache_dtypes = [_DTYPES[str(self._shapes[name].dtype)] for name in self._caches]
+
+    def _read_names(self, decoder, model):
+        self._file = decoder["filename"]
+        takes, gives = decoder["inputs"], decoder["outputs"]
+        self._ids, self._logits = takes["input_ids"], gives["logits"]
+        self._mask, self._positions = takes.get("attention_mask"), takes.get("position_ids")
+        pairs = (("past_key_names", "present_key_names"), ("past_value_names", "present_value_names"))
+        self._caches = {
+            takes[past] % layer: gives[present] % layer
+            for layer in range(decoder["num_hidden_layers"])
+            for past, present in pairs
+        }
+        self.cache_shape = (decoder["num_key_value_heads"], None, decoder["head_size"])
+        self.context, self.vocabulary = model["context_length"], model["vocab_size"]
+        self.ends = _ends_of(model.get("eos_token_id"))
+
+    def run(self, ids, begin, last, caches, threads):
+        """As above, for one sequence."""
+        count, past = ids.shape[1], int(begin[0])
+        inputs = {self._ids: ids}
+        if self._mask in self._shapes:
+            inputs[self._mask] = np.ones((1, past + count), np.int64)
+        if self._positions in self._shapes:
+            inputs[self._positions] = np.arange(past, past + count, dtype=np.int64)[None]
+        inputs = {
+            name: value.astype(np.int32) if str(self._shapes[name].dtype) == "i32" else value
+            for name, value in inputs.items()
+        }
+        for name, cache in zip(self._caches, caches):
+            inputs[name] = np.ascontiguousarray(cache[:, :, :past])
+        out = self.model.run(inputs, threads=threads)
+        for present, cache in zip(self._caches.values(), caches):
+            cache[:, :, past : past + count] = out[present].numpy()[:, :, past:]
+        return out[self._logits].numpy()[:, int(last[0])]
