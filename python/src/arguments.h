@@ -1,7 +1,9 @@
 // From Python's arguments to a row of the scalar table or a builder, over lazy tensors or over values of a graph.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,25 @@ std::optional<Dtype> dtype_of_operand(nb::handle object);
 
 /// Whether a number beside tensors is a constant wherever it stands: small whole ones, and those that are not finite.
 bool stays_constant(double number);
+/// While it lives, this thread records the row of an operator of PyTorch's. Where the operator was given no number but
+/// those that stay constants, all numbers are the row's own, and constants, too.
+class RowScope {
+ public:
+  struct State {
+    std::string name;
+    bool has_own_numbers = false;
+    size_t numbers = 0;  // that were looked at so far
+  };
+
+  RowScope(std::string name, bool has_own_numbers);
+  ~RowScope();
+  RowScope(const RowScope&) = delete;
+  RowScope& operator=(const RowScope&) = delete;
+
+ private:
+  std::optional<State> outer_;
+};
+
 /// The row over lazy tensors and numbers, of which one is a tensor. A number that its line of the program has changed
 /// becomes data.
 Tensor map_row(const ScalarFn& row, std::vector<TensorOperand>& operands);

@@ -216,6 +216,18 @@ void bind_device_kernels(nb::module_& m) {
       "plain_arguments", &plain_arguments, nb::arg("args"),
       "The arguments of an operator on PyTorch's device, with lazy tensors for tensors that fill their storages. None "
       "where one is of another kind.");
+  m.def("stays_constant", &stays_constant, nb::arg("number"),
+        "Whether a number beside tensors is a constant wherever it stands: small whole ones, and those that are not "
+        "finite.");
+  m.def(
+      "in_row",
+      [](std::string name, bool has_own_numbers, const nb::callable& call) {
+        const RowScope scope(std::move(name), has_own_numbers);
+        return call();
+      },
+      nb::arg("name"), nb::arg("has_own_numbers"), nb::arg("call"),
+      "What `call` gives, which runs the row of an operator of PyTorch's: numbers that it brings itself are "
+      "constants.");
   m.def(
       "direct_kernel",
       [](const std::string& operation, bool in_place, nb::object otherwise) {

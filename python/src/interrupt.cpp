@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <string_view>
+#include <tuple>
 
 namespace tenon::python {
 namespace {
@@ -40,14 +41,19 @@ std::string folder_of(const char* package) {
   return init.substr(0, init.find_last_of('/') + 1);
 }
 
+/// A frame of this package's.
+bool is_own(std::string_view file) {
+  static const std::string* const own = new std::string(folder_of("tenon"));
+  return file.starts_with(*own);
+}
+
 /// A frame that belongs to a library that users call, not to their program.
 bool is_library(std::string_view file) {
-  static const std::string* const own = new std::string(folder_of("tenon"));
   static std::string* const torch = new std::string;  // may be imported later than this is first asked
   if (torch->empty()) {
     *torch = folder_of("torch");
   }
-  return file.starts_with(*own) || (!torch->empty() && file.starts_with(*torch)) || file.starts_with("<");
+  return is_own(file) || (!torch->empty() && file.starts_with(*torch)) || file.starts_with("<");
 }
 
 // What the stable ABI has no function or member for is asked by attributes. All give new references, or null.
@@ -80,24 +86,30 @@ PyObject* file_of(PyCodeObject* code) {
 
 void release(void* object) { Py_XDECREF(static_cast<PyObject*>(object)); }
 
-/// The innermost frame of Python that is the user's.
-LazySettings settings_of_caller(const CancelToken* token) {
-  LazySettings settings{.threads = default_threads(), .cancel = token};
+/// The file and the line of the innermost frame of Python that is none of those skipped; no file where there is none.
+template <class Skips>
+std::pair<std::string, uint32_t> innermost_line(const Skips& is_skipped) {
+  std::pair<std::string, uint32_t> found;
   PyFrameObject* frame = innermost_frame();
   while (frame != nullptr) {
     PyCodeObject* const code = PyFrame_GetCode(frame);
     PyObject* const name = file_of(code);
     const char* const file = name == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(name, nullptr);
-    if (file != nullptr && !is_library(file)) {
-      settings.file = file;
-      settings.line = static_cast<uint32_t>(PyFrame_GetLineNumber(frame));
+    if (file != nullptr && !is_skipped(file)) {
+      found = {file, static_cast<uint32_t>(PyFrame_GetLineNumber(frame))};
     }
     release(name);
     release(code);
-    PyFrameObject* const outer = settings.file.empty() ? outer_frame(frame) : nullptr;
+    PyFrameObject* const outer = found.first.empty() ? outer_frame(frame) : nullptr;
     release(frame);
     frame = outer;
   }
+  return found;
+}
+
+LazySettings settings_of_caller(const CancelToken* token) {
+  LazySettings settings{.threads = default_threads(), .cancel = token};
+  std::tie(settings.file, settings.line) = innermost_line(is_library);
   return settings;
 }
 
@@ -149,6 +161,8 @@ std::pair<std::string, uint32_t> LazyCall::place() {
   LazySettings settings = settings_of_caller(nullptr);
   return {std::move(settings.file), settings.line};
 }
+
+std::pair<std::string, uint32_t> LazyCall::calling_place() { return innermost_line(is_own); }
 
 LazyCall::LazyCall(const CancelToken* token) : settings_(settings_of_caller(token)) {}
 

@@ -46,6 +46,8 @@ class LazyCall {
   static std::string line();
   /// The file and the line; "" and 0 where there is none, or Python cannot be asked now.
   static std::pair<std::string, uint32_t> place();
+  /// Those of what called the package: of the user's program, or of a library that it calls.
+  static std::pair<std::string, uint32_t> calling_place();
 
  private:
   WithLazySettings settings_;

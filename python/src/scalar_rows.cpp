@@ -4,7 +4,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "arguments.h"
 #include "interrupt.h"
@@ -14,9 +16,24 @@
 namespace tenon::python {
 namespace {
 
-/// Numbers that a line of the user's program gives to a row: whether it has given another one before.
+/// The operator of PyTorch's whose row records on this thread; nothing outside of rows.
+std::optional<RowScope::State>& open_row() {
+  thread_local std::optional<RowScope::State> state;
+  return state;
+}
+
+/// Numbers that a line of the user's program gives to a row: whether it has given another one before. A line that calls
+/// a library, such as a step of an optimiser, gives numbers on several lines of that. An operator of PyTorch's may be
+/// several rows of ours: there the numbers are told apart by their order.
 bool has_changed(std::string_view row, size_t position, double number) {
-  using Key = std::tuple<tensors::UserLine, std::string, size_t>;
+  if (std::optional<RowScope::State>& open = open_row()) {
+    if (open->has_own_numbers) {
+      return false;
+    }
+    row = open->name;
+    position = open->numbers++;
+  }
+  using Key = std::tuple<tensors::UserLine, std::pair<std::string, uint32_t>, std::string, size_t>;
   struct Known {
     double first = 0;
     bool changed = false;
@@ -25,7 +42,9 @@ bool has_changed(std::string_view row, size_t position, double number) {
   static auto& mutex = *new std::mutex;
   const LazyCall place;
   const std::lock_guard lock(mutex);
-  Known& known = all.try_emplace({tensors::user_line({}), std::string(row), position}, Known{number}).first->second;
+  Known& known =
+      all.try_emplace({tensors::user_line({}), LazyCall::calling_place(), std::string(row), position}, Known{number})
+          .first->second;
   known.changed |= known.first != number;
   return known.changed;
 }
@@ -52,6 +71,10 @@ void spread_changing_numbers(const ScalarFn& row, std::vector<TensorOperand>& op
 }
 
 }  // namespace
+
+RowScope::RowScope(std::string name, bool has_own_numbers)
+    : outer_(std::exchange(open_row(), State{.name = std::move(name), .has_own_numbers = has_own_numbers})) {}
+RowScope::~RowScope() { open_row() = std::move(outer_); }
 
 bool stays_constant(double number) {
   constexpr double kSmall = 16;

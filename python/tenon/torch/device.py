@@ -110,6 +110,28 @@ def _refuse_to_draw():
     raise Unsupported("random numbers while what a row records is learned")
 
 
+def _may_change(value) -> bool:
+    """Whether a number that an operator is given, or one of several, may be another at the next call."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_may_change, value))
+    if isinstance(value, float):
+        return not _tenon.stays_constant(value)
+    return isinstance(value, int) and abs(value) > 16
+
+
+def _reads_what_it_wrote(args) -> bool:
+    """Whether an operator over lists, which writes those of the first, finds one of them at another place, too."""
+    if len(args[0]) < 2:
+        return False
+    places: dict = {}
+    for a in args:
+        for i, x in enumerate(a if isinstance(a, (list, tuple)) else [a]):
+            if isinstance(x, torch.Tensor):
+                places.setdefault(x.untyped_storage().data_ptr(), []).append(i if isinstance(a, (list, tuple)) else -1)
+    written = [x.untyped_storage().data_ptr() for x in args[0]]
+    return len(set(written)) < len(written) or any(len(set(places[p])) > 1 for p in written)
+
+
 # --- Kernels
 
 # Arguments that are sizes, of operators that make tensors.
@@ -125,6 +147,7 @@ def _kernel(overload, functional: Functional):
     """What PyTorch calls for an operator of ours."""
     schema, row, writes = overload._schema, functional.row, functional.writes
     names = [a.name for a in schema.arguments]
+    given_numbers = [a.name for a in schema.arguments if any(t in str(a.type) for t in ("number", "float"))]
     makes_sizes = _makes_sizes(schema)
     plain_name = schema.name.removeprefix("aten::")
     is_out = bool(functional.drop)
@@ -135,6 +158,7 @@ def _kernel(overload, functional: Functional):
     is_never_row_major = strides.is_never_row_major(overload)
     is_indexing = plain_name in ("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index")
     is_uniform = plain_name in ("fill_", "zero_")
+    writes_list = len(writes) == 1 and writes[0][1] == names[0] and "List" in str(schema.arguments[0].type)
     asks = not writes or functional.returns is not None
 
     def argument(name, args, kwargs):
@@ -154,9 +178,13 @@ def _kernel(overload, functional: Functional):
 
     def call(lazy_args, lazy_kwargs, generator):
         if generator is None:
-            return call_row(row, lazy_args, lazy_kwargs, later=not writes)
+            return in_row(lazy_args, lazy_kwargs)
         with random_by(_draws_from(generator)):
             return call_row(row, lazy_args, lazy_kwargs)
+
+    def in_row(args, kwargs):
+        own = not any(_may_change(argument(name, args, kwargs)) for name in given_numbers)
+        return _tenon.in_row(row.name, own, lambda: call_row(row, args, kwargs, later=not writes))
 
     def fresh():
         """The operator that makes its results."""
@@ -188,6 +216,10 @@ def _kernel(overload, functional: Functional):
 
     def kernel(*args, **kwargs):
         odd: list = []
+        if writes_list and _reads_what_it_wrote(args):
+            for i in range(len(args[0])):  # each sees what the ones before it wrote
+                overload(*[a[i : i + 1] if isinstance(a, (list, tuple)) else a for a in args], **kwargs)
+            return args[0] if schema.returns else None
         if is_indexing:
             check_indices(args[0], args[1])
         try:
@@ -235,18 +267,18 @@ def _kernel(overload, functional: Functional):
         """What the row gives, for operands without elements."""
         kwargs = {k: v for k, v in kwargs.items() if k not in functional.drop and k != "generator"}
         with random_by(_refuse_to_draw):
-            return call_row(row, args, kwargs, later=not writes)
+            return in_row(args, kwargs)
 
     if is_view:
         return view_kernel if writes or reinterpret is None else _tenon.view_kernel(view_kernel, reinterpret)
     if makes_sizes and not row.random and not writes:
         return _tenon.fill_kernel(kernel)
-    writes_lists = any("List" in str(a.type) for a in table.written(schema))
-    follows_from_sizes = not (row.random or makes_sizes or writes_lists)
+    writes_several = len(writes) > 1 and any("List" in str(a.type) for a in table.written(schema))
+    follows_from_sizes = not (row.random or makes_sizes or writes_several)
     if follows_from_sizes:
         targets = [(i, (names.index(name), name)) for i, name in writes]
         returned = None if not writes else functional.returns or tuple(range(len(schema.returns)))
-        again = _tenon.replay_kernel(kernel, record, targets, returned)
+        again = _tenon.replay_kernel(kernel, record, targets, returned, writes_list)
     else:
         again = kernel
     if row.direct is not None and not is_out and writes in ((), ((0, names[0]),)):

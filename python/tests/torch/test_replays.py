@@ -211,3 +211,68 @@ def test_views_of_parts_see_what_is_written():
             y[1:3].t()[2:4].add_(1)
             y[:, 2].mul_(2)
         assert x.tolist() == y.tolist()
+
+
+@pytest.fixture
+def rows_that_ran(monkeypatch):
+    """The names of the rows that run in Python."""
+    names = []
+    before = tenon.torch.device.call_row
+
+    def call_row(row, *args, **kwargs):
+        names.append(row.name)
+        return before(row, *args, **kwargs)
+
+    monkeypatch.setattr(tenon.torch.device, "call_row", call_row)
+    return names
+
+
+def test_lists_are_written_by_what_was_recorded(rows_that_ran):
+    def make(seed):
+        return [numbers(3, 2, seed=seed), drawn(4, seed=seed), numbers(3, 2, seed=seed + 1), drawn(4, seed=seed + 1)]
+
+    def step(a, b, c, d):
+        torch._foreach_lerp_([a, b], [c, d], 0.3)
+        torch._foreach_mul_([a, b], 0.9)
+        torch._foreach_addcmul_((a, b), (c, d), (c, d), -0.25)
+        return torch._foreach_add([a, b], [c, d], alpha=2)
+
+    both(step, make)
+    rows_that_ran.clear()
+    both(step, make, 1)
+    assert rows_that_ran == []
+
+
+def test_lists_in_which_a_tensor_stands_twice():
+    def step(a, b, c):
+        torch._foreach_add_([a, b], [c, c])
+        torch._foreach_add_([a, b], [b, a])  # b gets what a has become
+        torch._foreach_mul_([c, c, c[0]], 0.5)
+        return []
+
+    both(step, lambda seed: [drawn(2, 3, seed=seed + k) for k in range(3)])
+
+
+def test_lists_with_tensors_of_other_sizes_and_dtypes():
+    def make(seed):
+        return [numbers(3, 1, seed=seed), drawn(1, 4, seed=seed)]
+
+    def step(a, b):
+        whole = torch.zeros(3, 1, dtype=torch.float16, device=a.device)
+        torch._foreach_add_([a, whole], [b[:, :1], a])  # the second is rounded
+        with pytest.raises(RuntimeError):
+            torch._foreach_add_([a], [b])
+        return [a, whole]
+
+    both(step, make)
+
+
+def test_a_row_s_own_numbers_are_constants(rows_that_ran):
+    def step(x, y):
+        return [torch.ops.aten.gelu_backward(x, y), torch.ops.aten.gelu_backward(x, y, approximate="tanh")]
+
+    for _ in range(3):
+        both(step, lambda seed: [drawn(3, seed=seed), drawn(3, seed=seed + 1)], 1)
+    rows_that_ran.clear()
+    both(step, lambda seed: [drawn(3, seed=seed), drawn(3, seed=seed + 1)], 1)
+    assert rows_that_ran == []
