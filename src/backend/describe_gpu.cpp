@@ -15,8 +15,10 @@ void describe_gpu(const Machine& machine, schedule::ScheduleOptions& options) {
   // Tiles have a quarter of what is called a cache there, and are to leave room for a second block.
   options.tiles = schedule::product_tiles(2 * gpu.block_shared_memory);
   // Of 64 by 128 a thread has 32 sums.
-  options.tiles.rows = options.tiles.rows_of_stored = 64;
+  options.tiles.rows = options.tiles.rows_of_stored = options.tiles.rows_of_many = 64;
   options.tiles.columns = 128;
+  // Operands are computed where they are needed, so a sum is not cut for them.
+  options.tiles.depth = options.tiles.depth_of_packed = options.tiles.stored_elements = int64_t{1} << 30;
   options.cores = gpu.multiprocessors;
   options.vector_bytes = kLane;
   options.winograd = false;

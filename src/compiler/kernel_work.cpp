@@ -115,7 +115,7 @@ class WorkCount {
   void walk(const loops::Block& block, double times) {
     for (const loops::Statement& statement : block) {
       if (const auto* loop = std::get_if<loops::Loop>(&statement.what)) {
-        walk(loop->body, loop->unless >= 0 ? 0 : times * trips(loop->axis));
+        walk(loop->body, loop->unless >= 0 ? 0 : loop->digit ? times : times * trips(loop->axis));
       } else if (const auto* define = std::get_if<loops::Define>(&statement.what)) {
         const loops::Value& value = at(kernel_.values, define->value);
         if (const auto* load = std::get_if<loops::Load>(&value.what)) {

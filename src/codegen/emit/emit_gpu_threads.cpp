@@ -154,6 +154,7 @@ void gpu_thread_loop(Emission& e, const loops::Loop& loop) {
   llvm::Value* const exists = axis.tile_of < 0 ? e.b.getTrue() : e.b.CreateICmpSLT(number, trip_count(e, axis));
   int& depth = e.depths[static_cast<size_t>(loop.axis)];
   depth = 1 + *std::ranges::max_element(e.depths);
+  e.made_depths[loop.axis] = 0;  // a thread has one number all along
   when(e, exists, [&] {
     e.axes[static_cast<size_t>(loop.axis)] = number;
     llvm::BasicBlock* const here = e.block("thread");
@@ -164,6 +165,7 @@ void gpu_thread_loop(Emission& e, const loops::Loop& loop) {
     emit_block(e, loop.body);
     e.thread_axes.pop_back();
   });
+  e.made_depths.erase(loop.axis);
   e.axes[static_cast<size_t>(loop.axis)] = nullptr;
   depth = 0;
   e.gpu->group = outside;

@@ -213,7 +213,36 @@ void run_loop(Emission& e, const loops::Loop& loop) {
   end_accumulators(e, loop.begins);
 }
 
+/// The body, with the axis at a digit of what others are at: computed as far outside as they allow.
+void emit_at_digit(Emission& e, const loops::Loop& loop) {
+  const loops::Digit& digit = *loop.digit;
+  const auto axis = static_cast<size_t>(loop.axis);
+  const auto at_least_1 = [&](const Extent& size) -> llvm::Value* {
+    llvm::Value* const known = extent(e, size);
+    return size.is_constant() ? known : e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, known, e.b.getInt64(1));
+  };
+  e.axes[axis] = e.in_head_of(digit.of.terms, [&] {
+    llvm::Value* at = first_lane(e, digit.of);
+    if (digit.apart != Extent(1)) at = e.b.CreateUDiv(at, at_least_1(digit.apart));
+    return digit.is_first ? at : e.b.CreateURem(at, at_least_1(e.axis(loop.axis).extent));
+  });
+  int made_at = 0;
+  for (const loops::Term& term : digit.of.terms)
+    made_at = std::max(made_at, e.made_at(term.axis));
+  llvm::BasicBlock* const here = e.block("digit");
+  e.b.CreateBr(here);
+  e.b.SetInsertPoint(here);
+  e.heads[axis] = {.block = here};
+  e.depths[axis] = 1 + *std::ranges::max_element(e.depths);
+  e.made_depths[loop.axis] = made_at;
+  emit_block(e, loop.body);
+  e.made_depths.erase(loop.axis);
+  e.axes[axis] = nullptr;
+  e.depths[axis] = 0;
+}
+
 void emit_loop(Emission& e, const loops::Loop& loop) {
+  if (loop.digit) return emit_at_digit(e, loop);
   if (loop.unless < 0) return run_loop(e, loop);
   when(e, e.b.CreateNot(e.values[static_cast<size_t>(loop.unless)]), [&] { run_loop(e, loop); });
 }

@@ -116,6 +116,7 @@ struct Emission {
   std::vector<llvm::Value*> axes;                  // i64; null: not bound
   std::vector<LoopHead> heads;                     // of the loops that bind them
   std::vector<int> depths;                         // of the loops that bind them
+  std::unordered_map<int, int> made_depths;        // of axes that change with other loops than their own: of these
   std::vector<llvm::Value*> values;
   std::vector<bool> in_vector_loop;  // values that the vectorised loop around them defined
   std::vector<OpenAccumulator> accumulators;
@@ -131,6 +132,11 @@ struct Emission {
   llvm::IntegerType* i64() { return b.getInt64Ty(); }
   const loops::Axis& axis(int index) const { return kernel.axes[static_cast<size_t>(index)]; }
   const loops::Buffer& buffer(int index) const { return kernel.buffers[static_cast<size_t>(index)]; }
+  /// The depth of the loop with whose iterations an axis changes.
+  int made_at(int axis) const {
+    const auto other = made_depths.find(axis);
+    return other != made_depths.end() ? other->second : depths[static_cast<size_t>(axis)];
+  }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context(), name, function); }
   /// Code of `emit`, placed at the end of `entry` or another block that ends in a branch.
   llvm::Value* in_block(llvm::BasicBlock* place, const std::function<llvm::Value*()>& emit);

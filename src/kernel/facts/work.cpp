@@ -60,7 +60,8 @@ Extent work_of(const Kernel& kernel, const Block& block) {
   Extent inside = 0;
   for (const Statement& statement : block) {
     if (const auto* loop = std::get_if<Loop>(&statement.what)) {
-      inside += loop->unless >= 0 ? 0 : trips(kernel, loop->axis) * work_of(kernel, loop->body);
+      const Extent times = loop->unless >= 0 ? 0 : loop->digit ? 1 : trips(kernel, loop->axis);
+      inside += times * work_of(kernel, loop->body);
     } else if (const auto* define = std::get_if<Define>(&statement.what)) {
       here += cost_of(kernel, kernel.values.at(static_cast<size_t>(define->value)));
     } else if (const auto* product = std::get_if<Product>(&statement.what)) {

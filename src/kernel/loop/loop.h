@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -167,6 +168,16 @@ struct Accumulate {
   int accumulator = 0;
 };
 
+/// A digit of a number: (of floordiv apart) mod the extent of an axis; of its first one, of floordiv apart. The number
+/// is not negative.
+struct Digit {
+  Affine of;
+  Extent apart;
+  bool is_first = false;
+
+  friend bool operator==(const Digit&, const Digit&) = default;
+};
+
 /// Runs `body` for every value of `axis`. `begins` are the accumulators that start before the first iteration and whose
 /// Result is defined after the last.
 struct Loop {
@@ -176,6 +187,9 @@ struct Loop {
   /// A bool from outside, or -1: nothing runs where it holds, which is almost everywhere. The loop begins nothing then,
   /// and what it writes to scratch is for itself.
   int unless = -1;
+  /// The loop runs once, with its axis at this digit, and begins nothing: so a loop over several axes as if they were
+  /// one knows where each of them is. The axis is serial.
+  std::optional<Digit> digit = {};
 };
 
 /// A matrix in a buffer: where it begins, and how far apart its rows and its columns lie, in elements.

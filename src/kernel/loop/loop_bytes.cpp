@@ -34,10 +34,23 @@ void fields(auto& archive, Product& x) {
   archive(x.left, x.right, x.tile, x.rows, x.columns, x.depth, x.panel, x.together, x.adds_after, x.work);
 }
 void fields(auto& archive, Statement& x) { archive(x.what); }
-static void fields(bytes::Writer& archive, Loop& x) { archive(x.axis, x.begins, x.body, x.unless); }
+void fields(auto& archive, Digit& x) { archive(x.of, x.apart); }
+
+/// In the place of Loop::unless, which loops at digits do not have.
+constexpr int kAtDigit = -2, kAtFirstDigit = -3;
+
+static void fields(bytes::Writer& archive, Loop& x) {
+  int unless = !x.digit ? x.unless : x.digit->is_first ? kAtFirstDigit : kAtDigit;
+  archive(x.axis, x.begins, x.body, unless);
+  if (x.digit) archive(*x.digit);
+}
 static void fields(bytes::Reader& archive, Loop& x) {
   const bytes::Reader::Inside inside(archive);
   archive(x.axis, x.begins, x.body, x.unless);
+  if (x.unless != kAtDigit && x.unless != kAtFirstDigit) return;
+  x.digit = Digit{.of = {}, .apart = 0, .is_first = x.unless == kAtFirstDigit};
+  x.unless = -1;
+  archive(*x.digit);
 }
 void fields(auto& archive, Phase& x) { archive(x.grid, x.body); }
 void fields(auto& archive, Kernel& x) {

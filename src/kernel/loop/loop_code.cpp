@@ -164,6 +164,11 @@ class Preparer {
                   .results = {},
                   .captures = {},
                   .unless = loop.unless});
+    if (loop.digit) {
+      std::get<LoopCode>(phase()[place]).digit = {.of = affine(loop.digit->of),
+                                                      .apart = number(loop.digit->apart),
+                                                      .is_first = loop.digit->is_first};
+    }
     if (in_lanes) {
       lane_axis_ = loop.axis;
       captures_.clear();

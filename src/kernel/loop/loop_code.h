@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -77,6 +78,12 @@ struct BeginCode {
   int64_t parts = 1;
 };
 
+struct DigitCode {
+  AffineCode of;
+  size_t apart = 0;
+  bool is_first = false;
+};
+
 struct LoopCode {
   int axis = 0;
   Binding binding = Binding::serial;
@@ -85,6 +92,7 @@ struct LoopCode {
   std::vector<std::pair<int, int>> results;  // accumulator, value
   std::vector<int> captures;                 // lanes: values from outside, the same in every lane
   int unless = -1;                           // a bool, or none
+  std::optional<DigitCode> digit = {};       // the axis is there alone
 };
 
 struct MatrixCode {

@@ -212,6 +212,12 @@ class KernelParser {
       in.expect(" unless ");
       loop.unless = take_value(scope_, in);
     }
+    const bool is_first = in.accept(" first");
+    if (is_first || in.at(" by ")) {
+      in.expect(" by ");
+      loop.digit = take_digit(scope_, in);
+      loop.digit->is_first = is_first;
+    }
     for (std::string_view before = " begins "; !in.done(); before = ", ") {
       in.expect(before);
       loop.begins.push_back(in.take_index('a'));

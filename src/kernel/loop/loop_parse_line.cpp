@@ -241,6 +241,13 @@ Dtype take_dtype(LineCursor& in) {
   return *dtype;
 }
 
+Digit take_digit(const ParseScope& scope, LineCursor& in) {
+  Digit digit{.of = {}, .apart = in.take_extent()};
+  in.expect(" of ");
+  digit.of = take_affine(scope, in);
+  return digit;
+}
+
 Value take_definition(const ParseScope& scope, LineCursor& in) {
   if (in.accept("load ")) {
     return take_load(scope, in);

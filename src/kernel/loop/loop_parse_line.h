@@ -23,6 +23,9 @@ int take_axis(const ParseScope& scope, LineCursor& in);
 int take_value(const ParseScope& scope, LineCursor& in);
 Dtype take_dtype(LineCursor& in);
 
+/// Which digit of what a loop is at, behind `by `.
+Digit take_digit(const ParseScope& scope, LineCursor& in);
+
 /// What a value is, behind `v0 = `. Not a result.
 Value take_definition(const ParseScope& scope, LineCursor& in);
 /// What an accumulator takes in, behind `a0 `.

@@ -181,6 +181,10 @@ class Printer {
     if (loop.unless >= 0) {
       text += fmt::format(" unless v{}", loop.unless);
     }
+    if (loop.digit) {
+      text += fmt::format(" {}by {} of {}", loop.digit->is_first ? "first " : "", extent(loop.digit->apart),
+                          affine(loop.digit->of));
+    }
     return text;
   }
 

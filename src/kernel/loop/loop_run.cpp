@@ -100,7 +100,11 @@ class Launch {
     }
     const int64_t count = trip_count(loop.axis);
     int64_t& position = axes_[static_cast<size_t>(loop.axis)];
-    if (loop.binding == Binding::lanes) {
+    if (loop.digit) {
+      position = place(loop.digit->of).start / std::max<int64_t>(numbers_[loop.digit->apart], 1);
+      if (!loop.digit->is_first) position %= std::max<int64_t>(count, 1);
+      run(body, loop.end);
+    } else if (loop.binding == Binding::lanes) {
       for (const int value : loop.captures) {
         splat(code_.register_dtypes[static_cast<size_t>(value)], reg(value), std::min(count, kLanes));
       }
@@ -251,9 +255,7 @@ class Launch {
   }
 
   void step(const BarrierCode&) {
-    if (races_) {
-      races_->barrier();
-    }
+    if (races_) races_->barrier();
   }
 
   void step(const LoopCode&) { TENON_CHECK(false, "loops are not steps"); }
@@ -371,9 +373,7 @@ class Launch {
 
 void run(const Code& code, RaceSearch search, const KernelArgs& args, int64_t phase, int64_t begin, int64_t end,
          void* scratch) {
-  if (begin >= end) {
-    return;
-  }
+  if (begin >= end) return;
   const bool finds_races = search == RaceSearch::always || (search == RaceSearch::in_blocks && code.has_blocks);
   Launch launch(code, args, static_cast<std::byte*>(scratch), finds_races);
   for (int64_t i = begin; i < end; ++i) {

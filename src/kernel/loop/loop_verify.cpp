@@ -141,6 +141,11 @@ class Verifier {
       require(register_dtype(loop.unless) == Dtype::boolean, "v{} is no bool", loop.unless);
       require(!vectorized_ && loop.begins.empty(), "a loop that may not run is in lanes, or begins an accumulator");
     }
+    if (loop.digit) {
+      check_affine(loop.digit->of);
+      require(loop.unless < 0 && loop.begins.empty() && axis.binding == Binding::serial && axis.tile_of < 0,
+              "a digit is a tile, in lanes or of threads, or begins an accumulator");
+    }
     for (const int accumulator : loop.begins) {
       require(has(kernel_.accumulators, accumulator), "there is no accumulator {}", accumulator);
       require(!at(open_, accumulator), "accumulator a{} begins twice", accumulator);
@@ -153,8 +158,10 @@ class Verifier {
     const size_t first_write = writes_.count();
     const std::vector<bool> written = written_;
     check_block(loop.body);
-    for (const int buffer : writes_.of_last_iteration(loop.axis, first_write, visible_)) {
-      at(written_, buffer) = false;
+    if (!loop.digit) {
+      for (const int buffer : writes_.of_last_iteration(loop.axis, first_write, visible_)) {
+        at(written_, buffer) = false;
+      }
     }
     if (loop.unless >= 0) {
       written_ = written;

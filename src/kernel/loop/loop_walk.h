@@ -100,6 +100,9 @@ void for_each_extent(const Kernel& kernel, const F& f) {
         for_each_extent(store->inside, f);
       } else if (const auto* product = std::get_if<Product>(&statement.what)) {
         for_each_extent(*product, f);
+      } else if (const auto* loop = std::get_if<Loop>(&statement.what); loop != nullptr && loop->digit) {
+        for_each_extent(loop->digit->of, f);
+        f(loop->digit->apart);
       }
     });
   }

@@ -10,6 +10,8 @@
 #include "base/fail.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/barriers.h"
+#include "schedule/blocks/flat_nest.h"
+#include "schedule/blocks/operand_loops.h"
 #include "schedule/blocks/phase_edit.h"
 #include "schedule/blocks/product_loops.h"
 #include "schedule/draft/affine.h"
@@ -45,14 +47,16 @@ struct Shared {
 
 class BlockPhase {
  public:
-  BlockPhase(Kernel& kernel, int64_t most_threads)
-      : kernel_(kernel), phase_(kernel.phases.front()), most_threads_(most_threads) {}
+  BlockPhase(Kernel& kernel, const BlockForm& form)
+      : kernel_(kernel), phase_(kernel.phases.front()), form_(form), most_threads_(form.most_threads) {}
 
   void run() {
     if (may_skip_loops()) {
       run_alone();
       return;
     }
+    if (loops::has_products(kernel_)) operands_ = take_operand_loops(kernel_, phase_.body);
+    if (is_flat()) share_flat_nests(kernel_, phase_.body, kProductThreads, steps_);
     find_kept(phase_.body, false);
     threads_ = count_threads();
     for (loops::Buffer& buffer : kernel_.buffers) {
@@ -67,6 +71,8 @@ class BlockPhase {
   }
 
  private:
+  bool is_flat() const { return form_.is_flat || loops::has_products(kernel_); }
+
   void bind_grid() {
     for (const int axis : phase_.grid) {
       kernel_.axes[static_cast<size_t>(axis)].binding = Binding::blocks;
@@ -116,7 +122,7 @@ class BlockPhase {
 
   /// As many as the longest shared loop has iterations.
   int64_t count_threads() const {
-    if (loops::has_products(kernel_)) return kProductThreads;
+    if (is_flat()) return kProductThreads;
     int64_t most = kLeastThreads;
     for_each_statement(phase_.body, [&](const loops::Statement& statement) {
       const auto* const loop = std::get_if<Loop>(&statement.what);
@@ -131,11 +137,17 @@ class BlockPhase {
     for (loops::Statement& statement : block) {
       if (const auto* const product = std::get_if<loops::Product>(&statement.what)) {
         kernel_.buffers[static_cast<size_t>(product->work)].elements = 0;
-        statement = product_loops(kernel_, *product, of_products_);
+        statement = product_loops(kernel_, *product, of_products_, {.operands = operands_, .part = form_.part});
       } else if (auto* const loop = std::get_if<Loop>(&statement.what)) {
-        is_shared(*loop) ? share(*loop) : share(loop->body);
+        const bool is_flat = steps_.contains(loop->axis) && !is_of_shared(loop->axis);
+        if (!is_flat) is_shared(*loop) ? share(*loop) : share(loop->body);
       }
     }
+  }
+
+  /// It counts the steps of an axis that is shared here, and not of a nest.
+  bool is_of_shared(int axis) const {
+    return std::ranges::any_of(shared_, [&](const auto& each) { return each.second.step == axis; });
   }
 
   const Shared& shared(int axis) {
@@ -254,16 +266,18 @@ class BlockPhase {
 
   Kernel& kernel_;
   loops::Phase& phase_;
+  const BlockForm& form_;
   int64_t most_threads_ = kLeastThreads;  // of a block without products
   int64_t threads_ = kLeastThreads;
   std::map<int, Shared> shared_;
   std::map<int, Block> selected_;  // by accumulator: what computes the input that it takes
   std::set<int> kept_whole_, steps_;
+  OperandsByScratch operands_;
   std::map<Dtype, ProductScratch> of_products_;  // by the type of their sums
 };
 
 }  // namespace
 
-void map_to_threads_of_blocks(Kernel& kernel, int64_t most_threads) { BlockPhase(kernel, most_threads).run(); }
+void map_to_threads_of_blocks(Kernel& kernel, const BlockForm& form) { BlockPhase(kernel, form).run(); }
 
 }  // namespace tenon::schedule

@@ -1,11 +1,15 @@
 #include "schedule/blocks/map_to_blocks.h"
 
+#include <iterator>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "kernel/loop/loop_threads.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/block_phase.h"
 #include "schedule/blocks/phase_edit.h"
+#include "schedule/blocks/split_product.h"
 #include "schedule/blocks/split_sums.h"
 #include "schedule/blocks/thread_phase.h"
 
@@ -17,11 +21,13 @@ using loops::Kernel;
 /// Moves the numbers of everything that a kernel of one phase names.
 class Renumbering {
  public:
-  /// Of buffers, those from `first_own` on are the part's own.
-  Renumbering(Kernel& part, const Kernel& before, size_t first_own)
+  /// Of buffers, those from `first_own` on are the part's own, but for the first of them, which is `between` unless
+  /// that is below 0.
+  Renumbering(Kernel& part, const Kernel& before, size_t first_own, int between)
       : part_(part),
         first_own_(static_cast<int>(first_own)),
-        buffers_(static_cast<int>(before.buffers.size() - first_own)),
+        between_(between),
+        buffers_(static_cast<int>(before.buffers.size() - first_own) - (between < 0 ? 0 : 1)),
         axes_(static_cast<int>(before.axes.size())),
         values_(static_cast<int>(before.values.size())),
         accumulators_(static_cast<int>(before.accumulators.size())) {}
@@ -53,7 +59,9 @@ class Renumbering {
  private:
   static void move(int& i, int by) { i = i < 0 ? i : i + by; }
 
-  void move_buffer(int& buffer) const { buffer += buffer < first_own_ ? 0 : buffers_; }
+  void move_buffer(int& buffer) const {
+    buffer = between_ >= 0 && buffer == first_own_ ? between_ : buffer + (buffer < first_own_ ? 0 : buffers_);
+  }
 
   void move(loops::Value& value) const {
     if (auto* load = std::get_if<loops::Load>(&value.what)) {
@@ -91,14 +99,9 @@ class Renumbering {
   }
 
   Kernel& part_;
-  int first_own_, buffers_;
+  int first_own_, between_, buffers_;
   int axes_, values_, accumulators_;
 };
-
-template <class T>
-void append(std::vector<T>& to, std::vector<T>& from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
 
 std::set<int> used_buffers(const Kernel& kernel) {
   std::set<int> used;
@@ -120,7 +123,7 @@ constexpr int64_t kThreadsOfSeveral = loops::kMostThreads;
 
 Kernel mapped_to(const Kernel& part, int64_t most_threads) {
   Kernel result = part;
-  if (!map_to_threads(result, most_threads)) map_to_threads_of_blocks(result, most_threads);
+  if (!map_to_threads(result, most_threads)) map_to_threads_of_blocks(result, {.most_threads = most_threads});
   return pruned(result);
 }
 
@@ -135,32 +138,74 @@ Kernel mapped(const Kernel& part) {
   return takes_several ? result : mapped_to(part, kThreads);
 }
 
+Kernel mapped_to_blocks(Kernel part, const BlockForm& form) {
+  map_to_threads_of_blocks(part, form);
+  return pruned(part);
+}
+
+/// Appends phases to a kernel that begins with the same buffers.
+class Appending {
+ public:
+  explicit Appending(const Kernel& kernel) : result_(kernel), given_(kernel.buffers.size()) {
+    result_.axes.clear();
+    result_.values.clear();
+    result_.accumulators.clear();
+    result_.phases.clear();
+    result_.may_share.clear();
+  }
+
+  void add(const Kernel& part) {
+    const std::optional<SplitProduct> split = split_product(part);
+    if (!split) return append(mapped(part), -1);
+    const auto between = static_cast<int>(result_.buffers.size());
+    result_.buffers.push_back(split->parts.buffers.back());
+    result_.arguments = split->parts.arguments;
+    const auto shared = [&](const Kernel& each, const BlockForm& form) {
+      append(mapped_to_blocks(each, form), between);
+    };
+    shared(split->whole, {.most_threads = kThreads});
+    shared(split->parts, {.most_threads = kThreads, .part = split->part});
+    shared(split->sums, {.most_threads = kThreads, .is_flat = true});
+  }
+
+  const Kernel& result() const { return result_; }
+  Kernel take() { return std::move(result_); }
+
+ private:
+  template <class T>
+  static void move_to(std::vector<T>& to, std::vector<T>& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  }
+
+  void append(Kernel part, int between) {
+    for (size_t i = 0; i < given_; ++i) {
+      if (part.buffers[i].scope == loops::Scope::block) result_.buffers[i].scope = loops::Scope::block;
+    }
+    Renumbering(part, result_, given_, between).run();
+    const size_t own = given_ + (between < 0 ? 0 : 1);
+    result_.buffers.insert(result_.buffers.end(), part.buffers.begin() + static_cast<std::ptrdiff_t>(own),
+                           part.buffers.end());
+    move_to(result_.axes, part.axes);
+    move_to(result_.values, part.values);
+    move_to(result_.accumulators, part.accumulators);
+    move_to(result_.phases, part.phases);
+  }
+
+  Kernel result_;
+  size_t given_;
+};
+
 }  // namespace
 
 Kernel map_to_blocks(const Kernel& kernel) {
-  Kernel result = kernel;
-  result.axes.clear();
-  result.values.clear();
-  result.accumulators.clear();
-  result.phases.clear();
-  result.may_share.clear();
+  Appending all(kernel);
   for (const loops::Phase& phase : kernel.phases) {
     Kernel part = kernel;
+    part.arguments = all.result().arguments;
     part.phases = {phase};
-    part = pruned(part);
-    part = mapped(part);
-    const size_t given = kernel.buffers.size();
-    for (size_t i = 0; i < given; ++i) {
-      if (part.buffers[i].scope == loops::Scope::block) result.buffers[i].scope = loops::Scope::block;
-    }
-    Renumbering(part, result, given).run();
-    result.buffers.insert(result.buffers.end(), part.buffers.begin() + static_cast<std::ptrdiff_t>(given),
-                          part.buffers.end());
-    append(result.axes, part.axes);
-    append(result.values, part.values);
-    append(result.accumulators, part.accumulators);
-    append(result.phases, part.phases);
+    all.add(pruned(part));
   }
+  Kernel result = all.take();
   const std::set<int> used = used_buffers(result);
   for (size_t i = 0; i < result.buffers.size(); ++i) {
     loops::Buffer& buffer = result.buffers[i];

@@ -11,12 +11,15 @@ namespace {
 
 using loops::Kernel;
 
-void visit_stores(loops::Block& block, const std::function<void(loops::Store&)>& f) {
+/// Stores, and loops at digits.
+template <class OfStore, class OfDigit>
+void visit_positions(loops::Block& block, const OfStore& of_store, const OfDigit& of_digit) {
   for (loops::Statement& statement : block) {
     if (auto* loop = std::get_if<loops::Loop>(&statement.what)) {
-      visit_stores(loop->body, f);
+      if (loop->digit) of_digit(*loop->digit);
+      visit_positions(loop->body, of_store, of_digit);
     } else if (auto* store = std::get_if<loops::Store>(&statement.what)) {
-      f(*store);
+      of_store(*store);
     }
   }
 }
@@ -114,6 +117,7 @@ class Pruning {
       keep_accumulator(each);
     }
     keep_value(loop.unless);
+    if (loop.digit) keep_at(loop.digit->of);
   }
   void keep(const loops::Product& product) {
     for (const std::vector<int>* axes : {&product.rows, &product.columns, &product.depth}) {
@@ -235,6 +239,12 @@ class Pruning {
 
 }  // namespace
 
+bool is_whole(const loops::Axis& axis) {
+  const auto size = axis.extent.constant();
+  const auto total = axis.total.constant();
+  return axis.tile_of < 0 || (size && total && *size > 0 && *total % *size == 0);
+}
+
 int add_axis(Kernel& kernel, loops::Axis axis) {
   kernel.axes.push_back(std::move(axis));
   return static_cast<int>(kernel.axes.size()) - 1;
@@ -275,10 +285,11 @@ void for_each_position(Kernel& kernel, const std::function<void(loops::Affine&)>
     }
   }
   for (loops::Phase& phase : kernel.phases) {
-    visit_stores(phase.body, [&](loops::Store& store) {
+    const auto in_store = [&](loops::Store& store) {
       f(store.at);
       in_bounds(store.inside);
-    });
+    };
+    visit_positions(phase.body, in_store, [&](loops::Digit& digit) { f(digit.of); });
   }
 }
 

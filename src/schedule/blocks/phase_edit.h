@@ -7,6 +7,9 @@
 
 namespace tenon::schedule {
 
+/// It is no tile, or none of its tiles is shorter than others.
+bool is_whole(const loops::Axis& axis);
+
 int add_axis(loops::Kernel& kernel, loops::Axis axis);
 int add_value(loops::Kernel& kernel, loops::Value value);
 int add_compute(loops::Kernel& kernel, Prim prim, Dtype dtype, Dtype operand_dtype, std::vector<int> operands);

@@ -34,12 +34,6 @@ struct Joined {
   std::vector<Cut> cuts;
 };
 
-bool is_whole(const loops::Axis& axis) {
-  const auto size = axis.extent.constant();
-  const auto total = axis.total.constant();
-  return axis.tile_of < 0 || (size && total && *size > 0 && *total % *size == 0);
-}
-
 /// Tiles inside of other axes are whole, or these run once.
 Joined joined(const Kernel& kernel, const std::vector<int>& axes) {
   const auto axis_at = [&](size_t i) -> const loops::Axis& { return kernel.axes[static_cast<size_t>(axes[i])]; };
@@ -59,11 +53,11 @@ Joined joined(const Kernel& kernel, const std::vector<int>& axes) {
   return all;
 }
 
-/// Where `index`, which runs in pieces of so many, lies inside of all.
+/// Where `index`, which runs in pieces of so many, lies inside of all. 0: it may run in any pieces.
 std::vector<Bound> bounds_of(const Joined& all, const Affine& index, int64_t piece) {
   std::vector<Bound> inside;
   const std::optional<int64_t> known = all.extent.constant();
-  if (!known || *known % piece != 0) {
+  if (!known || piece == 0 || *known % piece != 0) {
     inside.push_back({.index = index, .size = all.extent});
   }
   for (const Joined::Cut& cut : all.cuts) {
@@ -93,10 +87,12 @@ struct Side {
 
 class ProductLoops {
  public:
-  ProductLoops(Kernel& kernel, const loops::Product& product, ProductScratch& scratch)
+  ProductLoops(Kernel& kernel, const loops::Product& product, ProductScratch& scratch, const ProductParts& parts)
       : kernel_(kernel),
         product_(product),
         scratch_(scratch),
+        operands_(parts.operands),
+        depth_part_(parts.part),
         sum_(loops::types_of(kernel, product).tile),
         rows_{.all = joined(kernel, product.rows)},
         columns_{.all = joined(kernel, product.columns)},
@@ -113,7 +109,9 @@ class ProductLoops {
       side->step = add_axis(kernel_, {.extent = ceildiv(side->all.extent, side->piece()), .name = "piece"});
       side->thread = add_axis(kernel_, {.extent = side->threads, .name = "thread", .binding = loops::Binding::threads});
     }
-    part_ = add_axis(kernel_, {.extent = ceildiv(depth_.extent, kSteps), .name = "depth_part"});
+    const bool is_cut = depth_part_.axis >= 0;
+    const Extent steps = is_cut ? depth_part_.length : depth_.extent;
+    part_ = add_axis(kernel_, {.extent = ceildiv(steps, kSteps), .name = "depth_part"});
     left_ = staged(scratch_.left, kSteps * rows_.pitch(), loops::Scope::block);
     right_ = staged(scratch_.right, kSteps * columns_.pitch(), loops::Scope::block);
     sums_ = staged(scratch_.sums, rows_.sums * columns_.sums, loops::Scope::iteration);
@@ -184,18 +182,26 @@ class ProductLoops {
   /// Part by part of the depth: both operands go to shared memory, and what they give is added to the sums.
   loops::Statement sum_up() {
     loops::Block body;
-    body.push_back(
-        stage(product_.left.buffer, product_.left.at, rows_, product_.left.row, product_.left.column, left_));
-    body.push_back(
-        stage(product_.right.buffer, product_.right.at, columns_, product_.right.column, product_.right.row, right_));
+    const loops::Matrix& left = product_.left;
+    const loops::Matrix& right = product_.right;
+    body.push_back(stage({.matrix = left, .apart = left.row, .step_apart = left.column}, rows_, left_));
+    body.push_back(stage({.matrix = right, .apart = right.column, .step_apart = right.row}, columns_, right_));
     body.push_back(by_thread(add_part()));
     return around(part_, std::move(body));
   }
 
   /// A piece of an operand, steps of the depth apart by the pitch. Threads run along what lies side by side in memory.
-  loops::Statement stage(int buffer, const Affine& first, const Side& side, const Extent& apart,
-                         const Extent& step_apart, int to) {
-    const bool steps_inside = step_apart == Extent(1) && apart != Extent(1);
+  struct Operand {
+    const loops::Matrix& matrix;
+    const Extent& apart;  // of rows or columns
+    const Extent& step_apart;
+  };
+
+  loops::Statement stage(const Operand& operand, const Side& side, int to) {
+    const auto computed = operands_.find(operand.matrix.buffer);
+    const bool steps_inside = computed != operands_.end()
+                                  ? computed->second.depth_lies_inside
+                                  : operand.step_apart == Extent(1) && operand.apart != Extent(1);
     const int64_t inner = std::min(steps_inside ? kSteps : power(side.piece()), kProductThreads);
     const int64_t outer = kProductThreads / inner;
     const int64_t range = steps_inside ? side.piece() : kSteps;
@@ -209,17 +215,65 @@ class ProductLoops {
     const Affine fast = affine_axis(inner_thread);
     const Affine& along = steps_inside ? slow : fast;
     const Affine& step = steps_inside ? fast : slow;
-    const Affine depth = add(scale(affine_axis(part_), kSteps), step);
+    Affine depth = add(scale(affine_axis(part_), kSteps), step);
+    if (depth_part_.axis >= 0) depth = add(depth, scale(affine_axis(depth_part_.axis), depth_part_.length));
     std::vector<Bound> own;  // where threads are more than there is to copy
     if (range % outer != 0) own.push_back({.index = slow, .size = range});
+    // Whole steps of the depth may still be cut into parts that are not.
+    const std::vector<Bound> of_depth = bounds_of(depth_, depth, depth_part_.axis >= 0 ? 0 : kSteps);
     std::vector<Bound> inside = bounds_of(side.all, side.at(along), side.piece());
-    for (const std::vector<Bound>& more : {bounds_of(depth_, depth, kSteps), own})
+    for (const std::vector<Bound>& more : {of_depth, own})
       inside.insert(inside.end(), more.begin(), more.end());
+    const Affine at = add(scale(step, side.pitch()), along);
     loops::Block body;
-    const Affine from = add(first, add(scale(side.at(along), apart), scale(depth, step_apart)));
-    const int value = load(body, buffer, from, inside);
-    write(body, to, add(scale(step, side.pitch()), along), value, own);
+    if (computed != operands_.end()) {
+      body = computed_element(computed->second, operand.matrix.buffer, side.at(along), depth, inside, of_depth,
+                              loops::Store{.buffer = to, .at = at, .inside = own, .value = -1});
+    } else {
+      const Affine from = add(operand.matrix.at, add(scale(side.at(along), operand.apart), scale(depth, operand.step_apart)));
+      const int value = load(body, operand.matrix.buffer, from, inside);
+      write(body, to, at, value, own);
+    }
     return around(outer_thread, {around(inner_thread, {around(turn, std::move(body))})});
+  }
+
+  /// An element that would have been stored in `scratch`, rounded as it would be there; 0 behind the end of the depth.
+  loops::Block computed_element(const OperandLoops& loops, int scratch, const Affine& along, const Affine& depth,
+                                const std::vector<Bound>& inside, const std::vector<Bound>& of_depth,
+                                loops::Store store) {
+    OperandElement element = element_of(kernel_, loops, along, depth, inside);
+    loops::Block body = std::move(element.defines);
+    int value = element.value;
+    const Dtype stored = kernel_.buffers[static_cast<size_t>(scratch)].dtype;
+    if (compute_dtype(stored) != stored) {
+      value = define(body, add_compute(kernel_, Prim::cast, stored, compute_dtype(stored), {value}));
+    }
+    if (std::get_if<loops::Load>(&kernel_.values[static_cast<size_t>(element.value)].what) == nullptr) {
+      for (const Bound& each : of_depth)
+        value = zero_outside(body, value, compute_dtype(stored), each);
+    }
+    if (compute_dtype(stored) != sum_) {
+      value = define(body, add_compute(kernel_, Prim::cast, sum_, compute_dtype(stored), {value}));
+    }
+    store.value = value;
+    body.emplace_back(std::move(store));
+    for (size_t i = element.around.size(); i-- > 0;) {
+      element.around[i].body = std::move(body);
+      body.clear();
+      body.push_back({std::move(element.around[i])});
+    }
+    return body;
+  }
+
+  int zero_outside(loops::Block& block, int value, Dtype dtype, const Bound& bound) {
+    const auto position = [&](const Affine& at) {
+      return define(block, add_value(kernel_, {.what = loops::Position{at}, .dtype = Dtype::i64}));
+    };
+    const int at = position(bound.index);
+    const int end = position(affine_constant(bound.size));
+    const int exists = define(block, add_compute(kernel_, Prim::lt, Dtype::boolean, Dtype::i64, {at, end}));
+    const int none = define(block, add_constant(kernel_, dtype, 0));
+    return define(block, add_compute(kernel_, Prim::select, dtype, dtype, {exists, value, none}));
   }
 
   int add_accumulator(int input) {
@@ -289,6 +343,8 @@ class ProductLoops {
   Kernel& kernel_;
   const loops::Product& product_;
   ProductScratch& scratch_;
+  const OperandsByScratch& operands_;
+  DepthPart depth_part_;
   Dtype sum_;
   Side rows_, columns_;
   Joined depth_;
@@ -299,8 +355,8 @@ class ProductLoops {
 }  // namespace
 
 loops::Statement product_loops(Kernel& kernel, const loops::Product& product,
-                               std::map<Dtype, ProductScratch>& scratch) {
-  return ProductLoops(kernel, product, scratch[loops::types_of(kernel, product).tile]).run();
+                               std::map<Dtype, ProductScratch>& scratch, const ProductParts& parts) {
+  return ProductLoops(kernel, product, scratch[loops::types_of(kernel, product).tile], parts).run();
 }
 
 }  // namespace tenon::schedule

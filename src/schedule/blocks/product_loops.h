@@ -4,6 +4,8 @@
 #include <map>
 
 #include "kernel/loop/loop.h"
+#include "schedule/blocks/operand_loops.h"
+#include "schedule/blocks/split_product.h"
 
 namespace tenon::schedule {
 
@@ -16,10 +18,18 @@ struct ProductScratch {
   int sums = -1;              // of each thread
 };
 
+/// Operands that are computed where they are copied, by the scratch that they would have been stored in.
+using OperandsByScratch = std::map<int, OperandLoops>;
+
+struct ProductParts {
+  const OperandsByScratch& operands;
+  DepthPart part = {};
+};
+
 /// The loops of a product, for a block of kProductThreads: parts of both operands go to the memory that the block
 /// shares, and each thread has several sums in its registers. Adds axes, values, accumulators and buffers to the
 /// kernel.
 loops::Statement product_loops(loops::Kernel& kernel, const loops::Product& product,
-                               std::map<Dtype, ProductScratch>& scratch);
+                               std::map<Dtype, ProductScratch>& scratch, const ProductParts& parts);
 
 }  // namespace tenon::schedule

@@ -133,7 +133,7 @@ class Fusion {
   std::string why_not_placed(const Value& part, int cluster) const;
   bool try_place(const Node& concat);
   /// Whether what its products store leaves no room in a cache for two of them, at nominal sizes.
-  static bool needs_much_scratch(const Nest& nest);
+  bool needs_much_scratch(const Nest& nest) const;
   /// With `size` for every named axis: bytes are weighed before anything is bound.
   double bytes(const Value& value, int64_t size = kNominalSize) const;
   double largest_read(int id) const;

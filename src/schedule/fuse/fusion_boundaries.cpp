@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernel/program/program.h"
+#include "schedule/blocks/map_to_blocks.h"
 #include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
 
@@ -98,9 +99,13 @@ std::string Fusion::boundary(const Cluster& cluster) const {
   return options_.fuse ? "other kernels read its results" : "fusion is switched off";
 }
 
-bool Fusion::needs_much_scratch(const Nest& nest) {
-  const Extent bytes = loops::scratch_bytes(nest.kernel).substitute(nest.kernel.arguments);
-  return nest.has_products && bytes.evaluate([](std::string_view) { return kNominalSize; }) > kMostScratch;
+bool Fusion::needs_much_scratch(const Nest& nest) const {
+  const auto is_much = [](const loops::Kernel& kernel) {
+    const Extent bytes = loops::scratch_bytes(kernel).substitute(kernel.arguments);
+    return bytes.evaluate([](std::string_view) { return kNominalSize; }) > kMostScratch;
+  };
+  // Blocks of threads store no operands that they can compute where they are needed.
+  return nest.has_products && is_much(nest.kernel) && (!options_.blocks || is_much(map_to_blocks(nest.kernel)));
 }
 
 double Fusion::largest_read(int id) const {

@@ -46,9 +46,7 @@ class Tiler {
     require_no_other_loops();
     if (form_.streams) {
       stream_ = ProductStream::find(draft_, found_, stores_, tiles_);
-      if (!stream_) {
-        throw Refusal{"its products run over tiles", {}};
-      }
+      if (!stream_) throw Refusal{"its products run over tiles", {}};
       result_.streamed = stream_->length();
     }
     result_.stores = stores_;
@@ -209,13 +207,16 @@ class Tiler {
   Extent in_program_names(const Extent& extent) const { return extent.substitute(draft_.kernel.arguments); }
 
   /// How many loops of a side make a tile: one is enough for what can be read in place, and the others go around. But
-  /// columns fill vectors, so there two short ones count as one, even if what they read must then be stored.
+  /// columns fill vectors, so there two short ones count as one, even if what they read must then be stored. Blocks of
+  /// threads store nothing for it, and have all loops in a tile.
   size_t loops_of_rows(const ProductMatch& product) const {
+    if (form_.options.blocks) return kAllLoops;
     const bool goes_around = lies_in_rows(draft_, product.left, product.types.left, product.rows) &&
                              !is_packable(draft_, product, constants_);
     return goes_around ? 1 : kAllLoops;
   }
   size_t loops_of_columns(const ProductMatch& product) const {
+    if (form_.options.blocks) return kAllLoops;
     return lies_in_rows(draft_, product.right, product.types.right, product.columns) ? 2 : kAllLoops;
   }
 
@@ -242,9 +243,7 @@ class Tiler {
 
   int64_t most_rows() const {
     const ProductMatch& first = found_[0];
-    if (is_output(first)) {
-      return kRowsOfOutput;
-    }
+    if (is_output(first)) return kRowsOfOutput;
     const bool left_is_stored = !lies_in_rows(draft_, first.left, first.types.left, first.rows);
     const bool right_is_stored = !lies_in_rows(draft_, first.right, first.types.right, first.columns);
     const int64_t of_all = right_is_stored && !left_is_stored ? tiles_.rows_of_stored : tiles_.rows;

@@ -1,0 +1,175 @@
+#include "schedule/blocks/split_product.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernel/loop/loop_walk.h"
+#include "schedule/blocks/operand_loops.h"
+#include "schedule/blocks/phase_edit.h"
+#include "schedule/draft/affine.h"
+
+namespace tenon::schedule {
+namespace {
+
+using loops::Affine;
+using loops::Block;
+using loops::Kernel;
+using loops::Loop;
+
+constexpr int64_t kBlocks = 264;    // that keep a GPU busy
+constexpr int64_t kLeastSteps = 128;  // of a part
+constexpr int64_t kMultiple = 16;     // of steps
+
+Extent steps_of(const Kernel& kernel, const std::vector<int>& axes) {
+  Extent steps = 1;
+  for (const int axis : axes)
+    steps = steps * kernel.axes[static_cast<size_t>(axis)].extent;
+  return steps;
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const Kernel& kernel) : kernel_(kernel), phase_(kernel_.phases.front()) {}
+
+  std::optional<SplitProduct> run() {
+    if (!find_product()) return std::nullopt;
+    tiles_ = steps_of(kernel_, phase_.grid);
+    depth_ = steps_of(kernel_, product_.depth);
+    const auto blocks = tiles_.constant();
+    const auto steps = depth_.constant();
+    if ((blocks && *blocks * 2 > kBlocks) || (steps && *steps < 2 * kLeastSteps)) return std::nullopt;
+    name_sizes();
+    kernel_.buffers.push_back({.dtype = kernel_.buffers[static_cast<size_t>(product_.tile.buffer)].dtype,
+                               .role = loops::Role::partial,
+                               .elements = (parts_ * tiles_ * tile_elements()).substitute(kernel_.arguments)});
+    SplitProduct result;
+    result.whole = result.parts = result.sums = kernel_;
+    add_grid_axis(result.whole, 1 - splits_, "whole");
+    make_parts(result);
+    make_sums(result.sums);
+    return result;
+  }
+
+ private:
+  /// The only one of the kernel, with nothing in front of it but loops that compute its operands.
+  bool find_product() {
+    int64_t products = 0;
+    loops::for_each_product(kernel_, [&](const loops::Product&) { ++products; });
+    if (products != 1 || phase_.grid.empty()) return false;
+    Block rest = phase_.body;
+    take_operand_loops(kernel_, rest);
+    if (rest.empty()) return false;
+    const auto* const product = std::get_if<loops::Product>(&rest.front().what);
+    if (product == nullptr || product->adds_after >= 0 || product->columns.empty()) return false;
+    const auto is_cut = [&](int axis) { return !is_whole(kernel_.axes[static_cast<size_t>(axis)]); };
+    if (std::ranges::any_of(product->depth, is_cut)) return false;
+    product_ = *product;
+    while (std::get_if<loops::Product>(&phase_.body[at_].what) == nullptr)
+      ++at_;
+    return true;
+  }
+
+  Extent named(const Extent& size) {
+    if (size.is_constant()) return size;
+    const std::string name = fmt::format("${}", kernel_.arguments.size());
+    kernel_.arguments[name] = size.substitute(kernel_.arguments);
+    return Extent::name(name);
+  }
+
+  void name_sizes() {
+    const Extent most = max(Extent(1), ceildiv(depth_, kLeastSteps));
+    const Extent wanted = max(Extent(1), min(floordiv(kBlocks, max(Extent(1), tiles_)), most));
+    length_ = named(kMultiple * max(Extent(1), ceildiv(ceildiv(depth_, wanted), kMultiple)));
+    const Extent count = max(Extent(1), ceildiv(depth_, length_));
+    splits_ = named(min(Extent(1), count - 1));
+    parts_ = named(splits_ * count);
+  }
+
+  Extent tile_elements() const { return steps_of(kernel_, product_.rows) * steps_of(kernel_, product_.columns); }
+
+  static int add_grid_axis(Kernel& kernel, const Extent& extent, const char* name) {
+    const int axis = add_axis(kernel, {.extent = extent, .name = name});
+    kernel.phases.front().grid.push_back(axis);
+    return axis;
+  }
+
+  /// Where the tile of a block begins among parts.
+  Affine tile_at(int part) const {
+    Affine number = affine_axis(part);
+    for (const int axis : phase_.grid)
+      number = add(scale(number, kernel_.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
+    return scale(number, tile_elements());
+  }
+
+  int partial() const { return static_cast<int>(kernel_.buffers.size()) - 1; }
+
+  void make_parts(SplitProduct& result) const {
+    Kernel& kernel = result.parts;
+    result.part = {.axis = add_grid_axis(kernel, parts_, "part"), .length = length_};
+    loops::Phase& phase = kernel.phases.front();
+    phase.body.resize(at_ + 1);
+    auto& product = std::get<loops::Product>(phase.body.back().what);
+    product.tile = {.buffer = partial(),
+                    .at = tile_at(result.part.axis),
+                    .row = steps_of(kernel_, product_.columns),
+                    .column = 1};
+  }
+
+  void make_sums(Kernel& kernel) const {
+    add_grid_axis(kernel, splits_, "in_parts");
+    const int part = add_axis(kernel, {.extent = parts_, .name = "part"});
+    const Dtype dtype = kernel.buffers.back().dtype;
+    Affine within;  // the tile
+    std::vector<int> axes = product_.rows;
+    axes.insert(axes.end(), product_.columns.begin(), product_.columns.end());
+    for (const int axis : axes)
+      within = add(scale(within, kernel.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
+    const loops::Load load{
+        .buffer = partial(), .at = add(tile_at(part), within), .inside = {}, .lookups = {}};
+    const int value = add_value(kernel, {.what = load, .dtype = compute_dtype(dtype)});
+    const auto sum = static_cast<int>(kernel.accumulators.size());
+    kernel.accumulators.push_back({.op = ReduceOp::sum, .dtype = compute_dtype(dtype), .input = value});
+    const int total = add_value(kernel, {.what = loops::Result{sum}, .dtype = compute_dtype(dtype)});
+    Block body;
+    Block adds;
+    adds.push_back({loops::Define{value}});
+    adds.push_back({loops::Accumulate{sum}});
+    body.push_back({Loop{.axis = part, .begins = {sum}, .body = std::move(adds), .unless = -1}});
+    body.push_back({loops::Store{.buffer = product_.tile.buffer, .at = place_in_tile(), .inside = {}, .value = total}});
+    for (size_t i = axes.size(); i-- > 0;) {
+      Block around;
+      around.push_back({Loop{.axis = axes[i], .begins = {}, .body = std::move(body), .unless = -1}});
+      body = std::move(around);
+    }
+    loops::Axis& fastest = kernel.axes[static_cast<size_t>(axes.back())];
+    if (fastest.binding == loops::Binding::serial) fastest.binding = loops::Binding::lanes;
+    loops::Phase& phase = kernel.phases.front();
+    phase.body.erase(phase.body.begin(), phase.body.begin() + static_cast<std::ptrdiff_t>(at_) + 1);
+    phase.body.insert(phase.body.begin(), body.begin(), body.end());
+  }
+
+  Affine place_in_tile() const {
+    const auto along = [&](const std::vector<int>& axes) {
+      Affine at;
+      for (const int axis : axes)
+        at = add(scale(at, kernel_.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
+      return at;
+    };
+    const loops::Matrix& tile = product_.tile;
+    return add(tile.at, add(scale(along(product_.rows), tile.row), scale(along(product_.columns), tile.column)));
+  }
+
+  Kernel kernel_;
+  loops::Phase phase_;
+  loops::Product product_;
+  size_t at_ = 0;  // where it stands
+  Extent tiles_, depth_, length_, parts_, splits_;
+};
+
+}  // namespace
+
+std::optional<SplitProduct> split_product(const Kernel& kernel) { return Splitter(kernel).run(); }
+
+}  // namespace tenon::schedule
