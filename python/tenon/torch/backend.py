@@ -7,7 +7,6 @@ Operators that Tenon cannot build stay in PyTorch: the rest is cut into programs
 
 from __future__ import annotations
 
-import tenon
 import torch
 from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
@@ -17,7 +16,8 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .decompositions import decompositions
-from .lower import Failure, Program, lower
+from .lower import Failure, lower
+from .program import WeightedProgram
 from .report import record_compile, record_fallback
 
 _SMALLEST = 2  # operators of a part that is worth a program of its own
@@ -30,9 +30,9 @@ def tenon_backend(module: GraphModule, example_inputs, **options):
     if any(_is_on_device(x) for x in (*example_inputs, *module.parameters(), *module.buffers())):
         return module.forward
     compiler = aot_autograd(
-        fw_compiler=compile_graph,
-        bw_compiler=compile_graph,
-        inference_compiler=compile_graph,
+        fw_compiler=_compile_forward,
+        bw_compiler=_compile_backward,
+        inference_compiler=_compile_inference,
         decompositions=dict(decompositions()),
         partition_fn=min_cut_rematerialization_partition,
         keep_inference_input_mutations=True,
@@ -44,30 +44,34 @@ def _is_on_device(x) -> bool:
     return isinstance(x, torch.Tensor) and x.device.type == "tenon"
 
 
-def compile_graph(module: GraphModule, example_inputs):
-    """A graph of ATen operators as a function of its flat arguments."""
-    return make_boxed_func(_compiled(module))
+def _compile_forward(module: GraphModule, _):
+    return make_boxed_func(_compiled(module, _weights_of_module(), expected=False))
 
 
-def _compiled(module: GraphModule):
+def _compile_backward(module: GraphModule, _):
+    return make_boxed_func(_compiled(module, set(), expected=False))
+
+
+def _compile_inference(module: GraphModule, _):
+    """Weights are expected to stay: the first call compiles a program that has them as constants."""
+    return make_boxed_func(_compiled(module, _weights_of_module(), expected=True))
+
+
+def _weights_of_module() -> set[int]:
+    """Which arguments of the graph that AOTAutograd compiles now are parameters and buffers."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = getattr(context, "fw_metadata", None)
+    return set(getattr(metadata, "static_input_indices", None) or ())
+
+
+def _compiled(module: GraphModule, weights: set[int], expected: bool):
+    """A function of the arguments of a graph of ATen operators, which gives its results as a list."""
     lowered = lower(module)
     if not lowered.failures:
-        program = _program(lowered)
-        return module if program is None else program
+        return WeightedProgram(lowered, module, weights, expected)
     for failure in lowered.failures:
         record_fallback("compile", failure.operator, failure.reason)
-    return _in_parts(module, lowered.failures)
-
-
-def _program(lowered) -> Program | None:
-    """Nothing where Tenon refuses the whole, which is reported."""
-    try:
-        program = Program(lowered)
-    except tenon.Error as error:
-        record_fallback("compile", "(graph)", str(error))
-        return None
-    record_compile("compile", program, "graph")
-    return program
+    return _in_parts(module, lowered.failures, weights, expected)
 
 
 class _Support(OperatorSupportBase):
@@ -82,15 +86,18 @@ class _Support(OperatorSupportBase):
         return not (isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable)
 
 
-def _in_parts(module: GraphModule, failures: list[Failure]):
+def _in_parts(module: GraphModule, failures: list[Failure], weights: set[int], expected: bool):
     partitioner = CapabilityBasedPartitioner(module, _Support(failures), allows_single_node_partition=False)
     partitions = [p for p in partitioner.propose_partitions() if _operators(p) >= _SMALLEST]
     if not partitions:
         return module
     whole = partitioner.fuse_partitions(partitions, prefix="tenon_part_")
-    for name, part in list(whole.named_children()):
-        if name.startswith("tenon_part_"):
-            setattr(whole, name, _Part(part))
+    placeholders = [n for n in whole.graph.nodes if n.op == "placeholder"]
+    of_module = {placeholders[i] for i in weights if i < len(placeholders)}
+    for node in list(whole.graph.nodes):
+        if node.op == "call_module" and node.target.startswith("tenon_part_"):
+            taken = {i for i, argument in enumerate(node.args) if argument in of_module}
+            setattr(whole, node.target, _Part(getattr(whole, node.target), taken, expected))
     return whole
 
 
@@ -99,17 +106,17 @@ def _operators(partition) -> int:
 
 
 class _Part(torch.nn.Module):
-    """A part of a graph that is a Tenon program, or runs as it is where Tenon refuses it."""
+    """A part of a graph that is a Tenon program."""
 
-    def __init__(self, part: GraphModule):
+    def __init__(self, part: GraphModule, weights: set[int], expected: bool):
         super().__init__()
         lowered = lower(part)
         for failure in lowered.failures:
             record_fallback("compile", failure.operator, failure.reason)
-        program = None if lowered.failures else _program(lowered)
-        self._run = part if program is None else program
         leaves = next(n for n in part.graph.nodes if n.op == "output").args[0]
-        self._single = program is not None and not isinstance(leaves, (list, tuple))
+        self._single = not isinstance(leaves, (list, tuple))
+        listed = (lambda *arguments: [part(*arguments)]) if self._single else part
+        self._run = listed if lowered.failures else WeightedProgram(lowered, listed, weights, expected)
 
     def forward(self, *arguments):
         results = self._run(*arguments)
