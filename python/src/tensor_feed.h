@@ -14,7 +14,8 @@ namespace tenon::python {
 /// Where a size is found: the position of an argument, and its axis; without one the argument is the size.
 using SizePlace = std::pair<size_t, std::optional<size_t>>;
 
-/// Where the inputs of a program are in a sequence of arguments: tensors, then sizes, which are inputs without elements.
+/// Where the inputs of a program are in a sequence of arguments: tensors, then sizes, which are inputs without
+/// elements.
 class TensorFeed {
  public:
   TensorFeed(TensorExchange exchange, std::vector<size_t> tensors, std::vector<SizePlace> sizes);

@@ -38,7 +38,8 @@ WatchedWeights::WatchedWeights(std::function<void(uint64_t)> gone)
     if (table == nullptr) {
       return;
     }
-    const auto at = std::ranges::find_if(table->entries, [&](auto& each) { return each.second.reference.is(reference); });
+    const auto at =
+        std::ranges::find_if(table->entries, [&](auto& each) { return each.second.reference.is(reference); });
     if (at != table->entries.end()) {
       const uint64_t number = at->second.number;
       table->entries.erase(at);

@@ -12,9 +12,9 @@
 
 namespace tenon::python {
 
-/// Gives tensors numbers: a tensor has the same number as long as it is the same object, has its memory where it was, and
-/// PyTorch's count of its writes (`_version`) is the same. PyTorch does not count what is written by `tensor.data` or
-/// through NumPy; so elements at some places, others in each call, are compared, too. Under the interpreter's lock.
+/// Gives tensors numbers: a tensor has the same number as long as it is the same object, has its memory where it was,
+/// and PyTorch's count of its writes (`_version`) is the same. PyTorch does not count what is written by `tensor.data`
+/// or through NumPy; so elements at some places, others in each call, are compared, too. Under the interpreter's lock.
 class WatchedWeights {
  public:
   /// `gone` is told numbers that will not come again: of tensors that changed or died.

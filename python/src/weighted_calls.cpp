@@ -1,6 +1,7 @@
 // Calls of programs whose weights are arguments, as torch.compile passes them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -21,10 +22,11 @@ namespace {
 /// A graph that is compiled when it is called, for the weights that it is called with.
 class WeightedCall {
  public:
-  /// `buffers`: inputs that may be weights though they are no parameters. `expected`: inputs that the first call takes for
-  /// weights. `compiled` is called with an executable and its number of weights when there is a new one.
+  /// `buffers`: inputs that may be weights though they are no parameters. `expected`: inputs that the first call takes
+  /// for weights. `compiled` is called with an executable and its number of weights when there is a new one.
   WeightedCall(const Graph& graph, TensorExchange exchange, std::vector<size_t> tensors, std::vector<SizePlace> sizes,
-               const std::vector<size_t>& buffers, std::vector<size_t> expected, nb::handle parameter, nb::object compiled)
+               const std::vector<size_t>& buffers, std::vector<size_t> expected, nb::handle parameter,
+               nb::object compiled)
       : program_(graph, std::move(expected)),
         feed_(std::move(exchange), std::move(tensors), std::move(sizes)),
         watched_([program = program_](uint64_t number) { program.forget(number); }),
@@ -38,6 +40,9 @@ class WeightedCall {
 
   /// The results; None where an argument is not read in place; a string where the graph cannot be compiled, and why.
   nb::object call(nb::handle arguments, int threads, std::optional<uint64_t> key) {
+    if (!refused_.empty()) {
+      return nb::cast(refused_);
+    }
     std::vector<TensorView> views;
     if (!feed_.read(arguments, views)) {
       return nb::none();
@@ -55,7 +60,8 @@ class WeightedCall {
         chosen = program_.choose(contents, [&](size_t input) { return weight(arguments, input); });
       } catch (const Error& error) {
         const nb::gil_scoped_acquire lock;
-        return nb::cast(std::string(error.what()));
+        refused_ = error.what();
+        return nb::cast(refused_);
       }
       results = chosen->executable.run_borrowed(views, {.threads = threads, .cancel = computing.token()});
     }
@@ -98,6 +104,7 @@ class WeightedCall {
   std::vector<bool> is_buffer_;
   nb::object parameter_;
   nb::object compiled_;
+  std::string refused_;  // why it cannot be compiled
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ import torch
 from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import register_backend
+from torch._functorch._aot_autograd import runtime_wrappers
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
@@ -18,8 +19,10 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from .decompositions import decompositions
 from .lower import Failure, lower
 from .program import WeightedProgram
-from .report import record_compile, record_fallback
+from .report import record_fallback
 
+# Tells the graph that reads a result which of its axes are dynamic.
+_mark_dynamic = getattr(runtime_wrappers, "mark_dynamo_propagated_dynamic_indices", None)
 _SMALLEST = 2  # operators of a part that is worth a program of its own
 
 
@@ -29,15 +32,18 @@ def tenon_backend(module: GraphModule, example_inputs, **options):
     what the graph asks of them, and their programs are compiled when somebody looks."""
     if any(_is_on_device(x) for x in (*example_inputs, *module.parameters(), *module.buffers())):
         return module.forward
+    inference: list[WeightedProgram] = []
     compiler = aot_autograd(
         fw_compiler=_compile_forward,
         bw_compiler=_compile_backward,
-        inference_compiler=_compile_inference,
+        inference_compiler=lambda graph, inputs: _compile_inference(graph, inputs, inference),
         decompositions=dict(decompositions()),
         partition_fn=min_cut_rematerialization_partition,
         keep_inference_input_mutations=True,
     )
-    return compiler(module, example_inputs)
+    compiled = compiler(module, example_inputs)
+    # Dynamo calls it with the graph's arguments. Where AOTAutograd's wrapper has nothing to do, it only takes time.
+    return inference[0].direct(_mark_dynamic) if inference and len(example_inputs) == inference[0].plain_arguments else compiled
 
 
 def _is_on_device(x) -> bool:
@@ -52,16 +58,46 @@ def _compile_backward(module: GraphModule, _):
     return make_boxed_func(_compiled(module, set(), expected=False))
 
 
-def _compile_inference(module: GraphModule, _):
-    """Weights are expected to stay: the first call compiles a program that has them as constants."""
-    return make_boxed_func(_compiled(module, _weights_of_module(), expected=True))
+def _compile_inference(module: GraphModule, _, programs: list[WeightedProgram]):
+    """Weights are expected to stay: the first call compiles a program that has them as constants. `programs` gets it
+    where its results are all that a call gives."""
+    program = _compiled(module, _weights_of_module(), expected=True)
+    metadata = _metadata()
+    if isinstance(program, WeightedProgram) and program.gives_values and _has_plain_results(metadata):
+        program.plain_arguments = sum(node.op == "placeholder" for node in module.graph.nodes)
+        program.dynamic = [(i, o.dynamic_dims) for i, o in enumerate(metadata.output_info) if o.dynamic_dims]
+        programs.append(program)
+    return make_boxed_func(program)
+
+
+def _metadata():
+    """What AOTAutograd knows of the graph that it compiles now."""
+    return getattr(torch._guards.TracingContext.try_get(), "fw_metadata", None)
 
 
 def _weights_of_module() -> set[int]:
-    """Which arguments of the graph that AOTAutograd compiles now are parameters and buffers."""
-    context = torch._guards.TracingContext.try_get()
-    metadata = getattr(context, "fw_metadata", None)
-    return set(getattr(metadata, "static_input_indices", None) or ())
+    """Which arguments of that graph are parameters and buffers."""
+    return set(getattr(_metadata(), "static_input_indices", None) or ())
+
+
+def _has_plain_results(metadata) -> bool:
+    """Whether calls give new tensors, of no class of their own, and write to nothing: no wrapper has to see to it."""
+    try:
+        results = metadata.output_info
+        tensors = (*metadata.subclass_inp_meta, *metadata.subclass_fw_graph_out_meta)
+        return (
+            all(result.output_type.name == "non_alias" and not result.requires_grad for result in results)
+            and (_mark_dynamic is not None or not any(result.dynamic_dims for result in results))
+            and metadata.num_mutated_inp_runtime_indices == 0
+            and not any(argument.mutates_data or argument.mutates_metadata for argument in metadata.input_info)
+            and metadata.num_intermediate_bases == 0
+            and metadata.grad_enabled_mutation is None
+            and not metadata.tokens
+            and not metadata.num_graphsafe_rng_states
+            and all(type(tensor).__name__ == "PlainTensorMeta" for tensor in tensors)
+        )
+    except AttributeError:  # another version of PyTorch
+        return False
 
 
 def _compiled(module: GraphModule, weights: set[int], expected: bool):

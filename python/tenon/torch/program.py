@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import weakref
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -104,13 +105,15 @@ class WeightedProgram(Program):
         self._prepare(lowered)
         self._module = module
         self._is_refused = False
+        self.plain_arguments = -1  # how many arguments direct() takes; -1: it is not to be called
+        self.dynamic: list[tuple[int, set[int]]] = []  # results with dynamic axes, which are these
         self._kernels = self._compiles = 0
         if lowered.graph is not None:
             written = {argument for argument, _ in lowered.mutations}
             still = [i for i, argument in enumerate(lowered.arguments) if argument in buffers and argument not in written]
             self._call = tenon._tenon.WeightedCall(
                 lowered.graph, _exchange, lowered.arguments, lowered.sizes, still, still if expected else [],
-                torch.nn.Parameter, self._compiled,
+                torch.nn.Parameter, _without_keeping(self._compiled),
             )  # fmt: skip
 
     @property
@@ -138,6 +141,22 @@ class WeightedProgram(Program):
             self._is_refused = True
             return self._module(*arguments)
 
+    def direct(self, mark_dynamic) -> Callable[..., list]:
+        """The same as a call, in as few steps as there may be; of programs that give new values alone."""
+        call, get_threads, dynamic = self._call, torch.get_num_threads, self.dynamic
+        if call is None or self.lowered.random:
+            return self
+
+        def run(*arguments):
+            results = call(arguments, get_threads())
+            if type(results) is not list:
+                results = self(*arguments)
+            for result, axes in dynamic:
+                mark_dynamic(results[result], axes)
+            return results
+
+        return run
+
     def _run(self, arguments) -> list:
         key = _random_key() if self.lowered.random else None
         threads = torch.get_num_threads()
@@ -147,6 +166,12 @@ class WeightedProgram(Program):
         if type(results) is str:
             raise _Refused(results)
         return results
+
+
+def _without_keeping(method: Callable) -> Callable:
+    """The method of an object that lives when it is called, for those who the object holds itself."""
+    weak = weakref.WeakMethod(method)
+    return lambda *arguments: weak()(*arguments)
 
 
 class _Refused(Exception):

@@ -40,9 +40,8 @@ Graph with_constants(const Graph& graph, const std::vector<size_t>& weights, con
   for (const Output& output : graph.outputs()) {
     roots.push_back(output.value);
   }
-  const std::vector<Value> made = passes::rewrite_values(roots, std::move(known), [](const Node&, const auto&) {
-    return std::optional<std::vector<Value>>();
-  });
+  const std::vector<Value> made = passes::rewrite_values(
+      roots, std::move(known), [](const Node&, const auto&) { return std::optional<std::vector<Value>>(); });
   std::vector<Output> outputs = graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].value = made[i];
@@ -203,9 +202,9 @@ struct WeightedExecutable::State {
   std::mutex general_mutex;
   std::optional<Executable> general_program;
   std::mutex mutex;
-  std::vector<bool> may_be;      // of each input: whether it may be a constant
-  std::atomic<bool> useful;      // a version could be faster, and could be made
-  std::vector<size_t> expected;  // until the first run
+  std::vector<bool> may_be;                                  // of each input: whether it may be a constant
+  std::atomic<bool> useful;                                  // a version could be faster, and could be made
+  std::vector<size_t> expected;                              // until the first run
   std::vector<std::unordered_map<uint64_t, uint32_t>> runs;  // of each input, by what was in it
   std::vector<bool> rejected;                                // which inputs had stayed when that was not enough
   Versions versions;
@@ -231,8 +230,9 @@ WeightedExecutable::Chosen WeightedExecutable::choose(std::span<const uint64_t> 
   std::vector<size_t> wanted;
   std::shared_ptr<Version> version = state.find(contents, wanted);
   if (wanted.empty()) {
-    return version == nullptr ? state.general()
-                              : Chosen{.executable = version->executable, .weights = static_cast<int>(version->inputs.size())};
+    return version == nullptr
+               ? state.general()
+               : Chosen{.executable = version->executable, .weights = static_cast<int>(version->inputs.size())};
   }
   const auto done = [&](const std::shared_ptr<Version>& made) {
     const std::lock_guard lock(state.mutex);
@@ -262,7 +262,8 @@ WeightedExecutable::Chosen WeightedExecutable::choose(std::span<const uint64_t> 
 }
 
 void WeightedExecutable::forget(uint64_t contents) const {
-  state_->take([&](const Version& version) { return std::ranges::find(version.contents, contents) != version.contents.end(); });
+  state_->take(
+      [&](const Version& version) { return std::ranges::find(version.contents, contents) != version.contents.end(); });
 }
 
 const Graph& WeightedExecutable::graph() const { return state_->graph; }
