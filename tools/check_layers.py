@@ -68,6 +68,7 @@ PUBLIC_HEADERS = {
     "optim.h": "tensor",
     "explain.h": "tensor",
     "realizations.h": "tensor",
+    "weighted_executable.h": "tensor",
     "safetensors.h": "tensor",
     "tensor.h": "tensor",
     "tensor_methods.inc": "tensor",

@@ -65,3 +65,4 @@
 #include "tenon/trace.h"
 #include "tenon/traced.h"
 #include "tenon/unsupported.h"
+#include "tenon/weighted_executable.h"

@@ -26,6 +26,7 @@ void bind_arrays(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_executables(nb::module_& m);
 void bind_tensor_calls(nb::module_& m);
+void bind_weighted_calls(nb::module_& m);
 void bind_programs(nb::module_& m);
 void bind_meshes(nb::module_& m);
 void bind_models(nb::module_& m);

@@ -75,6 +75,7 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_programs(m);
   tenon::python::bind_meshes(m);
   tenon::python::bind_tensor_calls(m);
+  tenon::python::bind_weighted_calls(m);
   tenon::python::bind_models(m);
   tenon::python::bind_realizations(m);
   tenon::python::bind_explanations(m);

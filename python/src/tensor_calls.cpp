@@ -8,29 +8,57 @@
 #include "bind.h"
 #include "interrupt.h"
 #include "tenon/executable.h"
-#include "tensor_exchange.h"
+#include "tensor_feed.h"
 
 namespace tenon::python {
+
+TensorFeed::TensorFeed(TensorExchange exchange, std::vector<size_t> tensors, std::vector<SizePlace> sizes)
+    : exchange_(std::move(exchange)), tensors_(std::move(tensors)), sizes_(std::move(sizes)) {}
+
+bool TensorFeed::read(nb::handle arguments, std::vector<TensorView>& views) const {
+  if (!exchange_.valid()) {
+    return false;
+  }
+  views.reserve(tensors_.size() + sizes_.size() + 1);
+  for (const size_t i : tensors_) {
+    std::optional<TensorView> view = exchange_.read(arguments[i]);
+    if (!view) {
+      return false;
+    }
+    views.push_back(*std::move(view));
+  }
+  for (const auto& [argument, axis] : sizes_) {
+    const nb::object given = arguments[argument];
+    const nb::object size = axis ? nb::object(given.attr("shape")[*axis]) : given;
+    int64_t count = 0;
+    if (!nb::try_cast(size, count) || count < 0) {
+      return false;
+    }
+    views.push_back({.data = nullptr, .dtype = u8, .dims = {count, 0}});
+  }
+  return true;
+}
+
+nb::list TensorFeed::give(std::vector<Array> results) const {
+  nb::list given;
+  for (Array& result : results) {
+    given.append(exchange_.make(std::move(result)));
+  }
+  return given;
+}
+
 namespace {
 
-/// Where a size is found: the position of an argument, and its axis; without one the argument is the size.
-using SizePlace = std::pair<size_t, std::optional<size_t>>;
-
-/// An executable, and how it is fed from a sequence of arguments: tensors, then sizes that no tensor has (as inputs
-/// without elements), then the key of random numbers.
+/// An executable, and how it is fed; the last input may be the key of random numbers.
 class TensorCall {
  public:
   TensorCall(Executable executable, TensorExchange exchange, std::vector<size_t> tensors, std::vector<SizePlace> sizes)
-      : executable_(std::move(executable)),
-        exchange_(std::move(exchange)),
-        tensors_(std::move(tensors)),
-        sizes_(std::move(sizes)) {}
+      : executable_(std::move(executable)), feed_(std::move(exchange), std::move(tensors), std::move(sizes)) {}
 
   /// The results as tensors in memory of their own; None where an argument is not read in place, and nothing ran.
   nb::object call(nb::handle arguments, int threads, std::optional<uint64_t> key) const {
     std::vector<TensorView> views;
-    views.reserve(tensors_.size() + sizes_.size() + 1);
-    if (!exchange_.valid() || !read(arguments, views)) {
+    if (!feed_.read(arguments, views)) {
       return nb::none();
     }
     if (key) {
@@ -41,38 +69,12 @@ class TensorCall {
       const Computing computing;
       results = executable_.run_borrowed(views, {.threads = threads, .cancel = computing.token()});
     }
-    nb::list given;
-    for (Array& result : results) {
-      given.append(exchange_.make(std::move(result)));
-    }
-    return given;
+    return feed_.give(std::move(results));
   }
 
  private:
-  bool read(nb::handle arguments, std::vector<TensorView>& views) const {
-    for (const size_t i : tensors_) {
-      std::optional<TensorView> view = exchange_.read(arguments[i]);
-      if (!view) {
-        return false;
-      }
-      views.push_back(*std::move(view));
-    }
-    for (const auto& [argument, axis] : sizes_) {
-      const nb::object given = arguments[argument];
-      const nb::object size = axis ? nb::object(given.attr("shape")[*axis]) : given;
-      int64_t count = 0;
-      if (!nb::try_cast(size, count) || count < 0) {
-        return false;
-      }
-      views.push_back({.data = nullptr, .dtype = u8, .dims = {count, 0}});
-    }
-    return true;
-  }
-
   Executable executable_;
-  TensorExchange exchange_;
-  std::vector<size_t> tensors_;
-  std::vector<SizePlace> sizes_;
+  TensorFeed feed_;
 };
 
 }  // namespace

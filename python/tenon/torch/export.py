@@ -12,7 +12,8 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
 from .decompositions import decompositions
-from .lower import MissingOperators, Program, lower
+from .lower import MissingOperators, lower
+from .program import Program
 from .recurrent import whole_recurrent_layers
 from .report import record_compile
 from .symbols import expression

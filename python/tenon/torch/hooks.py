@@ -11,6 +11,8 @@ from tenon import _tenon
 
 import tenon
 
+from . import distributed
+
 
 def refuse_other_devices(device) -> None:
     """There is one device: an index, a device or a text that names another is an error."""
@@ -188,7 +190,8 @@ class Guard(torch._C._acc.DeviceGuard):
 
 def _run_backward(*args, before=None, **kwargs):
     try:
-        return before(*args, **kwargs)
+        with distributed.around_backward():
+            return before(*args, **kwargs)
     except SystemError:
         error = _tenon.take_error()
         if error is None:

@@ -1,17 +1,15 @@
-"""An FX graph of ATen operators as a `tenon.Graph`, and the program that runs it on torch tensors.
+"""An FX graph of ATen operators as a `tenon.Graph`.
 
 Every node is tried, also behind one that has no row, so that one error lists all that is missing, with counts.
 """
 
 from __future__ import annotations
 
-import bisect
 import collections
 import operator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import tenon
 import torch
 from tenon import ops
@@ -20,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .dtypes import Unsupported, Weak, is_supported, is_value, tenon_dtype, torch_dtype
 from .origins import place_of
-from .symbols import SYMBOLIC, Symbols, look
+from .symbols import SYMBOLIC, Symbols
 from .table import call_row, find_functional, random_by
 
 # Checks of what PyTorch knew when it traced; they compute nothing.
@@ -301,95 +299,4 @@ def _as_expected(result, expected):
     return result
 
 
-# --- Running
-
-
-_exchange = tenon._tenon.TensorExchange(torch.Tensor, torch.nn.Parameter)
-
-
-class Program:
-    """A compiled `Lowered`: called with the arguments of the FX graph, gives its results as a list.
-
-    Tensors go in without copies where they are contiguous, and come out sharing the memory of Tenon's arrays.
-    """
-
-    def __init__(self, lowered: Lowered):
-        self.lowered = lowered
-        self.executable = tenon.compile(lowered.graph) if lowered.graph is not None else None
-        self._weights = sorted(_range(t) for t in lowered.constants)
-        self._call = None
-        if self.executable is not None:
-            self._call = tenon._tenon.TensorCall(self.executable, _exchange, lowered.arguments, lowered.sizes)
-        values = [("value", i) for i in range(len(lowered.outputs))]
-        self.gives_values = lowered.outputs == values and not lowered.mutations
-
-    @property
-    def kernel_count(self) -> int:
-        return self.executable.kernel_count if self.executable is not None else 0
-
-    def __call__(self, *arguments) -> list:
-        low = self.lowered
-        results = self._run(arguments) if self._call is not None else []
-        if self.gives_values:
-            return results
-        outputs = []
-        for kind, content in low.outputs:
-            if kind == "value":
-                outputs.append(results[content])
-            elif kind == "argument":
-                outputs.append(arguments[content])
-            else:
-                outputs.append(content(arguments) if kind == "size" else content)
-        for argument, result in low.mutations:
-            arguments[argument].copy_(results[result])
-        return outputs
-
-    def _run(self, arguments) -> list:
-        # From PyTorch's generator, so that torch.manual_seed decides these numbers too.
-        key = int(torch.randint(2**62, ())) if self.lowered.random else None
-        threads = torch.get_num_threads()
-        results = self._call(arguments, threads, key)
-        return self._run_arrays(arguments, threads, key) if results is None else results
-
-    def _run_arrays(self, arguments, threads: int, key: int | None) -> list:
-        """The same for arguments that are not read in place: arrays, subclasses of tensors, all that DLPack refuses."""
-        low = self.lowered
-        feed = [_plain(arguments[i]) for i in low.arguments]
-        feed += [np.empty((look(arguments, place), 0), np.uint8) for place in low.sizes]
-        if key is not None:
-            feed.append(np.array(key, np.uint64))
-        results = self.executable.run(feed, threads=threads)
-        return self._own([torch.from_dlpack(a) for a in results], feed)
-
-    def _own(self, results: list, feed: list) -> list:
-        """Results in memory of their own: Tenon gives a view of an input as just that, and equal results as one."""
-        lent = sorted(_range(t) for t in feed if isinstance(t, torch.Tensor))
-        taken = set()
-        for i, result in enumerate(results):
-            start = result.data_ptr()
-            if start and (start in taken or _is_inside(start, lent) or _is_inside(start, self._weights)):
-                results[i] = result.clone()
-            else:
-                taken.add(start)
-        return results
-
-
-_FAR = 1 << 64
-
-
-def _range(tensor: torch.Tensor) -> tuple[int, int]:
-    """Where its memory begins and ends."""
-    start = tensor.data_ptr()
-    return start, start + tensor.numel() * tensor.element_size()
-
-
-def _is_inside(place: int, ranges: list[tuple[int, int]]) -> bool:
-    at = bisect.bisect_right(ranges, (place, _FAR)) - 1
-    return at >= 0 and place < ranges[at][1]
-
-
-def _plain(tensor):
-    return tensor.detach() if isinstance(tensor, torch.Tensor) and tensor.requires_grad else tensor
-
-
-__all__ = ["Failure", "Lowered", "MissingOperators", "Program", "lower"]
+__all__ = ["Failure", "Lowered", "MissingOperators", "lower"]

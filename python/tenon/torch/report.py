@@ -19,6 +19,7 @@ class Door:
 
     compiles: int = 0
     kernels: int = 0
+    laid_out: int = 0  # programs compiled anew with weights that stayed as constants; not part of compiles
     fallbacks: collections.Counter = field(default_factory=collections.Counter)  # (operator, reason)
 
 
@@ -59,12 +60,16 @@ _MOST_PROGRAMS = 64
 _programs: collections.deque = collections.deque(maxlen=_MOST_PROGRAMS)  # (door, name, weak reference)
 
 
-def record_compile(door: str, program, name: str) -> None:
-    """`program` is a lower.Program, which is not kept alive by this."""
+def record_compile(door: str, program, name: str, *, again: bool = False, laid_out: bool = False) -> None:
+    """`program` is a program.Program, which is not kept alive by this. `again`: it has been recorded before; `laid_out`:
+    because weights have become constants."""
     with _lock:
-        _doors[door].compiles += 1
-        _doors[door].kernels += program.kernel_count
-        _programs.append((door, name, weakref.ref(program)))
+        _doors[door].laid_out += laid_out
+        if not laid_out:
+            _doors[door].compiles += 1
+            _doors[door].kernels += program.kernel_count
+        if not again:
+            _programs.append((door, name, weakref.ref(program)))
 
 
 def programs() -> list:
@@ -81,9 +86,10 @@ def record_fallback(door: str, operator: str, reason: str) -> None:
 def report() -> Report:
     """All since the start, or since `reset_report()`. The device's programs are those of all lazy tensors."""
     with _lock:
-        copies = {name: Door(d.compiles, d.kernels, collections.Counter(d.fallbacks)) for name, d in _doors.items()}
+        copies = {name: Door(d.compiles, d.kernels, d.laid_out, collections.Counter(d.fallbacks)) for name, d in _doors.items()}
     counts = tenon.realization_counts()
-    copies["device"].compiles, copies["device"].kernels = counts["compiles"], counts["kernels"]
+    device = copies["device"]
+    device.compiles, device.kernels, device.laid_out = counts["compiles"], counts["kernels"], counts["laid_out"]
     return Report(copies, list(tenon.realizations()), tenon.realizations_text())
 
 

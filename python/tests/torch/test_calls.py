@@ -22,9 +22,9 @@ def doubled():
 def plain_calls(monkeypatch):
     """Counts calls that are not read in place."""
     count = []
-    original = tenon.torch.lower.Program._run_arrays
+    original = tenon.torch.program.Program._run_arrays
     monkeypatch.setattr(
-        tenon.torch.lower.Program, "_run_arrays", lambda *args: count.append(1) or original(*args)
+        tenon.torch.program.Program, "_run_arrays", lambda *args: count.append(1) or original(*args)
     )
     return count
 

@@ -1,7 +1,9 @@
 """Pages of what PyTorch asked for: modules and lines as names, on the device and of exported and compiled programs."""
 
+import gc
 import json
 
+import pytest
 import tenon
 import tenon.torch
 import torch
@@ -46,8 +48,13 @@ def test_an_exported_program_has_modules_and_lines(tmp_path):
     assert "microseconds" in told.json()
 
 
-def test_a_compiled_program_has_them_too():
+@pytest.fixture(autouse=True)
+def no_programs_of_other_tests():
     torch._dynamo.reset()
+    gc.collect()
+
+
+def test_a_compiled_program_has_them_too():
     tenon.torch.reset_report()
     net = Net().eval()
     compiled = torch.compile(net, backend="tenon")

@@ -1,17 +1,15 @@
 #include "tensor/realize/weights.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/refused.h"
 #include "ir/node_number.h"
 #include "ir/unify_names.h"
 #include "tenon/ops.h"
-#include "tenon/realizations.h"
 #include "tenon/unsupported.h"
 #include "tensor/realize/choose_weights.h"
 #include "tensor/realize/programs.h"
+#include "tensor/realize/weight_budget.h"
 #include "tensor/record/leaf.h"
 
 namespace tenon::tensors {
@@ -22,16 +20,9 @@ constexpr uint32_t kLongestWait = 4096;
 constexpr int64_t kWidened = 16;     // runs of a version after which weights are looked for that came later
 constexpr int64_t kServedWell = 16;  // runs of a version for each that it waited
 
-/// All versions there are. Never destroyed, as other tables of lazy tensors.
-struct Versions {
-  std::mutex mutex;  // also of Leaf::versions
-  int64_t budget = int64_t{sysconf(_SC_PHYS_PAGES)} / 4 * sysconf(_SC_PAGESIZE);
-  std::vector<std::weak_ptr<LaidOut>> all;
-  std::atomic<int64_t> bytes = 0;
-  std::atomic<uint64_t> now = 0;
-};
-Versions& versions() {
-  static auto& instance = *new Versions;
+/// Guards Leaf::versions. Never destroyed, as other tables of lazy tensors.
+std::mutex& versions_mutex() {
+  static auto& instance = *new std::mutex;
   return instance;
 }
 
@@ -42,17 +33,28 @@ std::shared_ptr<Leaf> shared_leaf(const Value& value) {
 
 }  // namespace
 
-struct LaidOut {
-  LaidOut() = default;
-  ~LaidOut() { versions().bytes -= program->constant_bytes; }
-  LaidOut(const LaidOut&) = delete;
-  LaidOut& operator=(const LaidOut&) = delete;
+struct LaidOut : Budgeted {
+  explicit LaidOut(std::shared_ptr<const Program> made) : Budgeted(made->constant_bytes), program(std::move(made)) {}
+
+  /// Whoever runs it keeps it until the end of the run. What dies with it dies outside of the lock.
+  void drop() override {
+    const std::shared_ptr<Leaf> had = owner.lock();
+    if (had == nullptr) {
+      return;
+    }
+    std::shared_ptr<LaidOut> last;
+    const std::lock_guard lock(versions_mutex());
+    const auto at = std::ranges::find(had->versions, this, &std::shared_ptr<LaidOut>::get);
+    if (at != had->versions.end()) {
+      last = std::move(*at);
+      had->versions.erase(at);
+    }
+  }
 
   std::shared_ptr<const Program> program;
   std::vector<size_t> leaves;   // that are constants of it
   std::vector<uint64_t> nodes;  // ... which these are: a leaf's elements do not change while its node lives
   std::shared_ptr<std::atomic<int64_t>> uses = std::make_shared<std::atomic<int64_t>>(0);
-  std::atomic<uint64_t> last_use = 0;
   std::weak_ptr<Leaf> owner;
 };
 
@@ -65,20 +67,6 @@ bool serves(const LaidOut& version, const Pending& pending) {
     }
   }
   return true;
-}
-
-/// Whoever runs it keeps it until the end of the run. What dies with it dies outside of the lock.
-void drop(const std::shared_ptr<LaidOut>& version) {
-  const std::shared_ptr<Leaf> owner = version->owner.lock();
-  if (owner != nullptr) {
-    const std::lock_guard lock(versions().mutex);
-    std::erase(owner->versions, version);
-  }
-}
-
-int64_t budget() {
-  const std::lock_guard lock(versions().mutex);
-  return versions().budget;
 }
 
 int64_t bytes_of(const Pending& pending, const std::vector<size_t>& leaves) {
@@ -97,46 +85,17 @@ void count_runs(const Pending& pending) {
   }
 }
 
-/// Drop those that were used longest ago until all others fit beside `bytes` more.
-void make_room(int64_t bytes) {
-  Versions& all = versions();
-  std::vector<std::shared_ptr<LaidOut>> there;
-  int64_t budget = 0;
-  {
-    const std::lock_guard lock(all.mutex);
-    std::erase_if(all.all, [](const auto& one) { return one.expired(); });
-    for (const auto& one : all.all) {
-      if (auto version = one.lock()) {
-        there.push_back(std::move(version));
-      }
-    }
-    budget = all.budget;
-  }
-  std::ranges::sort(there, {}, [](const auto& version) { return version->last_use.load(); });
-  int64_t held = all.bytes;
-  for (const auto& version : there) {
-    if (held + bytes <= budget) {
-      return;
-    }
-    held -= version->program->constant_bytes;
-    drop(version);
-  }
-}
-
 /// Hand it to its largest weight. False where it is larger than the budget.
 bool keep(const std::shared_ptr<LaidOut>& version, const Pending& pending) {
   const auto elements = [&](size_t leaf) { return elements_of(pending.leaf(leaf)).byte_count(); };
   const std::shared_ptr<Leaf> owner =
       shared_leaf(pending.leaf(*std::ranges::max_element(version->leaves, {}, elements)));
   version->owner = owner;
-  make_room(version->program->constant_bytes);
-  Versions& all = versions();
-  const std::lock_guard lock(all.mutex);
-  if (all.bytes + version->program->constant_bytes > all.budget) {
+  if (!admit(version)) {
     return false;
   }
+  const std::lock_guard lock(versions_mutex());
   owner->versions.push_back(version);
-  all.all.push_back(version);
   return true;
 }
 
@@ -178,14 +137,14 @@ WeightPrograms::Found WeightPrograms::find(const Program& general, const Pending
       leaves = wanted(general.graph, pending);
     }
     if (version != nullptr && leaves.size() <= version->leaves.size()) {
-      version->last_use = ++versions().now;
+      version->use();
       return {.program = version->program, .weights = static_cast<int>(version->leaves.size())};
     }
-    if (leaves.empty() || making_ || bytes_of(pending, leaves) > budget()) {
+    if (leaves.empty() || making_ || bytes_of(pending, leaves) > weight_budget()) {
       return {};
     }
     if (version != nullptr) {
-      drop(version);
+      version->drop();
     }
     making_ = true;
   }
@@ -230,24 +189,21 @@ std::vector<size_t> WeightPrograms::wanted(const Graph& graph, const Pending& pe
 
 WeightPrograms::Found WeightPrograms::make(const Program& general, const Pending& pending,
                                            const std::vector<size_t>& leaves) {
-  auto version = std::make_shared<LaidOut>();
+  std::shared_ptr<Program> program;
   try {
-    const std::shared_ptr<Program> program =
-        compile_program(with_constants(general, pending, leaves), general.aliases, compile_options());
+    program = compile_program(with_constants(general, pending, leaves), general.aliases, compile_options());
     program->plain = general.plain;
-    version->program = program;
   } catch (const Refused&) {
     return give_up();
   } catch (const Unsupported&) {
     return give_up();
   }
-  versions().bytes += version->program->constant_bytes;
+  const auto version = std::make_shared<LaidOut>(std::move(program));
   version->leaves = leaves;
   for (const size_t leaf : leaves) {
     version->nodes.push_back(node_number(pending.leaf(leaf).node()));
   }
   version->uses->store(1);
-  version->last_use = ++versions().now;
   if (!keep(version, pending)) {
     return give_up();
   }
@@ -264,16 +220,3 @@ WeightPrograms::Found WeightPrograms::give_up() {
 }
 
 }  // namespace tenon::tensors
-
-namespace tenon {
-
-void set_weight_budget(int64_t bytes) {
-  tensors::Versions& all = tensors::versions();
-  {
-    const std::lock_guard lock(all.mutex);
-    all.budget = std::max<int64_t>(bytes, 0);
-  }
-  tensors::make_room(0);
-}
-
-}  // namespace tenon
