@@ -245,6 +245,7 @@ int run_bench(const Arguments& arguments) {
     opened.emplace(std::move(model), kept);
   }
   Measured& measured = *opened;
+  measured.name = title_of(word);
   for (const Bindings& each : swept) {
     check_names(each, measured.ports.axes, "--sweep");
   }

@@ -36,7 +36,7 @@ Repeated repeated(const Measured& measured, const Bindings& sizes, const BenchSe
 BenchComparison::BenchComparison(const Arguments& arguments)
     : save_(arguments.find("--save")), against_(arguments.find("--against")) {
   if (against_ && against_->ends_with(".json")) {
-    saved_ = read_saved(*against_);
+    saved_ = report::read_saved(*against_);
   }
 }
 
@@ -85,7 +85,9 @@ void BenchComparison::run(const Measured& now, const std::vector<Bindings>& poin
       if (other_ && round % 2 != 0) {  // neither is always the first
         others_[i].medians.push_back(run_others[i]());
       }
+      const double before = report::reference_microseconds();
       mine_[i].medians.push_back(run_mine[i]());
+      mine_[i].references.push_back((before + report::reference_microseconds()) / 2);
       if (other_ && round % 2 == 0) {
         others_[i].medians.push_back(run_others[i]());
       }
@@ -97,7 +99,7 @@ void BenchComparison::run(const Measured& now, const std::vector<Bindings>& poin
         fmt::format("the file is of {} on {}, this is {} on {}", saved_->model, saved_->code, now.name, now.code);
   }
   if (save_) {
-    write_text(*save_, saved_text({.model = now.name, .code = now.code, .points = mine_}));
+    write_text(*save_, report::saved_text({.model = now.name, .code = now.code, .points = mine_}));
   }
 }
 
@@ -120,9 +122,10 @@ std::string BenchComparison::text() const {
   }
   for (size_t i = 0; i < others_.size(); ++i) {
     const Verdict at = verdict(i);
-    text += fmt::format("  {}: {}, {} instead of {}, ratio {:.3f} ({:.3f} to {:.3f} with 95 % confidence)\n",
+    text += fmt::format("  {}: {}, {} instead of {}, ratio {:.3f} ({:.3f} to {:.3f} with 95 % confidence{})\n",
                         mine_[i].bindings.empty() ? "all" : mine_[i].bindings.to_string(), at.word(),
-                        time_text(mine_[i].median()), time_text(others_[i].median()), at.ratio, at.low, at.high);
+                        time_text(mine_[i].median()), time_text(others_[i].median()), at.ratio, at.low, at.high,
+                        at.noise == 0 ? "" : fmt::format("; noise {:.0f} %", 100 * at.noise));
   }
   return text;
 }
@@ -138,7 +141,8 @@ Json BenchComparison::to_json() const {
                     .set("before_us", others_[i].median())
                     .set("ratio", at.ratio)
                     .set("low", at.low)
-                    .set("high", at.high));
+                    .set("high", at.high)
+                    .set("noise", at.noise));
   }
   return Json::object().set("other", *against_).set("in_turn", is_paired()).set("points", points);
 }

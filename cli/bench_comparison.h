@@ -9,9 +9,13 @@
 #include "arguments.h"
 #include "json.h"
 #include "measured.h"
-#include "rounds.h"
+#include "report/rounds.h"
 
 namespace tenon::cli {
+
+using report::Rounds;
+using report::SavedBench;
+using report::Verdict;
 
 /// Times of one model in rounds, held against those of another model, taken in turn, or those of a file.
 class BenchComparison {
@@ -39,7 +43,8 @@ class BenchComparison {
  private:
   bool is_paired() const { return against_ && !saved_; }
   Verdict verdict(size_t point) const {
-    return compare_rounds(mine_[point].medians, others_[point].medians, is_paired());
+    return is_paired() ? report::compare_in_turn(mine_[point], others_[point])
+                       : report::compare_apart(mine_[point], others_[point]);
   }
   const Rounds& saved_at(const Bindings& bindings) const;
 

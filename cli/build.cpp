@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "build/embed_program.h"
+#include "build/metadata_keys.h"
 #include "compile_options.h"
 #include "donation.h"
 #include "files.h"
@@ -57,12 +58,16 @@ constexpr Example kBuildExamples[] = {
     {"build examples/softmax.graph --machine armv8.2 -o arm.tenon", "made here, for another machine"},
 };
 
-/// Shows where a build is, and ends it after Ctrl-C: the file that it began goes with it.
+/// Shows where a build is. Ctrl-C ends it at once, and, where it has begun to write, in good order: the file that it
+/// began goes with it.
 class BuildWatch {
  public:
   explicit BuildWatch(const Progress& line) : line_(line) {}
 
   void operator()(const BuildProgress& now) const {
+    if (now.what == "writing" && !writes_) {
+      writes_.emplace(Patience::any);
+    }
     if (InterruptibleRun::token()->is_cancelled()) {
       throw Cancelled();
     }
@@ -76,7 +81,7 @@ class BuildWatch {
 
  private:
   const Progress& line_;
-  InterruptibleRun interruptible_{Patience::any};
+  mutable std::optional<InterruptibleRun> writes_;
 };
 
 std::vector<Machine> machines_of(const Arguments& arguments) {
@@ -95,9 +100,7 @@ std::map<std::string, std::string> metadata_of(const Arguments& arguments, const
       fail("`--metadata {}` is no KEY=VALUE", word);
     }
     const std::string key = word.substr(0, equals);
-    if (is_source_key(key)) {
-      fail("`--metadata {}`: Tenon writes `{}` itself; take another name", word, key);
-    }
+    require_own_key(key);
     if (!metadata.emplace(key, word.substr(equals + 1)).second) {
       fail("`--metadata {}`: `{}` was given before, as `{}`", word, key, metadata.at(key));
     }
@@ -135,6 +138,15 @@ std::string output_of(const Arguments& arguments, std::string_view suffix) {
   }
   const std::string& word = arguments.rest()[0];
   return (is_model_file(word) ? std::filesystem::path(word).stem().string() : word) + std::string(suffix);
+}
+
+/// Error: `-o` names a program, and what is written is none.
+void require_other_ending(const Arguments& arguments, const std::string& emit) {
+  const std::string path = arguments.find("-o").value_or("");
+  if (std::filesystem::path(path).extension() == ".tenon") {
+    fail("`-o {}`: FILE.tenon is a program that is loaded, and `--emit {}` writes what is linked: take another ending",
+         path, emit);
+  }
 }
 
 /// A program's file that becomes something else, beside that; it goes with the object.
@@ -221,6 +233,7 @@ int run_build(const Arguments& arguments) {
   BuildOptions options{.machines = machines_of(arguments), .reasons = !arguments.has("--strip")};
   if (emit) {
     require_embeddable(*emit, options.machines);
+    require_other_ending(arguments, *word);
   }
   take_compile_options(arguments, options.compile);
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));

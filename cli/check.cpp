@@ -246,9 +246,10 @@ int check_model(const Arguments& arguments, mesh::Communicator* world) {
   }
   const bool ok = std::ranges::all_of(differences, &Difference::ok);
   if (arguments.has("--json")) {
-    print_json(model.graph.name(), prepared.bindings, subject.products, differences, ok);
+    print_json(title_of(arguments.rest()[0]), prepared.bindings, subject.products, differences, ok);
   } else {
-    print_text(model.graph.name(), prepared.bindings, tolerance ? ProductRounding() : subject.products, differences);
+    print_text(title_of(arguments.rest()[0]), prepared.bindings, tolerance ? ProductRounding() : subject.products,
+               differences);
   }
   return ok ? 0 : 1;
 }

@@ -14,18 +14,16 @@
 #include "explain_memory.h"
 #include "explain_mesh.h"
 #include "explain_passes.h"
+#include "explain_pictures.h"
 #include "explain_steps.h"
 #include "explain_two.h"
 #include "explain_why.h"
-#include "files.h"
 #include "inputs.h"
 #include "load_trainable.h"
 #include "machine.h"
 #include "mesh_ranks.h"
 #include "model_ports.h"
-#include "picture.h"
 #include "program_file.h"
-#include "report/explain_page.h"
 #include "report/model_report.h"
 #include "roofline.h"
 #include "shape/constraint_check.h"
@@ -143,9 +141,12 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
   for (const auto& [name, size] : given.late) {
     bindings.set(name, size);
   }
-  const MemoryAtSizes memory = memory_at_sizes(executable, bindings);
+  MemoryAtSizes memory = memory_at_sizes(executable, bindings);
+  if (origin == CodeOrigin::file) {
+    memory.title = title_of(arguments.rest()[0]);
+  }
   if (arguments.has("--json")) {
-    memory_json(memory, executable).print();
+    memory_json(memory).print();
   } else {
     fmt::print("{}", memory_text(memory, executable, origin));
   }
@@ -186,60 +187,33 @@ report::Figures bind_as_asked(const Arguments& arguments, const ModelPorts& port
   return result;
 }
 
+/// Of a program that was built: its title is its file's name.
+report::Figures figures_of(const Arguments& arguments, const ProgramFile& file) {
+  report::Figures figures = bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr, true);
+  figures.title = title_of(arguments.rest()[0]);
+  return figures;
+}
+
 /// What `--json` prints. `model` is null where there is no graph.
-Json explain_json(const GraphModel* model, const Executable& executable, const report::Figures& bound,
-                  const NodeNames& nodes) {
-  Json json = report::model_json(executable, bound, nodes);
+Json explain_json(const GraphModel* model, const Executable& executable, const report::Figures& bound) {
+  Json json = report::model_json(executable, bound);
   if (model != nullptr && !model->assumed.empty()) {
     json.set("assumed", assumed_json(*model));
   }
   return json;
 }
 
-/// The page of the model that `word` names.
-std::string page_of(const std::string& word, const compiler::Lowered& lowered, const Executable& executable,
-                    const report::Figures& bound) {
-  return report::explain_page({.title = is_model_file(word) ? word.substr(word.rfind('/') + 1) : word,
-                               .lead = lead_text(lowered.machine, executable, bound),
-                               .data = report::page_data(lowered, executable, bound)});
-}
-
-void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered, const Executable& executable,
-                    const report::Figures& bound) {
-  const auto svg = arguments.find("--svg");
-  const auto page = arguments.find("--html");
-  const auto dot = arguments.find("--dot");
-  if (svg || dot) {
-    const auto pipelines = bound.steps.empty() ? std::vector<PipelineReport>() : executable.pipelines(bound.bindings);
-    const std::string description = picture_dot(lowered, executable, pipelines);
-    if (dot) {
-      write_text(*dot, description);
-    }
-    if (svg) {
-      const Progress progress;
-      progress.show("laying out the picture");
-      write_text(*svg, layout_svg(description));
-    }
-  }
-  if (page) {
-    const Progress progress;
-    progress.show("making the page");
-    write_text(*page, page_of(arguments.rest()[0], lowered, executable, bound));
-  }
-}
-
 /// Of the model, where there is its graph.
-void print_steps(const Arguments& arguments, const GraphModel* model, const compiler::Lowered* lowered,
-                 const Executable& executable, const report::Figures& bound) {
-  const NodeNames nodes = lowered == nullptr ? NodeNames() : node_names(*lowered);
+void print_steps(const Arguments& arguments, const GraphModel* model, const Executable& executable,
+                 const report::Figures& bound) {
   if (!arguments.has("--json")) {
-    fmt::print("{}{}{}{}", runtime::explain(executable, name_notes(nodes)),
+    fmt::print("{}{}{}{}", runtime::explain(executable, bound.title.empty() ? executable.name() : bound.title),
                model == nullptr ? "" : assumed_text(*model),
                model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
                bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, bound.roofline, executable, bound.bindings));
     return;
   }
-  explain_json(model, executable, bound, nodes).print();
+  explain_json(model, executable, bound).print();
 }
 
 int explain_steps(const Arguments& arguments, const GraphModel& model, const compiler::Lowered& lowered,
@@ -247,7 +221,7 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
   const report::Figures bound = bind_as_asked(arguments, ports_of(model), executable, &lowered,
                                               lowered.machine == this_machine() || arguments.has(kDevice.name));
   write_pictures(arguments, lowered, executable, bound);  // may fail: then nothing is printed
-  print_steps(arguments, &model, &lowered, executable, bound);
+  print_steps(arguments, &model, executable, bound);
   return 0;
 }
 
@@ -265,8 +239,7 @@ int explain_program(const Arguments& arguments) {
   if (arguments.has("--memory")) {
     return show_memory(arguments, ports_of(file.info), file.executable, CodeOrigin::file);
   }
-  print_steps(arguments, nullptr, nullptr, file.executable,
-              bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr, true));
+  print_steps(arguments, nullptr, file.executable, figures_of(arguments, file));
   if (!arguments.has("--json") &&
       std::ranges::find(file.info.sections, "reasons", &ProgramFileSection::kind) == file.info.sections.end()) {
     fmt::print("  why steps end here is not in the file: it was built with `--strip`\n");
@@ -295,8 +268,7 @@ Json explained(const Arguments& arguments, bool beside_program) {
   const std::string& word = arguments.rest()[0];
   if (is_program_file(word)) {
     const ProgramFile file = open_program(word);
-    return explain_json(nullptr, file.executable,
-                        bind_as_asked(arguments, ports_of(file.info), file.executable, nullptr, true), {});
+    return explain_json(nullptr, file.executable, figures_of(arguments, file));
   }
   const GraphModel model = model_of(arguments);
   CompileOptions options = options_of(arguments);
@@ -307,8 +279,7 @@ Json explained(const Arguments& arguments, bool beside_program) {
   const compiler::CodeChoice code{.native = arguments.has("--bind") && is_this,
                                   .options = {.disk_cache = options.disk_cache}};
   const Executable executable = compile(lowered, code, report);
-  return explain_json(&model, executable, bind_as_asked(arguments, ports_of(model), executable, &lowered, is_this),
-                      node_names(lowered));
+  return explain_json(&model, executable, bind_as_asked(arguments, ports_of(model), executable, &lowered, is_this));
 }
 
 int run_explain(const Arguments& arguments) {

@@ -117,7 +117,7 @@ std::string others_text(const std::vector<OtherSize>& others) {
 std::string memory_text(const MemoryAtSizes& memory, const Executable& executable, CodeOrigin origin) {
   const MemoryTimeline& timeline = memory.timeline;
   const MemoryReport& sums = timeline.memory;
-  std::string text = fmt::format("{}{}\n", executable.name(),
+  std::string text = fmt::format("{}{}\n", memory.title,
                                  memory.bindings.empty() ? "" : fmt::format(" at {}", memory.bindings.to_string()));
   text += fmt::format("  arena    {:>10}  {} of intermediates share it\n", bytes_text(sums.arena_bytes),
                       bytes_text(sums.intermediate_bytes));

@@ -13,9 +13,6 @@
 namespace tenon::cli {
 
 using report::BoundStep;
-using report::name_notes;
-using report::node_names;
-using report::NodeNames;
 using report::pipelines_json;
 using report::Roofline;
 using report::tiles_of;

@@ -3,7 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <unordered_set>
@@ -11,6 +12,8 @@
 
 #include "base/fail.h"
 #include "ir/node.h"
+#include "ir/walk.h"
+#include "numbered_steps.h"
 #include "shared_bytes.h"
 
 namespace tenon::cli {
@@ -37,13 +40,24 @@ std::string group_text(const std::vector<const Node*>& nodes) {
 
 struct Asked {
   Nodes nodes;
-  std::set<int64_t> steps;  // that compute them; none: a concat whose operands are written in their places
+  std::set<size_t> steps;  // that compute them, by their places in the list of all; none: a concat whose operands are
+                           // written in their places
   std::string text;
 };
 
 bool is_named(const Node& node, const std::string& word) {
   const auto* const call = node.as<Call>();
   return node.place == word || op_name(node.op) == word || (call != nullptr && call->body.name() == word);
+}
+
+using Test = std::function<bool(const Node*)>;
+
+/// Whether one of a segment or a body is such, those of bodies inside of it included.
+bool any_inside(const auto& part, const Test& test) {
+  return std::ranges::any_of(part.graph.nodes(), test) || std::ranges::any_of(part.bodies, [&](const auto& of_step) {
+           return std::ranges::any_of(of_step,
+                                      [&](const schedule::ScheduledBody& body) { return any_inside(body, test); });
+         });
 }
 
 /// A node that no step computes: a concat of which every part is written in its place. Error, which says what became of
@@ -63,67 +77,82 @@ Asked asked_of_none(const compiler::Lowered& lowered, const std::vector<FusionAt
   if (found.nodes.size() > 1) {
     fail("`--why {}`: there are {} of them; name one by its name in the model", word, found.nodes.size());
   }
-  for (const compiler::LoweredSegment& segment : lowered.segments) {
-    for (const Node* node : segment.graph.nodes()) {
-      if (is_named(*node, word)) {
-        fail("`--why {}`: no step computes it: kernels read through views, and compute numbers where they need them",
-             word);
-      }
-    }
+  const auto names = [&](const Node* node) { return is_named(*node, word); };
+  if (std::ranges::any_of(lowered.segments, [&](const auto& segment) { return any_inside(segment, names); })) {
+    fail("`--why {}`: no step computes it: kernels read through views, and compute numbers where they need them", word);
   }
-  if (std::ranges::any_of(lowered.given.nodes(), [&](const Node* node) { return is_named(*node, word); })) {
+  const std::vector<Graph> given = reachable_graphs(lowered.given);
+  if (std::ranges::any_of(given, [&](const Graph& graph) { return std::ranges::any_of(graph.nodes(), names); })) {
     fail("`--why {}`: the passes left nothing of it; `tenon explain --passes` lists them", word);
   }
   return found;
 }
 
+/// All steps but those of bodies, or those of the one body that the number is of.
+std::string numbers_text(const std::vector<NumberedStep>& steps, const std::string& word) {
+  const size_t dot = word.rfind('.');
+  const std::string before = dot == std::string::npos ? "" : word.substr(0, dot + 1);
+  std::vector<std::string> numbers;
+  for (const NumberedStep& step : steps) {
+    if (step.number.starts_with(before) && step.number.find('.', before.size()) == std::string::npos) {
+      numbers.push_back(step.number);
+    }
+  }
+  return numbers.empty()       ? numbers_text(steps, "1")
+         : numbers.size() == 1 ? "one step" + (dot == std::string::npos ? "" : fmt::format(" there, {}", numbers[0]))
+                               : fmt::format("steps {} to {}", numbers.front(), numbers.back());
+}
+
 /// A step by its number; else all nodes of one place; else the one node of that operator.
-Asked asked_for(const compiler::Lowered& lowered, const std::vector<FusionAttempt>& attempts, const std::string& word) {
+Asked asked_for(const compiler::Lowered& lowered, const std::vector<NumberedStep>& steps,
+                const std::vector<FusionAttempt>& attempts, const std::string& word) {
   if (word.empty()) {
     fail("`--why`: an empty word names nothing; give a step, a node of the model or an operator");
   }
-  const std::vector<compiler::LoweredStep> steps = lowered.steps();
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  const bool is_number = error == std::errc() && end == word.data() + word.size();
-  if (is_number && (number < 1 || number > std::ssize(steps))) {
-    fail("`--why`: there is no step {}; graph `{}` has {}", number, lowered.given.name(),
-         steps.size() == 1 ? "one step" : fmt::format("steps 1 to {}", steps.size()));
+  const bool is_number = is_step_number(word);
+  const auto numbered = std::ranges::find(steps, word, &NumberedStep::number);
+  if (is_number && numbered == steps.end()) {
+    fail("`--why`: there is no step {}; graph `{}` has {}", word, lowered.given.name(), numbers_text(steps, word));
   }
   Asked places;
   Asked operators;
   std::set<std::string> names;
   for (size_t i = 0; i < steps.size(); ++i) {
+    if (is_number && &steps[i] == &*numbered) {
+      places.steps.insert(i);  // also where it computes no node of the graph
+    }
     for (const Node* node : steps[i].nodes) {
       names.insert(node->place.empty() ? std::string(op_name(node->op)) : node->place);
-      const bool is_place = is_number ? static_cast<int64_t>(i) + 1 == number : node->place == word;
+      const bool is_place = is_number ? &steps[i] == &*numbered : node->place == word;
       for (Asked* to : {is_place ? &places : nullptr, op_name(node->op) == word ? &operators : nullptr}) {
         if (to != nullptr) {
           to->nodes.insert(node);
-          to->steps.insert(static_cast<int64_t>(i) + 1);
+          to->steps.insert(i);
         }
       }
     }
   }
-  if (places.nodes.empty() && operators.nodes.empty()) {
+  if (places.steps.empty() && operators.nodes.empty()) {
     operators = asked_of_none(lowered, attempts, word);
   }
-  Asked& found = places.nodes.empty() ? operators : places;
-  if (found.nodes.empty()) {
+  Asked& found = places.steps.empty() ? operators : places;
+  if (found.nodes.empty() && found.steps.empty()) {
     std::vector<std::string> some(names.begin(), names.end());
     some.resize(std::min(some.size(), kMostListed));
     fail("`--why {}`: no step has an operation of this name\n  its steps have {}{}", word, fmt::join(some, ", "),
          some.size() < names.size() ? ", ..." : "");
   }
   const auto in_steps = [&] {
-    return fmt::format("step{} {}", found.steps.size() == 1 ? "" : "s", fmt::join(found.steps, ", "));
+    std::vector<std::string> numbers;
+    std::ranges::transform(found.steps, std::back_inserter(numbers), [&](size_t i) { return steps[i].number; });
+    return fmt::format("step{} {}", found.steps.size() == 1 ? "" : "s", fmt::join(numbers, ", "));
   };
-  if (&found == &operators && found.nodes.size() > 1) {
+  if (&found == &operators && (found.nodes.size() > 1 || found.steps.size() > 1)) {
     fail("`--why {}`: there are {} of them, in {}; name one by its step or its name in the model", word,
-         found.nodes.size(), in_steps());
+         std::max(found.nodes.size(), found.steps.size()), in_steps());
   }
   if (found.text.empty()) {
-    found.text = is_number ? fmt::format("step {} ({})", number, steps[static_cast<size_t>(number - 1)].step.label)
+    found.text = is_number ? fmt::format("step {} ({})", word, numbered->step().label)
                            : fmt::format("{} ({})", word, in_steps());
   }
   return found;
@@ -134,22 +163,22 @@ bool has_any(const std::vector<const Node*>& group, const Nodes& nodes) {
 }
 
 /// All that the steps of `asked` compute: one kernel in their place would have all of it, not only what was asked for.
-Nodes of_steps(const std::vector<compiler::LoweredStep>& steps, const Asked& asked) {
+Nodes of_steps(const std::vector<NumberedStep>& steps, const Asked& asked) {
   Nodes nodes = asked.nodes;
-  for (const int64_t number : asked.steps) {
-    const auto& computed = steps[static_cast<size_t>(number - 1)].nodes;
+  for (const size_t i : asked.steps) {
+    const auto& computed = steps[i].nodes;
     nodes.insert(computed.begin(), computed.end());
   }
   return nodes;
 }
 
-/// Steps of one program, counted from 0, the first of `a` and `b` of which one reads what the other makes.
-std::optional<std::pair<size_t, size_t>> connected_steps(const std::vector<compiler::LoweredStep>& steps,
-                                                         const Asked& a, const Asked& b, const Nodes& placed) {
-  for (const int64_t of_a : a.steps) {
-    for (const int64_t of_b : b.steps) {
-      const auto first = static_cast<size_t>(std::min(of_a, of_b) - 1);
-      const auto second = static_cast<size_t>(std::max(of_a, of_b) - 1);
+/// Steps of one program, the first of `a` and `b` of which one reads what the other makes.
+std::optional<std::pair<size_t, size_t>> connected_steps(const std::vector<NumberedStep>& steps, const Asked& a,
+                                                         const Asked& b, const Nodes& placed) {
+  for (const size_t of_a : a.steps) {
+    for (const size_t of_b : b.steps) {
+      const size_t first = std::min(of_a, of_b);
+      const size_t second = std::max(of_a, of_b);
       const Nodes makes(steps[first].nodes.begin(), steps[first].nodes.end());
       const Nodes reads(steps[second].nodes.begin(), steps[second].nodes.end());
       Nodes through;
@@ -190,41 +219,59 @@ bool are_side_by_side(const std::vector<FusionAttempt>& attempts, const Nodes& a
   return !of_a.empty() && !of_b.empty();
 }
 
-/// What is said of running the steps `first` and `second`, counted from 0, tile by tile.
-RuleFinding of_tiles(const std::vector<compiler::LoweredStep>& steps, size_t first, size_t second) {
-  RuleFinding found{.rule = "tile by tile",
-                    .first = fmt::format("step {}", first + 1),
-                    .second = fmt::format("step {}", second + 1),
-                    .finding = {}};
-  for (size_t i = first; i < second; ++i) {
-    if (const std::string& why = steps[i].step.region_end; !why.empty()) {
-      found.finding =
-          i == first ? why : fmt::format("what runs with step {} ends with step {}: {}", first + 1, i + 1, why);
+/// What is said of running two steps of one program tile by tile.
+RuleFinding of_tiles(const NumberedStep& first, const NumberedStep& second) {
+  RuleFinding found{
+      .rule = "tile by tile", .first = "step " + first.number, .second = "step " + second.number, .finding = {}};
+  for (size_t i = first.at; i < second.at; ++i) {
+    if (const std::string& why = first.program.steps[i].region_end; !why.empty()) {
+      found.finding = i == first.at ? why
+                                    : fmt::format("what runs with step {} ends with step {}: {}", first.number,
+                                                  first.number_of(i), why);
       return found;
     }
   }
-  found.finding = steps[first].program.pipelines.on
+  found.finding = first.program.pipelines.on
                       ? "two kernels that may run tile by tile, where sizes make it pay: tiles of what is between them "
                         "stay in cache"
                       : "they could, and running tile by tile is switched off";
   return found;
 }
 
-std::string why_untried(const std::vector<compiler::LoweredStep>& steps, const Asked& a, const Asked& b) {
+std::string why_untried(const std::vector<NumberedStep>& steps, const Asked& a, const Asked& b) {
   for (const Asked* each : {&a, &b}) {
-    for (const int64_t number : each->steps) {
-      const compiler::LoweredStep& step = steps[static_cast<size_t>(number - 1)];
-      if (!std::holds_alternative<LaunchStep>(step.step.what)) {
-        return fmt::format("step {} (`{}`) is no loop over elements, and rules join such loops", number,
-                           step.step.label);
+    for (const size_t i : each->steps) {
+      if (!std::holds_alternative<LaunchStep>(steps[i].step().what)) {
+        return fmt::format("step {} (`{}`) is no loop over elements, and rules join such loops", steps[i].number,
+                           steps[i].step().label);
       }
     }
   }
-  if (&steps[static_cast<size_t>(*a.steps.begin() - 1)].program !=
-      &steps[static_cast<size_t>(*b.steps.begin() - 1)].program) {
+  const NumberedStep& of_a = steps[*a.steps.begin()];
+  const NumberedStep& of_b = steps[*b.steps.begin()];
+  if (&of_a.program != &of_b.program) {
+    for (const NumberedStep* each : {&of_a, &of_b}) {
+      if (!each->within.empty()) {
+        return fmt::format("step {} is in a body that step {} runs, and rules join what runs in one program",
+                           each->number, each->within);
+      }
+    }
     return "the steps of the one give sizes that those of the other need before they can run";
   }
   return "rules join what makes an operand with what reads it, and kernels that read the same array";
+}
+
+/// Whether a step of the one runs the other, in a body.
+std::optional<std::string> outer_of_both(const std::vector<NumberedStep>& steps, const Asked& a, const Asked& b) {
+  for (const auto& [outer, inner] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    for (const size_t i : outer->steps) {
+      const std::string inside = steps[i].number + '.';
+      if (std::ranges::any_of(inner->steps, [&](size_t k) { return steps[k].number.starts_with(inside); })) {
+        return steps[i].number;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 void add_findings(WhyApart& why, const std::vector<FusionAttempt>& attempts, const Nodes& a, const Nodes& b) {
@@ -249,16 +296,22 @@ void add_findings(WhyApart& why, const std::vector<FusionAttempt>& attempts, con
 
 WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAttempt>& attempts,
                    const std::string& first, const std::string& second) {
-  const Asked a = asked_for(lowered, attempts, first);
-  const Asked b = asked_for(lowered, attempts, second);
-  if (a.nodes == b.nodes) {
+  const std::vector<NumberedStep> steps = numbered_steps(lowered);
+  const Asked a = asked_for(lowered, steps, attempts, first);
+  const Asked b = asked_for(lowered, steps, attempts, second);
+  if (a.nodes == b.nodes && a.steps == b.steps) {
     fail("`--why {} {}` names the same twice; it takes two steps or operators", first, second);
   }
   WhyApart why{.first = a.text, .second = b.text};
-  std::vector<int64_t> both;
+  std::vector<size_t> both;
   std::ranges::set_intersection(a.steps, b.steps, std::back_inserter(both));
+  if (const auto outer = outer_of_both(steps, a, b)) {
+    why.together = fmt::format("step {} runs the other in its body", *outer);
+    why.step = *outer;
+    return why;
+  }
   if (!both.empty()) {
-    why.step = both[0];
+    why.step = steps[both[0]].number;
     why.together = fmt::format(
         "step {} has both{}", why.step,
         are_side_by_side(attempts, a.nodes, b.nodes) ? ", in two kernels that one launch runs side by side" : "");
@@ -273,7 +326,6 @@ WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAtt
   }
   add_findings(why, attempts, a.nodes, b.nodes);
   const Nodes placed = placed_concats(attempts);
-  const std::vector<compiler::LoweredStep> steps = lowered.steps();
   const Nodes all_of_a = of_steps(steps, a);
   const Nodes all_of_b = of_steps(steps, b);
   Nodes of_a;
@@ -291,7 +343,7 @@ WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<FusionAtt
   why.saved = bytes == Extent(0) ? "" : bytes.to_string();
   why.shared = !is_read;
   if (const auto connected = connected_steps(steps, a, b, placed)) {
-    why.findings.push_back(of_tiles(steps, connected->first, connected->second));
+    why.findings.push_back(of_tiles(steps[connected->first], steps[connected->second]));
   }
   return why;
 }
@@ -327,7 +379,7 @@ Json why_json(const WhyApart& why) {
   const auto text = [](const std::string& words) { return words.empty() ? Json() : Json(words); };
   Json json = Json::object();
   json.set("first", why.first).set("second", why.second);
-  return json.set("step", why.step > 0 ? Json(why.step) : Json())
+  return json.set("step", why.step.empty() ? Json() : Json(why.step))
       .set("together", text(why.together))
       .set("findings", findings)
       .set("untried", text(why.untried))

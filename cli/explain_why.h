@@ -20,7 +20,7 @@ struct RuleFinding {
 
 struct WhyApart {
   std::string first, second;               // as they were asked for, with their steps
-  int64_t step = 0;                        // that has both; 0: there is none
+  std::string step = {};                   // that has both, or runs the one in its body: its number; "" none
   std::string together = {};               // how one kernel or launch has both; "" where they are apart
   std::vector<RuleFinding> findings = {};  // empty: no rule tried them
   std::string untried = {};                // why no rule tried them, where none did
@@ -28,8 +28,8 @@ struct WhyApart {
   bool shared = false;                     // they are of what both read, not of what one makes
 };
 
-/// `first` and `second` are numbers of steps, names of nodes of the model, or operators. Error: there is no such step
-/// or name, there are several of that name, both are the same, or no step computes it.
+/// `first` and `second` are numbers of steps (4.2 is inside of step 4), names of nodes of the model, or operators.
+/// Error: there is no such step or name, there are several of that name, both are the same, or no step computes it.
 WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<schedule::FusionAttempt>& attempts,
                    const std::string& first, const std::string& second);
 

@@ -35,7 +35,7 @@ constexpr Example kExportExamples[] = {
 /// A built-in model keeps the names of its weights.
 OnnxFile onnx_of(const std::string& word) {
   if (is_model_file(word)) {
-    const GraphModel model = load_model(word);
+    const GraphModel model = load_model(word, {.named_by_file = false});
     return {.graph = model.graph, .usual = model.typical};
   }
   const ModelEntry& entry = built_in_model(word);
@@ -73,7 +73,7 @@ int run_export(const Arguments& arguments) {
     write_onnx(path, file);
     name = file.graph.name();
   } else {
-    const GraphModel model = load_model(arguments.rest()[0], {.weights = true});
+    const GraphModel model = load_model(arguments.rest()[0], {.named_by_file = false, .weights = true});
     progress.show("exporting");
     write_text(path, to_text(model.graph));
     name = model.graph.name();

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "json.h"
+#include "load_graph.h"
 #include "tenon/program_file.h"
 #include "terminal.h"
 #include "units.h"
@@ -80,9 +81,9 @@ void print_inspect_json(const ProgramFileInfo& info) {
       .print();
 }
 
-void print_inspect_text(const ProgramFileInfo& info) {
-  fmt::print("{}: {}, format {}, written by Tenon {}\n", bold(printable(info.name)), bytes_text(info.bytes),
-             info.format_version, printable(info.tenon_version));
+void print_inspect_text(const std::string& title, const ProgramFileInfo& info) {
+  fmt::print("{}: {}, {}, format {}, written by Tenon {}\n", bold(printable(title)), printable(info.name),
+             bytes_text(info.bytes), info.format_version, printable(info.tenon_version));
   for (const ProgramFileInput& input : info.inputs) {
     fmt::print("  in  {}: {}\n", printable(input.name), printable(input.shape.to_string()));
   }
@@ -111,7 +112,11 @@ void print_inspect_text(const ProgramFileInfo& info) {
 
 int run_inspect(const Arguments& arguments) {
   const ProgramFileInfo info = inspect_program(arguments.rest()[0], {.verify = !arguments.has("--no-verify")});
-  (arguments.has("--json") ? print_inspect_json : print_inspect_text)(info);
+  if (arguments.has("--json")) {
+    print_inspect_json(info);
+  } else {
+    print_inspect_text(title_of(arguments.rest()[0]), info);
+  }
   return std::ranges::all_of(info.sections, &ProgramFileSection::is_intact) ? 0 : 1;
 }
 

@@ -137,6 +137,10 @@ bool is_read_for(const GraphModel& model, const Bindings& sizes) {
   });
 }
 
+std::string title_of(const std::string& word) {
+  return is_model_file(word) ? std::filesystem::path(word).filename().string() : word;
+}
+
 bool is_model_file(std::string_view model) { return model.find_first_of("./") != std::string_view::npos; }
 
 const ModelEntry& built_in_model(const std::string& name) {
@@ -153,7 +157,6 @@ const ModelEntry& built_in_model(const std::string& name) {
 
 namespace {
 
-/// `resnet18` and `resnet50` are of one builder, which knows none of the two names.
 Graph with_name(const Graph& graph, std::string_view name) {
   return graph.name() == name ? graph : Graph(std::string(name), graph.inputs(), graph.outputs(), graph.relations());
 }
@@ -169,10 +172,15 @@ GraphModel load_model(const std::string& model, const LoadGraphOptions& options)
           model);
     }
     const bool is_onnx = std::filesystem::path(model).extension() == ".onnx";
-    return is_onnx ? read_onnx(model, options) : GraphModel{.graph = read_text(model), .typical = {}, .decided = {}};
+    GraphModel read =
+        is_onnx ? read_onnx(model, options) : GraphModel{.graph = read_text(model), .typical = {}, .decided = {}};
+    if (options.named_by_file) {
+      read.graph = with_name(read.graph, title_of(model));
+    }
+    return read;
   }
   const ModelEntry& entry = built_in_model(model);
-  const Model built = entry.build();
+  const Model built = entry.build();  // `resnet18` and `resnet50` are of one builder, which knows none of the names
   return {.graph = with_name(options.weights ? with_weights(built) : built.graph, entry.name),
           .typical = Bindings::parse(entry.typical),
           .decided = {}};

@@ -17,6 +17,8 @@
 namespace tenon::cli {
 
 struct LoadGraphOptions {
+  /// The graph has the name of its file, by which people know it; else that which is in the file.
+  bool named_by_file = true;
   /// The first weights of a built-in model as constants, as a file has them; else they are inputs.
   bool weights = false;
   /// Where the value of an input decides a shape of an ONNX model, it is part of the import: NAME=FILE.npy of the words
@@ -46,6 +48,8 @@ bool is_read_for(const GraphModel& model, const Bindings& sizes);
 
 /// Whether the word is a file, and not a built-in model: it has a `.` or a `/` in it.
 bool is_model_file(std::string_view model);
+/// What people know a model by: a built-in one by its name, another by its file's, without folders.
+std::string title_of(const std::string& word);
 /// The built-in model of that name; an Error that lists what there is.
 const ModelEntry& built_in_model(const std::string& name);
 

@@ -12,6 +12,7 @@
 #include "partition_page.h"
 #include "partition_report.h"
 #include "partition_run.h"
+#include "partition_why.h"
 #include "terminal.h"
 #include "verb.h"
 
@@ -196,8 +197,8 @@ int run_partition(const Arguments& arguments) {
     plan = rebind(plan, model.work, profile, model.bindings);
   }
   if (first) {
-    const std::string text = why(model.work, plan, *first, arguments.rest()[1]);
-    arguments.has("--json") ? Json::object().set("why", text).print() : fmt::print("{}\n", text);
+    const PartitionWhy why = partition_why(model, plan, *first, arguments.rest()[1]);
+    arguments.has("--json") ? why_json(why).print() : fmt::print("{}\n", why.text);
     return 0;
   }
   if (const auto file = arguments.find("--write")) {

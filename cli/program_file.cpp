@@ -156,8 +156,6 @@ std::map<std::string, std::string> source_of(const Arguments& arguments, const G
   return source;
 }
 
-bool is_source_key(std::string_view key) { return key == "source" || key.starts_with("source_"); }
-
 GraphModel model_of(const std::string& path, const ProgramFileInfo& info, LoadGraphOptions options) {
   const auto text = [&](const std::string& key) {
     const auto found = info.metadata.find(key);

@@ -32,9 +32,6 @@ void require_no_compile_options(const Arguments& arguments);
 /// What `tenon build` writes into a file of where its program comes from, so that it can be held against that.
 std::map<std::string, std::string> source_of(const Arguments& arguments, const GraphModel& model);
 
-/// Whether that writes such a key.
-bool is_source_key(std::string_view key);
-
 /// The model that the program of `path` was built from, as it was then: its sizes, the values of inputs that became
 /// part of it, and what outputs take over. Error: the file does not say it, or the model or its data are not where they
 /// were, or others are there.

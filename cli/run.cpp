@@ -195,9 +195,9 @@ struct Subject {
   std::shared_ptr<KeptModel> to_keep = {};  // when the answer was given
 };
 
-Subject opened(ProgramFile file, PreparedInputs prepared, Times& times) {
+Subject opened(const std::string& word, ProgramFile file, PreparedInputs prepared, Times& times) {
   times.load = file.load_us;
-  return {.name = file.info.name,
+  return {.name = title_of(word),
           .prepared = std::move(prepared),
           .aliases = file.aliases(),
           .executable = std::move(file.executable)};
@@ -210,7 +210,7 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
     require_no_compile_options(arguments);
     ProgramFile file = open_program(word);
     PreparedInputs prepared = prepare_inputs(ports_of(file.info), bound, arguments.all("--input"));
-    return opened(std::move(file), std::move(prepared), times);
+    return opened(word, std::move(file), std::move(prepared), times);
   }
   CompileOptions compile_options;
   take_compile_options(arguments, compile_options);
@@ -220,7 +220,7 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
         prepare_inputs(ports_of(file->info), bound, arguments.all("--input"),
                        [&](const Bindings& sizes) { return times.is_kept = !KeptModel::is_long(file->info, sizes); });
     if (times.is_kept) {
-      return opened(*std::move(file), std::move(prepared), times);
+      return opened(word, *std::move(file), std::move(prepared), times);
     }
   }
   GraphModel model;

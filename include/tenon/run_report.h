@@ -34,8 +34,9 @@ std::string_view name(StepKind kind);
 /// What one step of a program does and why it ends where it does.
 struct StepReport {
   StepKind kind = StepKind::kernel;
-  std::string label;     ///< the operators in it
-  std::string boundary;  ///< why the next step is not part of it
+  std::string label;                    ///< the operators in it
+  std::vector<std::string> nodes = {};  ///< names that the model has for these, each once; none where it names none
+  std::string boundary;                 ///< why the next step is not part of it
   /// Steps that may run tile by tile with it, it included: the first of them, counted from 0, and how many; 1: none.
   int region_first = 0;
   int region_steps = 1;

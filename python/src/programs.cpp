@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bind.h"
+#include "build/metadata_keys.h"
 #include "interrupt.h"
 #include "tenon/build_program.h"
 #include "tenon/program_file.h"
@@ -30,7 +31,9 @@ BuildOptions build_options(const CompileOptions& compile, const SaveWords& words
   }
   if (!words.metadata.is_none()) {
     for (const auto& [key, value] : nb::borrow<nb::dict>(words.metadata)) {
-      options.metadata.emplace(nb::cast<std::string>(nb::str(key)), nb::cast<std::string>(nb::str(value)));
+      std::string name = nb::cast<std::string>(nb::str(key));
+      require_own_key(name);
+      options.metadata.emplace(std::move(name), nb::cast<std::string>(nb::str(value)));
     }
   }
   return options;

@@ -234,6 +234,7 @@ void build_program_as(Graph graph, const std::string& path, const BuildOptions& 
   const auto progress = [&](int64_t done, int64_t of) {
     builder.tell({.what = "writing", .machine = "", .done = done, .of = of});
   };
+  progress(0, 0);  // before there is a file
   saved::write_program(program, path, {.progress = progress, .called = called});
 }
 

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -116,7 +118,9 @@ struct ProgramCache::State {
 
 ProgramCache::ProgramCache(bool enabled, const std::string& directory, int64_t byte_limit) {
   const std::string path = directory.empty() ? disk::default_cache_directory() : directory;
-  if (!enabled || path.empty() || build_of_tenon().empty()) return;
+  const char* const keep = std::getenv("TENON_KEEP");  // for programs that one cannot change
+  const bool is_off = keep != nullptr && std::string_view(keep) == "0";
+  if (!enabled || is_off || path.empty() || build_of_tenon().empty()) return;
   // NOLINTNEXTLINE(modernize-make-unique): a folder that is open is not moved
   auto state = std::unique_ptr<State>(
       new State{.path = path, .directory = disk::CacheDirectory(path), .byte_limit = byte_limit});

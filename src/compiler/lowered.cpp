@@ -108,6 +108,7 @@ Lowered lower(const Graph& graph, const CompileOptions& options, CompileReport& 
     lowered.segments.push_back({.graph = std::move(part.graph),
                                 .program = std::move(scheduled.program),
                                 .nodes = std::move(scheduled.nodes),
+                                .bodies = std::move(scheduled.bodies),
                                 .inputs = std::move(part.inputs),
                                 .binds = std::move(part.binds),
                                 .constraints = std::move(constraints)});

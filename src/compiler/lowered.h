@@ -8,6 +8,7 @@
 #include "kernel/program/program.h"
 #include "kernel/program/signature.h"
 #include "runtime/run/make_executable.h"
+#include "schedule/schedule.h"
 #include "shape/constraint_set.h"
 #include "tenon/compile.h"
 
@@ -18,9 +19,10 @@ struct LoweredSegment {
   Graph graph;                                  // holds all nodes that are named below
   Program program;                              // what runs it
   std::vector<std::vector<const Node*>> nodes;  // that each step of the program computes: schedule::Scheduled::nodes
-  std::vector<runtime::SegmentSource> inputs;   // one for each input of the graph
-  std::vector<runtime::BoundAxis> binds;        // names that have sizes when it has run
-  ConstraintSet constraints;                    // on the names that are bound before it runs
+  std::vector<std::vector<schedule::ScheduledBody>> bodies;  // schedule::Scheduled::bodies
+  std::vector<runtime::SegmentSource> inputs;                // one for each input of the graph
+  std::vector<runtime::BoundAxis> binds;                     // names that have sizes when it has run
+  ConstraintSet constraints;                                 // on the names that are bound before it runs
 };
 
 /// One step with the program that it is of. Points into a Lowered.

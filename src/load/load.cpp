@@ -93,6 +93,11 @@ struct LoadedModel::State {
 
 namespace {
 
+/// Files have names that people know; that of the graph inside is often the exporter's.
+Graph named(const Graph& graph, const std::string& name) {
+  return {name, graph.inputs(), graph.outputs(), graph.relations()};
+}
+
 std::string list_names(const std::vector<OnnxPort>& ports) {
   std::string text;
   for (const OnnxPort& port : ports) {
@@ -199,7 +204,7 @@ void LoadedModel::State::compile_into(ProgramForValues& program, const Arrays* i
   if (onnx.files == nullptr) onnx.files = &files;
   CompileOptions compiling = options.compile;
   compiling.sizes_from.insert(onnx.sizes.begin(), onnx.sizes.end());
-  Graph graph = donated(import_onnx(file, onnx));
+  Graph graph = donated(named(import_onnx(file, onnx), file.filename().string()));
   ++compiles;
   const bool is_of_file_alone = inputs == nullptr && program.values.empty() && program.assumed.empty();
   program.executable =

@@ -24,7 +24,10 @@ Json steps_of(const MemoryMoment& moment) {
 }  // namespace
 
 MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bindings) {
-  MemoryAtSizes result{.bindings = bindings, .timeline = memory_timeline(executable, bindings), .others = {}};
+  MemoryAtSizes result{.title = executable.name(),
+                       .bindings = bindings,
+                       .timeline = memory_timeline(executable, bindings),
+                       .others = {}};
   for (const auto& [name, size] : bindings) {
     for (const int64_t other : {size / 2, 2 * size, 4 * size}) {
       if (other == 0 || size > INT32_MAX) {
@@ -45,10 +48,10 @@ MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bind
   return result;
 }
 
-Json memory_json(const MemoryAtSizes& memory, const Executable& executable) {
+Json memory_json(const MemoryAtSizes& memory) {
   const MemoryTimeline& timeline = memory.timeline;
   Json json = Json::object();
-  json.set("model", executable.name()).set("bindings", memory.bindings.to_string());
+  json.set("model", memory.title).set("bindings", memory.bindings.to_string());
   json.set("arena_bytes", timeline.memory.arena_bytes).set("live_bytes", timeline.memory.live_bytes);
   json.set("intermediate_bytes", timeline.memory.intermediate_bytes);
   json.set("untiled_arena_bytes", timeline.untiled_arena_bytes).set("output_bytes", timeline.memory.output_bytes);

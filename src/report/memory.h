@@ -19,6 +19,7 @@ struct OtherSize {
 };
 
 struct MemoryAtSizes {
+  std::string title;  // the program's name, where no file's is known
   Bindings bindings;
   MemoryTimeline timeline;
   std::vector<OtherSize> others;  // half, twice and four times each axis
@@ -27,6 +28,6 @@ struct MemoryAtSizes {
 /// Error: the model does not run at these sizes.
 MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bindings);
 
-Json memory_json(const MemoryAtSizes& memory, const Executable& executable);
+Json memory_json(const MemoryAtSizes& memory);
 
 }  // namespace tenon::report

@@ -55,12 +55,13 @@ Json assembly_json(const compiler::Lowered& lowered, const Executable& executabl
 
 }  // namespace
 
-Json model_json(const Executable& executable, const Figures& figures, const NodeNames& nodes) {
+Json model_json(const Executable& executable, const Figures& figures) {
   Json json = Json::object();
-  json.set("model", executable.name()).set("kernels", executable.kernel_count());
+  json.set("model", figures.title.empty() ? executable.name() : figures.title)
+      .set("kernels", executable.kernel_count());
   json.set("copies", executable.copy_count());
   json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
-  json.set("steps", steps_json(executable, figures.steps, figures.roofline, nodes));
+  json.set("steps", steps_json(executable, figures.steps, figures.roofline));
   if (!figures.steps.empty()) {
     const MemoryReport memory = executable.memory(figures.bindings);
     json.set("bindings", figures.bindings.to_string());
@@ -77,13 +78,13 @@ Json model_json(const Executable& executable, const Figures& figures, const Node
 }
 
 Json page_data(const compiler::Lowered& lowered, const Executable& executable, const Figures& figures) {
-  Json data = model_json(executable, figures, node_names(lowered));
+  Json data = model_json(executable, figures);
   data.set("graph", graph_json(lowered, executable));
   data.set("loops", loops_json(lowered, executable));
   data.set("assembly", assembly_json(lowered, executable, figures));
   if (!figures.steps.empty()) {
     data.set("stats", run_stats_json(executable));  // before other sizes are prepared, for the curves of memory
-    data.set("timeline", memory_json(memory_at_sizes(executable, figures.bindings), executable));
+    data.set("timeline", memory_json(memory_at_sizes(executable, figures.bindings)));
     data.set("run", run_timeline_json(figures.events));
   }
   return data;

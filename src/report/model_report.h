@@ -1,6 +1,7 @@
 // Everything that `--json` and a page say of one compiled model.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compiler/lowered.h"
@@ -19,10 +20,11 @@ struct Figures {
   Bindings bindings = {};
   Roofline roofline = {};
   std::vector<TraceEvent> events = {};  // of one run, for a page
+  std::string title = {};               // empty: the program's name
 };
 
-/// What `tenon explain --json` prints; `nodes` may be empty.
-Json model_json(const Executable& executable, const Figures& figures, const NodeNames& nodes);
+/// What `tenon explain --json` prints.
+Json model_json(const Executable& executable, const Figures& figures);
 
 /// The same, and what a page shows beside it: the graph, loops, assembly, and with figures memory over time, threads
 /// through a run, and sizes. `executable` is what was made of `lowered`.

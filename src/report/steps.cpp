@@ -7,7 +7,7 @@
 #include <set>
 
 #include "compiler/inspect.h"
-#include "ir/node.h"
+#include "kernel/program/step_text.h"
 #include "report/roofline.h"
 #include "tenon/bindings.h"
 #include "tenon/trace.h"
@@ -92,34 +92,6 @@ const PipelineReport* tiles_of(const std::vector<PipelineReport>& reports, size_
   return found == reports.end() ? nullptr : &*found;
 }
 
-NodeNames node_names(const compiler::Lowered& lowered) {
-  NodeNames names;
-  for (const compiler::LoweredStep& step : lowered.steps()) {
-    std::vector<std::string>& of_step = names.emplace_back();
-    for (const Node* node : step.nodes) {
-      if (!node->place.empty() && std::ranges::find(of_step, node->place) == of_step.end()) {
-        of_step.push_back(node->place);
-      }
-    }
-  }
-  const bool any = std::ranges::any_of(names, [](const auto& of_step) { return !of_step.empty(); });
-  return any ? names : NodeNames();
-}
-
-std::vector<std::string> name_notes(const NodeNames& names) {
-  constexpr size_t kMostNames = 4;
-  std::vector<std::string> notes;
-  for (const std::vector<std::string>& of_step : names) {
-    std::string note;
-    for (size_t i = 0; i < std::min(of_step.size(), kMostNames); ++i) {
-      note += (i == 0 ? "from " : ", ") + of_step[i];
-    }
-    notes.push_back(of_step.size() <= kMostNames ? note
-                                                 : fmt::format("{} and {} more", note, of_step.size() - kMostNames));
-  }
-  return notes;
-}
-
 namespace {
 
 /// What the roofs say of a step.
@@ -132,23 +104,46 @@ void add_limit(const roofs::StepWork& work, const roofs::Limit& limit, const roo
   to.set("touched_bytes", work.all_bytes()).set("bytes_from", from);
 }
 
+/// What is known of a step at all sizes; `at` counts from 0, `number` is what people call it.
+Json step_json(const StepReport& report, size_t at, const std::string& number) {
+  Json step = Json::object();
+  step.set("step", at + 1);
+  if (number != std::to_string(at + 1)) {
+    step.set("number", number);  // of a step inside of another
+  }
+  step.set("kind", name(report.kind)).set("operators", report.label);
+  if (!report.nodes.empty()) {
+    step.set("nodes", Json(report.nodes));
+  }
+  if (report.region_steps > 1) {
+    step.set("region_first", report.region_first + 1).set("region_steps", report.region_steps);
+    step.set("region_end", report.region_end);
+  }
+  step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
+  step.set("integer_products", report.integer_products);
+  step.set("bytes_read", report.bytes_read.to_string()).set("bytes_written", report.bytes_written.to_string());
+  step.set("flops", report.flops.to_string());
+  if (!report.bodies.empty()) {
+    Json bodies = Json::array();
+    for (size_t b = 0; b < report.bodies.size(); ++b) {
+      const BodyReport& body = report.bodies[b];
+      Json inside = Json::array();
+      for (size_t i = 0; i < body.steps.size(); ++i) {
+        inside.push(step_json(body.steps[i], i, number_inside(number, report.bodies.size(), b, i)));
+      }
+      bodies.push(Json::object().set("name", body.name).set("steps", inside));
+    }
+    step.set("bodies", bodies);
+  }
+  return step;
+}
+
 }  // namespace
 
-Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const Roofline& roofline,
-                const NodeNames& nodes) {
+Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const Roofline& roofline) {
   Json steps = Json::array();
   for (size_t i = 0; i < executable.steps().size(); ++i) {
-    const StepReport& report = executable.steps()[i];
-    Json step = Json::object();
-    step.set("step", i + 1).set("kind", name(report.kind)).set("operators", report.label);
-    if (report.region_steps > 1) {
-      step.set("region_first", report.region_first + 1).set("region_steps", report.region_steps);
-      step.set("region_end", report.region_end);
-    }
-    step.set("boundary", report.boundary).set("parts", report.parts).set("phases", report.phases);
-    step.set("integer_products", report.integer_products);
-    step.set("bytes_read", report.bytes_read.to_string()).set("bytes_written", report.bytes_written.to_string());
-    step.set("flops", report.flops.to_string());
+    Json step = step_json(executable.steps()[i], i, std::to_string(i + 1));
     if (!bound.empty()) {
       Json at = Json::object();
       at.set("bytes_read", bound[i].bytes_read).set("bytes_written", bound[i].bytes_written);
@@ -163,9 +158,6 @@ Json steps_json(const Executable& executable, const std::vector<BoundStep>& boun
         add_limit(roofline.works[i], roofline.limits[i], roofline.roofs, at);
       }
       step.set("bound", at);
-    }
-    if (!nodes.empty()) {
-      step.set("nodes", Json(nodes[i]));
     }
     steps.push(step);
   }

@@ -46,16 +46,8 @@ struct Roofline;
 const PipelineReport* tiles_of(const std::vector<PipelineReport>& reports, size_t step);
 Json pipelines_json(const std::vector<PipelineReport>& reports);
 
-/// Of each step, the names of the model's nodes in it, in order and each once: nodes of an ONNX file, source lines.
-/// Empty where the model names none.
-using NodeNames = std::vector<std::vector<std::string>>;
-NodeNames node_names(const compiler::Lowered& lowered);
-/// A line for each step: the first few of its names.
-std::vector<std::string> name_notes(const NodeNames& names);
-
-/// Everything about every step as data; `bound` and `nodes` may be empty, `roofline` unknown.
-Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const Roofline& roofline,
-                const NodeNames& nodes);
+/// Everything about every step as data; `bound` may be empty, `roofline` unknown.
+Json steps_json(const Executable& executable, const std::vector<BoundStep>& bound, const Roofline& roofline);
 
 /// Names and shapes.
 Json ports_json(const std::vector<Port>& ports);

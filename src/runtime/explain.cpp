@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "kernel/program/step_text.h"
+
 namespace tenon {
 namespace {
 
@@ -20,10 +22,9 @@ std::string port_lines(std::string_view word, const std::vector<Port>& ports) {
   return text;
 }
 
-std::string step_lines(size_t number, const StepReport& step, const std::string& note,
-                       const std::string& indent = "  ") {
+std::string step_lines(const std::string& number, const StepReport& step, const std::string& indent = "  ") {
   std::string text = fmt::format("{}{}. {} {}\n", indent, number, name(step.kind), step.label);
-  text += note.empty() ? "" : fmt::format("{}   {}\n", indent, note);
+  text += step.nodes.empty() ? "" : fmt::format("{}   from {}\n", indent, node_text(step.nodes));
   text += fmt::format("{}   reads {} bytes, writes {}", indent, step.bytes_read.to_string(),
                       step.bytes_written.to_string());
   if (step.parts > 1) {
@@ -39,10 +40,11 @@ std::string step_lines(size_t number, const StepReport& step, const std::string&
   if (!step.boundary.empty()) {
     text += fmt::format("{}   ends here: {}\n", indent, step.boundary);
   }
-  for (const BodyReport& body : step.bodies) {
+  for (size_t b = 0; b < step.bodies.size(); ++b) {
+    const BodyReport& body = step.bodies[b];
     text += fmt::format("{}   in `{}`:\n", indent, body.name);
     for (size_t i = 0; i < body.steps.size(); ++i) {
-      text += step_lines(i + 1, body.steps[i], "", indent + "     ");
+      text += step_lines(number_inside(number, step.bodies.size(), b, i), body.steps[i], indent + "     ");
     }
   }
   return text;
@@ -76,18 +78,18 @@ std::string_view name(StepKind kind) {
   return "";
 }
 
-std::string Executable::explain() const { return runtime::explain(*this, {}); }
+std::string Executable::explain() const { return runtime::explain(*this, name()); }
 
 }  // namespace tenon
 
 namespace tenon::runtime {
 
-std::string explain(const Executable& executable, std::span<const std::string> notes) {
+std::string explain(const Executable& executable, std::string_view title) {
   const int copies = executable.copy_count();
   const auto count = [&](StepKind kind) { return std::ranges::count(executable.steps(), kind, &StepReport::kind); };
   const auto libraries = count(StepKind::library);
   const auto controls = count(StepKind::control);
-  std::string text = fmt::format("{}: {}", executable.name(), counted(executable.kernel_count(), "kernel", "kernels"));
+  std::string text = fmt::format("{}: {}", title, counted(executable.kernel_count(), "kernel", "kernels"));
   text += copies > 0 ? fmt::format(", {} of them", counted(copies, "copy", "copies")) : "";
   text += libraries > 0 ? fmt::format(", {}", counted(libraries, "library step", "library steps")) : "";
   text += controls > 0 ? fmt::format(", {}", counted(controls, "control step", "control steps")) : "";
@@ -95,8 +97,7 @@ std::string explain(const Executable& executable, std::span<const std::string> n
   for (const SegmentReport& segment : executable.segments()) {
     for (int i = segment.first_step; i < segment.first_step + segment.steps; ++i) {
       const StepReport& step = executable.steps()[static_cast<size_t>(i)];
-      const std::string lines =
-          step_lines(static_cast<size_t>(i) + 1, step, notes.empty() ? "" : notes[static_cast<size_t>(i)]);
+      const std::string lines = step_lines(std::to_string(i + 1), step);
       text += step.region_steps > 1 ? bracketed(lines, step, i) : lines;
     }
     for (const auto& [name, most] : segment.binds) {

@@ -1,14 +1,14 @@
 // The steps of an executable as text.
 #pragma once
 
-#include <span>
 #include <string>
+#include <string_view>
 
 #include "tenon/executable.h"
 
 namespace tenon::runtime {
 
-/// Executable::explain() with a note under the first line of each step; no notes, or one for each, which may be empty.
-std::string explain(const Executable& executable, std::span<const std::string> notes);
+/// Executable::explain() under another title than the program's name.
+std::string explain(const Executable& executable, std::string_view title);
 
 }  // namespace tenon::runtime

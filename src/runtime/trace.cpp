@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <iterator>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
 
 #include "base/json.h"
 #include "runtime/run/watch.h"
@@ -42,16 +45,60 @@ struct Lane {
   int number = 0;
 };
 
+/// Nodes first: viewers cut what is too long for a slice.
+std::string name_of(const TraceEvent& event) {
+  return event.nodes.empty() ? event.label : fmt::format("{} ({})", event.nodes, event.label);
+}
+
 std::string event_json(const TraceEvent& event, const Lane& lane) {
   const auto flops = event.gigaflops_per_second();
   return fmt::format(
       R"({{"ph": "X", "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}, "name": {}, "cat": {}, "args": )"
-      R"({{"step": {}, "phase": {}, "bytes": {:.0f}, "GB/s": {:.3f}{}{}}}}})",
+      R"({{"run": {}, "step": {}{}, "operators": {}{}, "phase": {}, "bytes": {:.0f}, "GB/s": {:.3f}{}{}}}}})",
       lane.process, lane.number, static_cast<double>(event.begin_ns) / 1e3,
-      static_cast<double>(event.end_ns - event.begin_ns) / 1e3, json_quoted(event.label), json_quoted(event.program),
-      event.step, event.phase, event.bytes, event.gigabytes_per_second(),
+      static_cast<double>(event.end_ns - event.begin_ns) / 1e3, json_quoted(name_of(event)), json_quoted(event.program),
+      event.run, event.step, event.inside == 0 ? "" : fmt::format(R"(, "step inside": {})", event.inside),
+      json_quoted(event.label), event.nodes.empty() ? "" : fmt::format(R"(, "nodes": {})", json_quoted(event.nodes)),
+      event.phase, event.bytes, event.gigabytes_per_second(),
       flops ? fmt::format(R"(, "GFLOP/s": {:.3f})", *flops) : "",
       event.tile < 0 ? "" : fmt::format(R"(, "tile": {})", event.tile));
+}
+
+/// One end of an arrow: the slice of a row that is there at that time.
+std::string arrow_end_json(std::string_view phase, size_t arrow, int thread, int64_t at_ns) {
+  return fmt::format(
+      R"(,{}{{"ph": "{}", {}"id": {}, "pid": {}, "tid": {}, "ts": {:.3f}, "name": "reads", "cat": "reads"}})", '\n',
+      phase, phase == "f" ? R"("bp": "e", )" : "", arrow, kThreads, thread + 1, static_cast<double>(at_ns) / 1e3);
+}
+
+/// Arrows from the stretch of a step that ended last before another began that reads its results. `events` are of one
+/// trace.
+std::string arrows_json(const std::vector<TraceEvent>& events) {
+  std::map<std::pair<int64_t, int>, std::vector<const TraceEvent*>> of_steps;  // by run and step
+  for (const TraceEvent& event : events) {
+    if (event.inside == 0) {
+      of_steps[{event.run, event.step}].push_back(&event);
+    }
+  }
+  std::string text;
+  size_t arrows = 0;
+  for (const auto& [run_and_step, stretches] : of_steps) {
+    const TraceEvent& to = **std::ranges::min_element(stretches, {}, &TraceEvent::begin_ns);
+    for (const int step : to.reads) {
+      const TraceEvent* from = nullptr;
+      const auto made = of_steps.find({run_and_step.first, step});
+      for (const TraceEvent* each : made == of_steps.end() ? std::vector<const TraceEvent*>() : made->second) {
+        if (each->end_ns <= to.begin_ns && (from == nullptr || each->end_ns > from->end_ns)) {
+          from = each;
+        }
+      }
+      if (from != nullptr) {
+        text += arrow_end_json("s", ++arrows, from->thread, from->begin_ns + (from->end_ns - from->begin_ns) / 2);
+        text += arrow_end_json("f", arrows, to.thread, to.begin_ns);
+      }
+    }
+  }
+  return text;
 }
 
 std::string name_json(std::string_view what, const Lane& lane, const std::string& name) {
@@ -83,11 +130,19 @@ std::optional<double> TraceEvent::gigaflops_per_second() const {
 
 Trace::Trace() : start_ns_(clock_ns()) {}
 
+Trace::Trace(int64_t start_ns) : start_ns_(start_ns) {}
+
+std::unique_ptr<Trace> Trace::with_same_clock() const { return std::unique_ptr<Trace>(new Trace(start_ns_)); }
+
 int64_t Trace::now_ns() const { return clock_ns() - start_ns_; }
 
 void Trace::add(std::vector<TraceEvent> events) {
   const std::lock_guard lock(mutex_);
-  std::ranges::move(events, std::back_inserter(events_));
+  ++runs_;
+  for (TraceEvent& event : events) {
+    event.run = runs_;
+    events_.push_back(std::move(event));
+  }
 }
 
 std::vector<TraceEvent> Trace::events() const {
@@ -115,7 +170,7 @@ std::string Trace::to_json() const {
     text += ",\n" + event_json(event, {kThreads, event.thread + 1});
     text += event.tile < 0 ? "" : ",\n" + event_json(event, {kSteps, lane_of(event)});
   }
-  return text + "\n]}\n";
+  return text + arrows_json(all) + "\n]}\n";
 }
 
 namespace runtime {

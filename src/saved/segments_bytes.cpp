@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/fail.h"
@@ -43,12 +44,13 @@ namespace saved {
 
 static void fields(auto& archive, ConstantReference& x) { archive(x.number, x.dtype, x.dims); }
 
-/// Why a step ends where it does.
+/// What only people read of a step: why it ends where it does, and names of the model's nodes.
 struct Reason {
   std::string boundary;
   std::string region_end;
+  std::vector<std::string> nodes;
 };
-static void fields(auto& archive, Reason& x) { archive(x.boundary, x.region_end); }
+static void fields(auto& archive, Reason& x) { archive(x.boundary, x.region_end, x.nodes); }
 
 namespace {
 
@@ -92,9 +94,9 @@ SegmentsBytes to_bytes(const runtime::Segments& segments, const std::vector<std:
       each.constants.clear();
       each.kernels.clear();
       for (Step& step : each.steps) {
-        reasons.push_back({.boundary = std::move(step.boundary), .region_end = std::move(step.region_end)});
-        step.boundary.clear();
-        step.region_end.clear();
+        reasons.push_back({.boundary = std::exchange(step.boundary, {}),
+                           .region_end = std::exchange(step.region_end, {}),
+                           .nodes = std::exchange(step.nodes, {})});
       }
     });
     writer(constants, counts);
@@ -159,6 +161,7 @@ ReadSegments segments_from_bytes(std::span<const std::byte> program, std::span<c
           if (next == list.end()) fail("{} reasons, and more steps", list.size());
           step.boundary = std::move(next->boundary);
           step.region_end = std::move(next->region_end);
+          step.nodes = std::move(next->nodes);
           ++next;
         }
       });

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "base/fail.h"
 #include "ops/macs.h"
 #include "schedule/alone.h"
 #include "schedule/blocks/map_to_blocks.h"
+#include "schedule/fuse/attempts.h"
 #include "schedule/regions/regions.h"
 #include "schedule/shared_panels.h"
 
@@ -60,6 +64,18 @@ class InputFree {
   std::unordered_set<const Node*> open_;  // of the others, those that sizes decide which a run has
 };
 
+/// Those that the model has for nodes, in their order and each once.
+std::vector<std::string> names_of(const std::vector<const Node*>& nodes) {
+  std::unordered_set<std::string_view> met;
+  std::vector<std::string> names;
+  for (const Node* node : nodes) {
+    if (!node->place.empty() && met.insert(node->place).second) {
+      names.push_back(node->place);
+    }
+  }
+  return names;
+}
+
 class Assembler {
  public:
   Assembler(const Graph& graph, const StorageOrders& storage, const StateUpdates& state, bool blocks,
@@ -98,6 +114,7 @@ class Assembler {
       step.what = std::move(launch);
       step.label = label_of(grouped.groups);
     }
+    step.nodes = names_of(nodes);
     if (const std::string why = input_free_.why_computed(nodes); !why.empty()) {
       step.boundary += fmt::format("{}{}", step.boundary.empty() ? "" : "; ", why);
     }
@@ -269,13 +286,20 @@ Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, con
   const StateUpdates state(graph, roles);
   std::vector<GroupedStep> steps = group(graph, roles, programs, options, state);
   share_panels(steps);
+  std::vector<ScheduledBody> inside;  // of the step that is added
   Assembler assembler(graph, roles.storage(), state, options.blocks, [&](const Graph& body, bool optimized) {
-    return make_program(optimized && optimize_body ? optimize_body(body) : body, options, optimize_body);
+    Graph inner = optimized && optimize_body ? optimize_body(body) : body;
+    Scheduled scheduled = schedule_graph(inner, options, optimize_body);
+    inside.push_back(
+        {.graph = std::move(inner), .nodes = std::move(scheduled.nodes), .bodies = std::move(scheduled.bodies)});
+    return std::move(scheduled.program);
   });
+  AttemptLog::keep(graph);
   Scheduled result;
   for (GroupedStep& step : steps) {
     result.nodes.push_back(nodes_of(step));
     assembler.add(step);
+    result.bodies.push_back(std::exchange(inside, {}));
   }
   result.program = assembler.finish();
   result.program.most_row_bytes = options.most_row_bytes;

@@ -24,8 +24,12 @@ class Traces(unittest.TestCase):
         self.assertEqual(trace["displayTimeUnit"], "ns")
         names = collections.defaultdict(set)
         slices = collections.defaultdict(list)
+        arrows = collections.defaultdict(list)
         for event in trace["traceEvents"]:
-            self.assertIn(event["ph"], ("M", "X"))
+            self.assertIn(event["ph"], ("M", "X", "s", "f"))
+            if event["ph"] in ("s", "f"):
+                arrows[event["id"]].append(event)
+                continue
             if event["ph"] == "M":
                 key = event["pid"] if event["name"] == "process_name" else (event["pid"], event["tid"])
                 names[event["name"]].add(key)
@@ -36,6 +40,12 @@ class Traces(unittest.TestCase):
             self.assertGreaterEqual(event["dur"], 0)
             slices[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
         self.assertEqual({event["args"]["step"] for event in trace["traceEvents"] if event["ph"] == "X"}, steps)
+        for begin, end in arrows.values():
+            self.assertEqual((begin["ph"], end["ph"], end["bp"]), ("s", "f", "e"))
+            self.assertLessEqual(begin["ts"], end["ts"])
+            for point in (begin, end):
+                lane = slices[point["pid"], point["tid"]]
+                self.assertTrue(any(a <= point["ts"] <= b for a, b in lane), "an arrow ends at no slice")
         for lane, of_lane in slices.items():
             self.assertIn(lane, names["thread_name"])
             self.assertIn(lane[0], names["process_name"])
@@ -49,6 +59,15 @@ class Traces(unittest.TestCase):
 
     def test_steps_one_after_the_other(self):
         self.check(traced("mlp", "--bind", "batch=3"), {1, 2, 3})
+
+    def test_slices_have_names_of_nodes_and_arrows_follow_what_is_read(self):
+        trace = traced("mlp", "--bind", "batch=3")
+        slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        first = next(event for event in slices if event["args"]["step"] == 1)
+        self.assertEqual(first["name"], "layers.0 (contract add relu)")
+        self.assertEqual(first["args"]["nodes"], "layers.0")
+        self.assertEqual(first["args"]["operators"], "contract add relu")
+        self.assertEqual(len([event for event in trace["traceEvents"] if event["ph"] == "s"]), 2)
 
     def test_steps_tile_by_tile(self):
         self.check(traced("mlp", "--bind", "batch=64", "--pipeline-rows", "8"), {1, 2, 3})

@@ -135,6 +135,7 @@ struct Step {
   std::vector<int> reads, writes;          // buffers
   std::vector<PartialWrite> updates = {};  // of some of what it writes: the rest stays what it was
   std::string label;                       // the operators in it, for people
+  std::vector<std::string> nodes = {};     // names that the model has for them, each once; none where it names none
   std::string boundary;                    // why it ends where it does
   std::string region_end;                  // why no region goes on from it to the next step; empty inside of one
   Extent flops = 0;                        // additions and multiplications of products, for traces; 0: not counted

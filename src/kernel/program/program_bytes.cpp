@@ -68,7 +68,7 @@ void fields(auto& archive, LaunchStep& x) { archive(x.parts); }
 void fields(auto& archive, RoutineStep& x) { archive(x.routine, x.shapes); }
 void fields(auto& archive, ControlStep& x) { archive(x.control, x.bodies); }
 void fields(auto& archive, Step& x) {
-  archive(x.what, x.reads, x.writes, x.updates, x.label, x.boundary, x.region_end, x.flops);
+  archive(x.what, x.reads, x.writes, x.updates, x.label, x.nodes, x.boundary, x.region_end, x.flops);
 }
 
 template <class Archive>
@@ -105,7 +105,7 @@ void fields(auto& archive, KernelFacts& x) {
 namespace {
 
 /// Changed with what is written.
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 constexpr uint32_t kMark = 0x50'4e'4e'54;  // "TNNP"
 
 }  // namespace

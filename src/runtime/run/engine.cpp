@@ -22,6 +22,7 @@ StepReport report(const Program& program, const Step& step) {
                             : std::holds_alternative<LaunchStep>(step.what) ? StepKind::copy
                                                                             : StepKind::control,
                     .label = step.label,
+                    .nodes = step.nodes,
                     .boundary = step.boundary,
                     .region_end = step.region_end,
                     .bytes_read = bytes.read,

@@ -1,5 +1,10 @@
+#include <algorithm>
+#include <iterator>
+
+#include "kernel/program/step_text.h"
 #include "runtime/plan/launches.h"
 #include "runtime/run/engine.h"
+#include "runtime/run/step_reads.h"
 
 namespace tenon::runtime {
 namespace {
@@ -9,12 +14,20 @@ double work_inside(const Watch::Inside& inside) {
   return work_of_steps(inside.context->plan, *inside.s)[static_cast<size_t>(inside.step)];
 }
 
+/// As people count steps.
+std::vector<int> from_one(const std::vector<int>& steps) {
+  std::vector<int> numbers;
+  std::ranges::transform(steps, std::back_inserter(numbers), [](int step) { return step + 1; });
+  return numbers;
+}
+
 }  // namespace
 
 void Engine::report_trace(const Watch& watch, const Specialization& s) const {
   if (!watch.traces()) {
     return;
   }
+  const StepReads reads = step_reads(program_, options_.first_step, options_.input_steps);
   std::vector<double> work(program_.steps.size(), 0);
   for (const Watch::Stretch& stretch : watch.stretches()) {
     if (stretch.inside.context == nullptr) {
@@ -34,6 +47,9 @@ void Engine::report_trace(const Watch& watch, const Specialization& s) const {
     events.push_back({.program = program_.name,
                       .step = options_.first_step + stretch.step + 1,
                       .label = inside ? steps_[at].label + " / " + step.label : step.label,
+                      .nodes = node_text(step.nodes),
+                      .inside = inside ? stretch.inside.step + 1 : 0,
+                      .reads = inside ? std::vector<int>() : from_one(reads.of_steps[at]),
                       .phase = stretch.phase,
                       .thread = stretch.thread,
                       .tile = stretch.tile,

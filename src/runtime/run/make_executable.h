@@ -20,6 +20,7 @@ struct RuntimeOptions {
   int64_t code_bytes = 0;                        // of the machine code that was made for the kernels
   std::vector<std::string> names = {};           // that bindings may have beside those that the program needs
   int first_step = 0;                            // of the program among the steps of all, for traces
+  std::vector<int> input_steps = {};             // that made its inputs among those: step_reads()
   /// For tests: called before each step, on the caller's thread, and before each chunk, on any thread; may throw.
   std::function<void(size_t step)> before_step = {};
   /// For tests: windows of regions hold at most so many elements, which may be too few; 0: no limit.

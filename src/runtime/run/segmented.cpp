@@ -1,14 +1,38 @@
 #include "runtime/run/segmented.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/fail.h"
 #include "runtime/memory/copy_elements.h"
 #include "runtime/memory/device_array.h"
 #include "runtime/run/clock.h"
+#include "runtime/run/step_reads.h"
 
 namespace tenon::runtime {
 namespace {
+
+/// Segments are one run in a trace, also where one of them fails.
+class OneRun {
+ public:
+  explicit OneRun(RunOptions& options) : trace_(options.trace) {
+    if (trace_ != nullptr) {
+      own_ = trace_->with_same_clock();
+      options.trace = own_.get();
+    }
+  }
+  ~OneRun() {
+    if (trace_ != nullptr) {
+      trace_->add(own_->events());
+    }
+  }
+  OneRun(const OneRun&) = delete;
+  OneRun& operator=(const OneRun&) = delete;
+
+ private:
+  Trace* trace_;
+  std::unique_ptr<Trace> own_;
+};
 
 std::vector<int64_t> row_major(const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);
@@ -31,10 +55,17 @@ Segmented::Segmented(Segments segments, const RuntimeOptions& options)
   RuntimeOptions each = options;
   each.memory_budget = options.memory_budget / std::ssize(segments.segments);
   size_t first_kernel = 0;
+  std::vector<std::vector<int>> makers;  // of the outputs of each segment
   for (Segment& segment : segments.segments) {
     const auto first = steps_.size();
     const size_t kernels = kernel_count(segment.program);
     each.first_step = static_cast<int>(first);
+    each.input_steps.clear();
+    for (const SegmentSource& source : segment.inputs) {
+      each.input_steps.push_back(
+          source.segment < 0 ? -1 : makers[static_cast<size_t>(source.segment)].at(static_cast<size_t>(source.index)));
+    }
+    makers.push_back(step_reads(segment.program, each.first_step, each.input_steps).of_outputs);
     if (options.before_step) {
       each.before_step = [before = options.before_step, first](size_t step) { before(first + step); };
     }
@@ -122,6 +153,7 @@ template <class RunOne>
 std::vector<Array> Segmented::run_all(Bindings bindings, const RunOptions& options, Made& made, const RunOne& run_one) {
   RunOptions each = options;
   each.results_on_device = true;  // where the next segment reads them
+  const OneRun run(each);
   for (size_t i = 0; i < parts_.size(); ++i) {
     each.bindings = known_to(parts_[i], bindings);
     made.push_back(run_one(i, each));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/node.h"
+#include "tenon/graph.h"
 
 namespace tenon::schedule {
 
@@ -39,6 +40,13 @@ class AttemptLog {
 
   const std::vector<FusionAttempt>& attempts() const { return attempts_; }
 
+  /// Of a graph that is scheduled: attempts point into it.
+  static void keep(const Graph& graph) {
+    if (AttemptLog* const log = current(); log != nullptr) {
+      log->graphs_.push_back(graph);
+    }
+  }
+
   /// `make()` gives the attempt; it is called where somebody asks.
   template <class Make>
   static void record(const Make& make) {
@@ -55,6 +63,7 @@ class AttemptLog {
 
   AttemptLog* outer_;
   std::vector<FusionAttempt> attempts_;
+  std::vector<Graph> graphs_;
 };
 
 }  // namespace tenon::schedule

@@ -16,7 +16,6 @@
 #include "report/explain_page.h"
 #include "report/json.h"
 #include "report/model_report.h"
-#include "runtime/explain.h"
 #include "tenon/error.h"
 #include "tenon/explain.h"
 #include "tenon/machine.h"
@@ -127,11 +126,8 @@ std::shared_ptr<const Explained> explained(std::span<const KeptRun> runs) {
 report::Json program_json(const ExplainedProgram& of, bool for_page) {
   const Executable& executable = of.program->executable;
   const compiler::Lowered* const lowered = of.lowered();
-  if (lowered == nullptr) {
-    return report::model_json(executable, of.figures, {});
-  }
-  return for_page ? report::page_data(*lowered, executable, of.figures)
-                  : report::model_json(executable, of.figures, report::node_names(*lowered));
+  return for_page && lowered != nullptr ? report::page_data(*lowered, executable, of.figures)
+                                        : report::model_json(executable, of.figures);
 }
 
 report::Json json_of(const Explained& all, bool for_page) {
@@ -183,11 +179,7 @@ std::string Explanation::text() const {
   }
   for (size_t i = 0; i < of_->programs.size(); ++i) {
     const tensors::ExplainedProgram& each = of_->programs[i];
-    const std::vector<std::string> notes = each.lowered() == nullptr
-                                               ? std::vector<std::string>()
-                                               : report::name_notes(report::node_names(*each.lowered()));
-    text += fmt::format("\nprogram {} of {}: {}", i + 1, of_->programs.size(),
-                        runtime::explain(each.program->executable, notes));
+    text += fmt::format("\nprogram {} of {}: {}", i + 1, of_->programs.size(), each.program->executable.explain());
   }
   return text.empty() ? "nothing ran: all elements are known\n" : text;
 }

@@ -1,4 +1,4 @@
-#include "report/scripts.h"
+#include "report/scripts/scripts.h"
 
 namespace tenon::report {
 
@@ -29,32 +29,61 @@ if (limited && model.roofs) {
     for (let i = y0; i <= y1; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(10 ** i), y2: Y(10 ** i) }), draw("text", { x: L - 6, y: Y(10 ** i) + 4, "text-anchor": "end" }, count(10 ** i)));
     chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "FLOPs a byte"));
     chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second, " + rates.threads + (rates.threads === 1 ? " thread" : " threads")));
-    const clipped = draw("g", { "clip-path": "url(#inside)" });
-    const apart = 15 / (H - T - B) * (y1 - y0);  // of names, one above the other
-    let height = -Infinity;
-    const names = [];  // above all lines, each with a rim that keeps it readable
-    levels.slice().reverse().forEach(l => {
-      clipped.append(draw("path", { class: "level", d: "M" + X(10 ** x0) + " " + Y(10 ** x0 * l.rate) + "L" + X(roof / l.rate) + " " + Y(roof) }));
-      // Each name beside its own line, near where that begins, and at a height where no other name is.
-      height = Math.max(y0, x0 + Math.log10(l.rate), height) + apart;
-      names.push(draw("text", { x: X(10 ** height / l.rate) + 8, y: Y(10 ** height) + 4, class: "rimmed" }, l.name));
-    });
-    let free = -Infinity;  // below the name of the roof above
-    for (const f of flats.sort((a, b) => b.rate - a.rate)) {
-      const from = Math.min(10 ** x1, f.rate / levels[0].rate), at = Math.max(Y(f.rate) - 4, free);
-      clipped.append(draw("path", { class: "limit", d: "M" + X(from) + " " + Y(f.rate) + "L" + X(10 ** x1) + " " + Y(f.rate) }));
-      clipped.append(draw("text", { x: W - R - 6, y: at, "text-anchor": "end" }, f.names.join(", ")));
-      free = at + 15;
+    const clipped = draw("g", { "clip-path": "url(#inside)", "pointer-events": "none" }), lines = [], labels = [];
+    const line = (cls, x1, y1, x2, y2) => { lines.push([x1, y1, x2, y2]); clipped.append(draw("path", { class: cls, d: "M" + x1 + " " + y1 + "L" + x2 + " " + y2 })); };
+    // Each name may stand anywhere beside its own line.
+    for (const l of levels) {
+      line("level", X(10 ** x0), Y(10 ** x0 * l.rate), X(roof / l.rate), Y(roof));
+      const from = Math.max(y0, x0 + Math.log10(l.rate)), to = Math.log10(roof), places = [];
+      for (let i = 1; i < 40; ++i) {
+        const y = from + (to - from) * i / 40, x = X(10 ** y / l.rate);
+        places.push([x + 7, Y(10 ** y) + 5, "start"], [x - 7, Y(10 ** y) - 1, "end"]);
+      }
+      labels.push({ text: draw("text", { class: "rimmed" }, l.name), places });
     }
-    clipped.append(...names);
+    for (const f of flats) {
+      const from = X(Math.min(10 ** x1, f.rate / levels[0].rate)), places = [];
+      line("limit", from, Y(f.rate), X(10 ** x1), Y(f.rate));
+      for (let x = W - R - 6; x > from + 10; x -= 8) places.push([x, Y(f.rate) - 4, "end"], [x, Y(f.rate) + 13, "end"]);
+      labels.push({ text: draw("text", { class: "rimmed" }, f.names.join(", ")), places });
+    }
     chart.append(clipped);
+    $("roofline").hidden = false;
+    $("roofline").append(chart);
+    clipped.append(...labels.map(l => l.text));
+    // Those with the fewest places choose first, each the place that covers least: no name, few lines and points.
+    const cuts = (b, [x1, y1, x2, y2]) => {
+      let t0 = 0, t1 = 1;
+      for (const [p, q] of [[x1 - x2, x1 - b.x], [x2 - x1, b.x + b.width - x1], [y1 - y2, y1 - b.y], [y2 - y1, b.y + b.height - y1]]) {
+        if (p === 0 && q < 0) return false;
+        if (p < 0) t0 = Math.max(t0, q / p);
+        if (p > 0) t1 = Math.min(t1, q / p);
+      }
+      return t0 <= t1;
+    };
+    const taken = [];
+    for (const l of labels.sort((a, b) => a.places.length - b.places.length)) {
+      const own = l.text.getBBox();
+      let best = null;
+      for (const [x, y, anchor] of l.places) {
+        const b = { x: (anchor === "end" ? x - own.width : x) - 2, y: y - own.height * .8 - 1, width: own.width + 4, height: own.height + 2 };
+        const meets = o => b.x < o.x + o.width && o.x < b.x + b.width && b.y < o.y + o.height && o.y < b.y + b.height;
+        const outside = b.x < L || b.x + b.width > W - R || b.y < T || b.y + b.height > H - B;
+        const cost = 1000 * (outside + taken.filter(meets).length) + 4 * lines.filter(o => cuts(b, o)).length
+          + 3 * points.filter(p => meets({ x: X(p.x) - 4, y: Y(p.y) - 4, width: 8, height: 8 })).length;
+        if (!best || cost < best.cost) best = { cost, x, y, anchor, b };
+      }
+      if (!best || best.cost >= 1000) { l.text.remove(); continue; }  // no place for it: the list below names all
+      l.text.setAttribute("x", best.x); l.text.setAttribute("y", best.y); l.text.setAttribute("text-anchor", best.anchor);
+      taken.push(best.b);
+    }
     for (const p of points) {
       const c = draw("circle", { cx: X(p.x), cy: Y(p.y), r: 4, "data-step": p.step });
       c.append(draw("title", {}, p.step + ". " + steps[p.step - 1].operators + ": " + count(p.y) + "FLOP/s"));
       c.addEventListener("click", () => choose(p.step, true));
-      chart.append(c);
+      clipped.before(c);
     }
-    $("roofline").append(chart);
+    $("roofline").append(make("p", { className: "key", textContent: "roofs: " + [...flats.map(f => f.names.join(", ") + " " + count(f.rate) + "FLOP/s"), ...levels.map(l => l.name + " " + bytes(l.rate) + "/s")].join("; ") }));
   }
   const won = steps.map(s => ({ s, us: s.bound.microseconds - s.bound.limit_microseconds })).filter(w => w.us > 0 && w.s.bound.limited_by).sort((a, b) => b.us - a.us).slice(0, 3);
   $("roofline").append(make("p", { textContent: "Where most could be won:" }), make("ol", {}, ...won.map(w => make("li", {}, link(w.s.step), ": " + time(w.us) + " of " + time(w.s.bound.microseconds) + ", limited by " + w.s.bound.limited_by))));

@@ -1,11 +1,11 @@
-#include "report/scripts.h"
+#include "report/scripts/scripts.h"
 
 namespace tenon::report {
 
 const std::string_view kExplainSteps = R"js(
 // The table of steps, in groups by module where names tell of modules. Long tables are made a piece at a time.
 let chosen = 0;
-const rows = [], words = steps.map(s => (s.step + " " + s.operators + " " + (s.nodes || []).join(" ")).toLowerCase());
+const rows = [], wordsOf = s => [s.number || s.step, s.operators, ...(s.nodes || []), ...(s.bodies || []).flatMap(b => b.steps.map(wordsOf))].join(" "), words = steps.map(s => wordsOf(s).toLowerCase());
 const heads = ["step", "operators", "reads", "writes", "FLOPs"];
 if (timed) heads.push("time");
 if (limited) heads.push("of its limit", "limited by");
@@ -69,9 +69,15 @@ function assemblyOf(code) {
   setTimeout(away);
   return [make("p", { className: "key", textContent: "\u2503 marks the loop that computes most: " + many(hot[1] - hot[0] + 1, "line") }), pre];
 }
+// What a loop or a branch runs.
+function insideOf(body) {
+  return make("ol", { className: "inside" }, ...body.steps.map(s => make("li", {}, s.number + ". " + s.kind + " " + s.operators,
+    make("div", { className: "key", textContent: [s.nodes && "from " + s.nodes.slice(0, 4).join(", ") + (s.nodes.length > 4 ? " and " + (s.nodes.length - 4) + " more" : ""), "reads " + s.bytes_read + " bytes, writes " + s.bytes_written, s.boundary && "ends here: " + s.boundary].filter(Boolean).join("; ") }),
+    ...(s.bodies || []).map(b => make("div", {}, "in " + b.name, insideOf(b))))));
+}
 const folded = new Map([["loops", true], ["assembly", false]]);
 function foldable(name, ...inside) {
-  const details = make("details", { open: folded.get(name) }, make("summary", { textContent: name }), ...inside);
+  const details = make("details", { open: folded.has(name) ? folded.get(name) : true }, make("summary", { textContent: name }), ...inside);
   details.addEventListener("toggle", () => folded.set(name, details.open));
   return details;
 }
@@ -106,6 +112,7 @@ function choose(n, center) {
     if (set.size) add(name, ...[...set].sort((x, y) => x - y).flatMap(k => [link(k), make("br")]));
   }
   $("detail").replaceChildren(make("h2", { textContent: s.step + ". " + s.kind }), list);
+  (s.bodies || []).forEach(b => $("detail").append(foldable("in " + b.name, insideOf(b))));
   const code = model.assembly && model.assembly[n - 1], loops = model.loops && model.loops[n - 1];
   if (loops) $("detail").append(foldable("loops", make("pre", { textContent: loops, tabIndex: 0 })));
   if (code) $("detail").append(foldable("assembly", ...assemblyOf(code)));

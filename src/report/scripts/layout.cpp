@@ -1,4 +1,4 @@
-#include "report/scripts.h"
+#include "report/scripts/scripts.h"
 
 namespace tenon::report {
 

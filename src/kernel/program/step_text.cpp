@@ -1,0 +1,20 @@
+#include "kernel/program/step_text.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace tenon {
+
+std::string number_inside(const std::string& step, size_t bodies, size_t body, size_t at) {
+  return bodies == 1 ? fmt::format("{}.{}", step, at + 1) : fmt::format("{}.{}.{}", step, body + 1, at + 1);
+}
+
+std::string node_text(std::span<const std::string> nodes) {
+  constexpr size_t kMostNames = 4;
+  const size_t shown = std::min(nodes.size(), kMostNames);
+  std::string text = fmt::format("{}", fmt::join(nodes.first(shown), ", "));
+  return shown == nodes.size() ? text : fmt::format("{} and {} more", text, nodes.size() - shown);
+}
+
+}  // namespace tenon
