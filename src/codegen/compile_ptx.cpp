@@ -46,6 +46,13 @@ std::string notes_on_short_phases(const loops::Kernel& kernel) {
   return text;
 }
 
+/// How much of a launch's scratch is in registers, likewise.
+std::string note_on_registers(const loops::Kernel& kernel) {
+  const std::optional<int64_t> bytes = loops::private_scratch_bytes(kernel).constant();
+  TENON_CHECK(bytes.has_value(), "{}: scratch of threads whose size is not known", kernel.name);
+  return *bytes == 0 ? "" : fmt::format("//in registers {}\n", *bytes);
+}
+
 }  // namespace
 
 std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
@@ -71,7 +78,7 @@ std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
   TENON_CHECK(!generator->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile),
               "no PTX for {}", target.cpu);
   passes.run(*module);
-  return std::string(text.begin(), text.end()) + notes_on_short_phases(kernel);
+  return std::string(text.begin(), text.end()) + notes_on_short_phases(kernel) + note_on_registers(kernel);
 }
 
 }  // namespace tenon::codegen

@@ -42,7 +42,7 @@ inline constexpr const char* kImageCode = "image";
 /// PTX: text for NVIDIA's driver, with a function `phase0`, `phase1`, ... for each phase of a kernel, and
 /// `phase0_in_device_memory` where scratch may not fit what a block shares. A line `//short 0 32 128 1 2` says that
 /// phase 0 may be launched as `phase0_of_32`, with blocks of 32 threads, where sizes 1 and 2 of the launch are at most
-/// 128.
+/// 128. A line `//in registers 8192` says how many bytes of a launch's scratch registers have.
 inline constexpr const char* kPtxCode = "ptx";
 
 /// Of all its code.

@@ -64,7 +64,7 @@ llvm::Value* buffer_pointer(Emission& e, int index) {
     }
     llvm::Value* offset = e.b.getInt64(0);
     for (int i = 0; i < index; ++i) {
-      if (e.buffer(i).role != loops::Role::scratch) continue;
+      if (e.buffer(i).role != loops::Role::scratch || (e.gpu != nullptr && is_private_scratch(e.buffer(i)))) continue;
       const int64_t copies = is_private_scratch(e.buffer(i)) ? e.most_threads : 1;
       const uint64_t element_bytes = static_cast<uint64_t>(copies) * byte_size(e.buffer(i).dtype);
       llvm::Value* const bytes = e.b.CreateNSWMul(extent(e, e.buffer(i).elements), e.b.getInt64(element_bytes));

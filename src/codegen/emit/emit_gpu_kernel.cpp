@@ -169,7 +169,8 @@ std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const 
       new llvm::GlobalVariable(*module, words, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(words),
                                "tenon_parts", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   parts->setAlignment(llvm::Align(8));
-  const std::optional<int64_t> scratch = loops::scratch_bytes(kernel).constant();
+  const std::optional<int64_t> scratch =
+      (loops::scratch_bytes(kernel) - loops::private_scratch_bytes(kernel)).constant();
   for (size_t i = 0; i < kernel.phases.size(); ++i) {
     emit_phase(e, kernel.phases[i], gpu_symbol(i, ScratchPlace::shared), ScratchPlace::shared);
     if (!scratch || *scratch > kAlwaysShared)

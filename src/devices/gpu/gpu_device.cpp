@@ -66,10 +66,13 @@ class GpuCode : public LoadedCode {
     return phases_[static_cast<size_t>(of_kernels_[kernel])][static_cast<size_t>(phase)];
   }
 
+  int64_t in_registers(size_t kernel) const { return in_registers_[static_cast<size_t>(of_kernels_[kernel])]; }
+
   void load(const Module& module, Pool& pool, int64_t shared_bytes) {
     const size_t count = module.objects.size();
     modules_.assign(count, nullptr);
     phases_.resize(count);
+    in_registers_.assign(count, 0);
     std::vector<std::string> errors(count);
     pool.parallel_for(static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end, int) {
       driver_.set_context(context_);
@@ -106,6 +109,7 @@ class GpuCode : public LoadedCode {
         phases_[i].push_back(phase);
       }
       load_short(text, i);
+      load_registers(text, i);
     } catch (const Error& error) {
       return error.what();
     }
@@ -132,8 +136,16 @@ class GpuCode : public LoadedCode {
     }
   }
 
+  /// The line of kPtxCode that says how much scratch is in registers.
+  void load_registers(const std::string& text, size_t i) {
+    constexpr std::string_view kBegin = "\n//in registers ";
+    const size_t at = text.find(kBegin);
+    if (at != std::string::npos) in_registers_[i] = std::stoll(text.substr(at + kBegin.size()));
+  }
+
   const CudaDriver& driver_;
   Handle context_;
+  std::vector<int64_t> in_registers_;  // bytes of a launch's scratch, by object
   std::vector<Handle> modules_;
   std::vector<std::vector<Phase>> phases_;  // by object
   std::vector<int> of_kernels_;
@@ -278,18 +290,20 @@ void GpuDevice::read_statuses(Thread& thread) {
 KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
   if (launch.begin >= launch.end) return {};
   Thread& thread = mine();
-  const GpuCode::Phase& phase = static_cast<const GpuCode&>(launch.code).phase(launch.kernel, launch.phase);
+  const auto& code = static_cast<const GpuCode&>(launch.code);
+  const GpuCode::Phase& phase = code.phase(launch.kernel, launch.phase);
+  const int64_t scratch_bytes = launch.scratch_bytes - code.in_registers(launch.kernel);
   int64_t blocks = std::min(launch.end - launch.begin, kMostBlocks);
-  const bool fits = launch.scratch_bytes <= phase.most_shared;
+  const bool fits = scratch_bytes <= phase.most_shared;
   int64_t scratch_of_block = 0;
   Address memory = 0;
   if (!fits) {
     if (phase.in_device_memory == nullptr) {
       fail("kernel `{}` needs {} bytes of the memory that a block shares, and the GPU gives it {}", launch.facts.name,
-           launch.scratch_bytes, phase.most_shared);
+           scratch_bytes, phase.most_shared);
     }
     blocks = std::min(blocks, multiprocessors_ * kBlocksOfLongScratch);
-    scratch_of_block = launch.scratch_bytes;
+    scratch_of_block = scratch_bytes;
     memory = scratch(thread, blocks * scratch_of_block);
   }
   std::vector<int64_t> words;  // arguments, all of 8 bytes
@@ -304,7 +318,7 @@ KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
   std::vector<void*> arguments;
   for (int64_t& word : words)
     arguments.push_back(&word);
-  const auto shared = static_cast<unsigned>(fits ? launch.scratch_bytes : 0);
+  const auto shared = static_cast<unsigned>(fits ? scratch_bytes : 0);
   const GpuCode::Phase::Short* const few = fits ? phase.short_at(launch.sizes) : nullptr;
   const Handle function = few != nullptr ? few->function : fits ? phase.function : phase.in_device_memory;
   const unsigned threads = few != nullptr ? few->threads : phase.threads;

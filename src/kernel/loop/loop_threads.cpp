@@ -159,6 +159,14 @@ int64_t most_threads(const Kernel& kernel) {
   return most;
 }
 
+Extent private_scratch_bytes(const Kernel& kernel) {
+  Kernel shared = kernel;
+  for (Buffer& buffer : shared.buffers) {
+    if (is_private_scratch(buffer)) buffer.elements = 0;
+  }
+  return scratch_bytes(kernel) - scratch_bytes(shared);
+}
+
 int64_t parts_of(const Kernel& kernel, const Loop& loop, int accumulator) {
   return std::max<int64_t>(parts_in(kernel, loop.body, accumulator), 1) * own_extent(kernel, loop);
 }

@@ -52,6 +52,9 @@ struct ShortPhase {
 /// All that pay, those of fewer threads first. None of phases whose lengths are known, as the kernel is made for these.
 std::vector<ShortPhase> short_phases(const Kernel& kernel);
 
+/// Bytes of scratch_bytes() that belong to threads: GPUs have these in registers.
+Extent private_scratch_bytes(const Kernel& kernel);
+
 /// In how many parts an accumulator is that `loop` begins: the iterations of the loops bound to threads from `loop` on
 /// to where it is fed.
 int64_t parts_of(const Kernel& kernel, const Loop& loop, int accumulator);

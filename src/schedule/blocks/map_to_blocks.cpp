@@ -1,5 +1,6 @@
 #include "schedule/blocks/map_to_blocks.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -21,13 +22,10 @@ using loops::Kernel;
 /// Moves the numbers of everything that a kernel of one phase names.
 class Renumbering {
  public:
-  /// Of buffers, those from `first_own` on are the part's own, but for the first of them, which is `between` unless
-  /// that is below 0.
-  Renumbering(Kernel& part, const Kernel& before, size_t first_own, int between)
+  /// `buffers`: the new numbers of buffers.
+  Renumbering(Kernel& part, const Kernel& before, const std::vector<int>& buffers)
       : part_(part),
-        first_own_(static_cast<int>(first_own)),
-        between_(between),
-        buffers_(static_cast<int>(before.buffers.size() - first_own) - (between < 0 ? 0 : 1)),
+        buffers_(buffers),
         axes_(static_cast<int>(before.axes.size())),
         values_(static_cast<int>(before.values.size())),
         accumulators_(static_cast<int>(before.accumulators.size())) {}
@@ -59,9 +57,7 @@ class Renumbering {
  private:
   static void move(int& i, int by) { i = i < 0 ? i : i + by; }
 
-  void move_buffer(int& buffer) const {
-    buffer = between_ >= 0 && buffer == first_own_ ? between_ : buffer + (buffer < first_own_ ? 0 : buffers_);
-  }
+  void move_buffer(int& buffer) const { buffer = buffers_[static_cast<size_t>(buffer)]; }
 
   void move(loops::Value& value) const {
     if (auto* load = std::get_if<loops::Load>(&value.what)) {
@@ -99,7 +95,7 @@ class Renumbering {
   }
 
   Kernel& part_;
-  int first_own_, between_, buffers_;
+  const std::vector<int>& buffers_;
   int axes_, values_, accumulators_;
 };
 
@@ -165,7 +161,8 @@ class Appending {
     };
     shared(split->whole, {.most_threads = kThreads});
     shared(split->parts, {.most_threads = kThreads, .part = split->part});
-    shared(split->sums, {.most_threads = kThreads, .is_flat = true});
+    append(pruned(split->total), between);
+    shared(split->rest, {.most_threads = kThreads, .is_flat = true});
   }
 
   const Kernel& result() const { return result_; }
@@ -181,14 +178,49 @@ class Appending {
     for (size_t i = 0; i < given_; ++i) {
       if (part.buffers[i].scope == loops::Scope::block) result_.buffers[i].scope = loops::Scope::block;
     }
-    Renumbering(part, result_, given_, between).run();
-    const size_t own = given_ + (between < 0 ? 0 : 1);
-    result_.buffers.insert(result_.buffers.end(), part.buffers.begin() + static_cast<std::ptrdiff_t>(own),
-                           part.buffers.end());
+    const std::vector<int> numbers = placed(part, between);
+    Renumbering(part, result_, numbers).run();
     move_to(result_.axes, part.axes);
     move_to(result_.values, part.values);
     move_to(result_.accumulators, part.accumulators);
     move_to(result_.phases, part.phases);
+  }
+
+  /// Where a part's buffers are: scratch of its own lies where that of other phases does.
+  std::vector<int> placed(const Kernel& part, int between) {
+    std::vector<int> numbers;
+    std::set<int> taken;
+    for (size_t i = 0; i < part.buffers.size(); ++i) {
+      const bool is_given = i < given_;
+      if (is_given || (i == given_ && between >= 0)) {
+        numbers.push_back(is_given ? static_cast<int>(i) : between);
+        continue;
+      }
+      int place = place_of(part.buffers[i], taken);
+      if (place < 0) {
+        place = static_cast<int>(result_.buffers.size());
+        result_.buffers.push_back(part.buffers[i]);
+      }
+      taken.insert(place);
+      numbers.push_back(place);
+    }
+    return numbers;
+  }
+
+  /// Scratch of another phase, made large enough.
+  int place_of(const loops::Buffer& buffer, const std::set<int>& taken) {
+    for (size_t i = given_; i < result_.buffers.size(); ++i) {
+      loops::Buffer& other = result_.buffers[i];
+      const auto size = other.elements.constant();
+      const auto needed = buffer.elements.constant();
+      if (buffer.role != loops::Role::scratch || other.role != loops::Role::scratch || other.dtype != buffer.dtype ||
+          other.scope != buffer.scope || !size || !needed || taken.contains(static_cast<int>(i))) {
+        continue;
+      }
+      other.elements = std::max(*size, *needed);
+      return static_cast<int>(i);
+    }
+    return -1;
   }
 
   Kernel result_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernel/loop/loop_threads.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/operand_loops.h"
 #include "schedule/blocks/phase_edit.h"
@@ -35,7 +36,7 @@ class Splitter {
 
   std::optional<SplitProduct> run() {
     if (!find_product()) return std::nullopt;
-    tiles_ = steps_of(kernel_, phase_.grid);
+    tiles_ = steps_of(kernel_, phase_.grid) * steps_of(kernel_, around_);
     depth_ = steps_of(kernel_, product_.depth);
     const auto blocks = tiles_.constant();
     const auto steps = depth_.constant();
@@ -45,10 +46,11 @@ class Splitter {
                                .role = loops::Role::partial,
                                .elements = (parts_ * tiles_ * tile_elements()).substitute(kernel_.arguments)});
     SplitProduct result;
-    result.whole = result.parts = result.sums = kernel_;
+    result.whole = result.parts = result.total = result.rest = kernel_;
     add_grid_axis(result.whole, 1 - splits_, "whole");
     make_parts(result);
-    make_sums(result.sums);
+    make_total(result.total);
+    make_rest(result.rest);
     return result;
   }
 
@@ -61,14 +63,30 @@ class Splitter {
     Block rest = phase_.body;
     take_operand_loops(kernel_, rest);
     if (rest.empty()) return false;
-    const auto* const product = std::get_if<loops::Product>(&rest.front().what);
+    const loops::Product* const product = product_in(rest.front());
     if (product == nullptr || product->adds_after >= 0 || product->columns.empty()) return false;
     const auto is_cut = [&](int axis) { return !is_whole(kernel_.axes[static_cast<size_t>(axis)]); };
     if (std::ranges::any_of(product->depth, is_cut)) return false;
     product_ = *product;
-    while (std::get_if<loops::Product>(&phase_.body[at_].what) == nullptr)
+    around_.clear();
+    while (product_in(phase_.body[at_]) == nullptr)
       ++at_;
     return true;
+  }
+
+  /// Of a statement that is one, or loops around nothing else, which are then known.
+  const loops::Product* product_in(const loops::Statement& statement) {
+    around_.clear();
+    const loops::Statement* here = &statement;
+    while (const auto* const loop = std::get_if<Loop>(&here->what)) {
+      const loops::Axis& axis = kernel_.axes[static_cast<size_t>(loop->axis)];
+      if (loop->body.size() != 1 || !loop->begins.empty() || loop->unless >= 0 || loop->digit || axis.tile_of >= 0) {
+        return nullptr;
+      }
+      around_.push_back(loop->axis);
+      here = &loop->body.front();
+    }
+    return std::get_if<loops::Product>(&here->what);
   }
 
   Extent named(const Extent& size) {
@@ -96,48 +114,74 @@ class Splitter {
   }
 
   /// Where the tile of a block begins among parts.
-  Affine tile_at(int part) const {
-    Affine number = affine_axis(part);
-    for (const int axis : phase_.grid)
-      number = add(scale(number, kernel_.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
+  Affine tile_at(Affine number) const {
+    for (const std::vector<int>* axes : {&phase_.grid, &around_}) {
+      for (const int axis : *axes)
+        number = add(scale(number, kernel_.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
+    }
     return scale(number, tile_elements());
   }
 
   int partial() const { return static_cast<int>(kernel_.buffers.size()) - 1; }
+  Dtype dtype() const { return kernel_.buffers.back().dtype; }
 
   void make_parts(SplitProduct& result) const {
     Kernel& kernel = result.parts;
-    result.part = {.axis = add_grid_axis(kernel, parts_, "part"), .length = length_};
     loops::Phase& phase = kernel.phases.front();
-    phase.body.resize(at_ + 1);
-    auto& product = std::get<loops::Product>(phase.body.back().what);
+    phase.grid.insert(phase.grid.end(), around_.begin(), around_.end());
+    result.part = {.axis = add_grid_axis(kernel, parts_, "part"), .length = length_};
+    phase.body.resize(at_);
+    loops::Product product = product_;
     product.tile = {.buffer = partial(),
-                    .at = tile_at(result.part.axis),
+                    .at = tile_at(affine_axis(result.part.axis)),
                     .row = steps_of(kernel_, product_.columns),
                     .column = 1};
+    phase.body.push_back({std::move(product)});
   }
 
-  void make_sums(Kernel& kernel) const {
-    add_grid_axis(kernel, splits_, "in_parts");
+  void make_total(Kernel& kernel) const {
+    const Extent all = tiles_ * tile_elements();
+    const int block = add_axis(kernel, {.extent = splits_ * ceildiv(all, loops::kMostThreads),
+                                        .name = "block",
+                                        .binding = loops::Binding::blocks});
+    const int thread = add_axis(kernel, {.extent = loops::kMostThreads,
+                                         .name = "element",
+                                         .tile_of = block,
+                                         .total = all,
+                                         .binding = loops::Binding::threads});
     const int part = add_axis(kernel, {.extent = parts_, .name = "part"});
-    const Dtype dtype = kernel.buffers.back().dtype;
+    const Affine element = add(scale(affine_axis(block), loops::kMostThreads), affine_axis(thread));
+    const loops::Load load{
+        .buffer = partial(), .at = add(element, scale(affine_axis(part), all)), .inside = {}, .lookups = {}};
+    const int value = add_value(kernel, {.what = load, .dtype = compute_dtype(dtype())});
+    const auto sum = static_cast<int>(kernel.accumulators.size());
+    kernel.accumulators.push_back({.op = ReduceOp::sum, .dtype = compute_dtype(dtype()), .input = value});
+    const int total = add_value(kernel, {.what = loops::Result{sum}, .dtype = compute_dtype(dtype())});
+    Block adds;
+    adds.push_back({loops::Define{value}});
+    adds.push_back({loops::Accumulate{sum}});
+    Block body;
+    body.push_back({Loop{.axis = part, .begins = {sum}, .body = std::move(adds), .unless = -1}});
+    body.push_back({loops::Store{.buffer = partial(), .at = element, .inside = {}, .value = total}});
+    loops::Phase& phase = kernel.phases.front();
+    phase.grid = {block};
+    phase.body.clear();
+    phase.body.push_back({Loop{.axis = thread, .begins = {}, .body = std::move(body), .unless = -1}});
+  }
+
+  void make_rest(Kernel& kernel) const {
+    add_grid_axis(kernel, splits_, "in_parts");
     Affine within;  // the tile
     std::vector<int> axes = product_.rows;
     axes.insert(axes.end(), product_.columns.begin(), product_.columns.end());
     for (const int axis : axes)
       within = add(scale(within, kernel.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
-    const loops::Load load{
-        .buffer = partial(), .at = add(tile_at(part), within), .inside = {}, .lookups = {}};
-    const int value = add_value(kernel, {.what = load, .dtype = compute_dtype(dtype)});
-    const auto sum = static_cast<int>(kernel.accumulators.size());
-    kernel.accumulators.push_back({.op = ReduceOp::sum, .dtype = compute_dtype(dtype), .input = value});
-    const int total = add_value(kernel, {.what = loops::Result{sum}, .dtype = compute_dtype(dtype)});
+    const loops::Load load{.buffer = partial(), .at = add(tile_at({}), within), .inside = {}, .lookups = {}};
+    const int value = add_value(kernel, {.what = load, .dtype = compute_dtype(dtype())});
     Block body;
-    Block adds;
-    adds.push_back({loops::Define{value}});
-    adds.push_back({loops::Accumulate{sum}});
-    body.push_back({Loop{.axis = part, .begins = {sum}, .body = std::move(adds), .unless = -1}});
-    body.push_back({loops::Store{.buffer = product_.tile.buffer, .at = place_in_tile(), .inside = {}, .value = total}});
+    body.push_back({loops::Define{value}});
+    body.push_back({loops::Store{.buffer = product_.tile.buffer, .at = place_in_tile(), .inside = {}, .value = value}});
+    axes.insert(axes.begin(), around_.begin(), around_.end());
     for (size_t i = axes.size(); i-- > 0;) {
       Block around;
       around.push_back({Loop{.axis = axes[i], .begins = {}, .body = std::move(body), .unless = -1}});
@@ -164,7 +208,8 @@ class Splitter {
   Kernel kernel_;
   loops::Phase phase_;
   loops::Product product_;
-  size_t at_ = 0;  // where it stands
+  std::vector<int> around_;  // axes of loops around it alone
+  size_t at_ = 0;            // where it stands
   Extent tiles_, depth_, length_, parts_, splits_;
 };
 

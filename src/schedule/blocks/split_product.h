@@ -13,13 +13,14 @@ struct DepthPart {
   Extent length = 0;
 };
 
-/// A kernel of one phase with a product as three. Sizes decide which of them have iterations: the first, or both
-/// others. All have one more buffer, the last.
+/// A kernel of one phase with a product as four. Sizes decide which of them have iterations: the first, or all others.
+/// All have one more buffer, the last.
 struct SplitProduct {
   loops::Kernel whole;  // as it was
   loops::Kernel parts;  // blocks sum up parts of the depth, into the last buffer
   DepthPart part;       // of its product
-  loops::Kernel sums;   // adds them up, and does the rest
+  loops::Kernel total;  // adds the parts up, where the first part lies: bound to blocks and threads
+  loops::Kernel rest;   // does what is behind the product
 };
 
 /// Nothing where the kernel has another form, or there is nothing to gain for any sizes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/phase_edit.h"
 #include "schedule/draft/affine.h"
 
@@ -34,22 +35,69 @@ auto only_loop(AnyBlock& block) -> decltype(std::get_if<Loop>(&block[0].what)) {
   return found;
 }
 
+bool is_of_threads(const Kernel& kernel, const Loop& loop) {
+  return kernel.axes[static_cast<size_t>(loop.axis)].binding == loops::Binding::threads;
+}
+
+bool has_loops(const Loop& loop) {
+  return std::ranges::any_of(loop.body,
+                             [](const loops::Statement& each) { return std::get_if<Loop>(&each.what) != nullptr; });
+}
+
+/// What the loop stores is of each of its steps alone, and nothing reads it there.
+bool stores_its_own(const Kernel& kernel, const Loop& sum) {
+  bool holds = true;
+  for_each_statement(sum.body, [&](const loops::Statement& statement) {
+    const auto* const store = std::get_if<loops::Store>(&statement.what);
+    const auto* const loop = std::get_if<Loop>(&statement.what);
+    holds = holds && (loop == nullptr || (loop->unless < 0 && !loop->digit)) &&
+            std::get_if<loops::Product>(&statement.what) == nullptr &&
+            (store == nullptr || (scale_along(store->at, sum.axis) != Extent(0) &&
+                                  std::ranges::none_of(kernel.values, [&](const loops::Value& value) {
+                                    const auto* const load = std::get_if<loops::Load>(&value.what);
+                                    return load != nullptr && load->buffer == store->buffer;
+                                  })));
+  });
+  return holds;
+}
+
 bool is_sum(const Kernel& kernel, const Loop& loop) {
   const loops::Axis& axis = kernel.axes[static_cast<size_t>(loop.axis)];
-  const auto adds_up = [](const loops::Statement& each) {
-    return std::get_if<loops::Define>(&each.what) != nullptr || std::get_if<loops::Accumulate>(&each.what) != nullptr;
-  };
   const auto is_plain = [&](int accumulator) {
     return kernel.accumulators[static_cast<size_t>(accumulator)].position < 0;
   };
-  return axis.binding == loops::Binding::serial && axis.tile_of < 0 && loop.unless < 0 && !loop.begins.empty() &&
-         axis.extent.constant().value_or(kShortest) >= kShortest && std::ranges::all_of(loop.body, adds_up) &&
-         std::ranges::all_of(loop.begins, is_plain);
+  const int64_t shortest = has_loops(loop) ? 2 : kShortest;
+  return axis.binding == loops::Binding::serial && axis.tile_of < 0 && loop.unless < 0 && !loop.digit &&
+         !loop.begins.empty() && axis.extent.constant().value_or(shortest) >= shortest &&
+         stores_its_own(kernel, loop) && std::ranges::all_of(loop.begins, is_plain);
+}
+
+/// The loop inside of all that are bound to threads; null: the kernel has another form.
+template <class AnyPhase>
+auto innermost_of_threads(const Kernel& kernel, AnyPhase& phase) -> decltype(only_loop(phase.body)) {
+  auto* thread = only_loop(phase.body);
+  if (thread == nullptr || !is_of_threads(kernel, *thread)) return nullptr;
+  while (thread->begins.empty()) {
+    auto* const inner = only_loop(thread->body);
+    if (inner == nullptr || !is_of_threads(kernel, *inner)) return thread;
+    thread = inner;
+  }
+  return nullptr;
+}
+
+/// The axes that are bound to threads around a loop, and its own.
+std::vector<int> thread_axes(const Kernel& kernel) {
+  std::vector<int> axes;
+  for (const Loop* loop = only_loop(kernel.phases.front().body); loop != nullptr && is_of_threads(kernel, *loop);
+       loop = only_loop(loop->body)) {
+    axes.push_back(loop->axis);
+  }
+  return axes;
 }
 
 /// Each step of each element reads something that no other does: there is so much to read that writing parts, too, is
 /// little beside it.
-bool reads_much(const Kernel& kernel, const Loop& thread, const Loop& sum) {
+bool reads_much(const Kernel& kernel, const Loop& sum) {
   const auto moves = [&](const loops::Statement& each) {
     const auto* const define = std::get_if<loops::Define>(&each.what);
     if (define == nullptr) return false;
@@ -57,23 +105,22 @@ bool reads_much(const Kernel& kernel, const Loop& thread, const Loop& sum) {
     const auto moves_along = [&](int axis) {
       return kernel.axes[static_cast<size_t>(axis)].extent == Extent(1) || scale_along(load->at, axis) != Extent(0);
     };
-    return load != nullptr && moves_along(thread.axis) && moves_along(sum.axis) &&
+    return load != nullptr && std::ranges::all_of(thread_axes(kernel), moves_along) && moves_along(sum.axis) &&
            std::ranges::all_of(kernel.phases.front().grid, moves_along);
   };
-  return std::ranges::any_of(sum.body, moves);
+  bool found = false;
+  for_each_statement(sum.body, [&](const loops::Statement& each) { found = found || moves(each); });
+  return found;
 }
 
 /// The loop bound to threads that has the reduction; null: the kernel has another form.
 template <class AnyKernel>
 auto threads_with_sum(AnyKernel& kernel) -> decltype(only_loop(kernel.phases.front().body)) {
   if (kernel.phases.size() != 1) return nullptr;
-  auto* const thread = only_loop(kernel.phases.front().body);
-  if (thread == nullptr || !thread->begins.empty() ||
-      kernel.axes[static_cast<size_t>(thread->axis)].binding != loops::Binding::threads) {
-    return nullptr;
-  }
+  auto* const thread = innermost_of_threads(kernel, kernel.phases.front());
+  if (thread == nullptr || !thread->begins.empty()) return nullptr;
   auto* const sum = only_loop(thread->body);
-  return sum != nullptr && is_sum(kernel, *sum) && reads_much(kernel, *thread, *sum) ? thread : nullptr;
+  return sum != nullptr && is_sum(kernel, *sum) && reads_much(kernel, *sum) ? thread : nullptr;
 }
 
 class SplitSums {
@@ -87,12 +134,12 @@ class SplitSums {
     const Extent all = kernel_.axes[static_cast<size_t>(axis)].extent;
     number_elements();
     const Extent count = max(Extent(1), min(Extent(kParts), floordiv(kElements, max(Extent(1), elements_))));
-    const Extent part = max(Extent(kPart), ceildiv(all, count));
+    const Extent part = max(Extent(has_loops(sum) ? 1 : kPart), ceildiv(all, count));
     const int parts = add_axis(kernel_, {.extent = ceildiv(all, part), .name = "part"});
     const int within = add_axis(kernel_, {.extent = part, .name = "within", .tile_of = parts, .total = all});
     const int again = add_axis(kernel_, {.extent = ceildiv(all, part), .name = "part"});
     loops::Phase second = whole_;
-    Loop& second_thread = *only_loop(second.body);
+    Loop& second_thread = *innermost_of_threads(kernel_, second);
     cut(sum, parts, within);
     combine(second_thread, sum, again);
     substitute_axis(kernel_, axis, add(scale(affine_axis(parts), part), affine_axis(within)));
@@ -104,15 +151,21 @@ class SplitSums {
  private:
   /// Which of all elements a thread has.
   void number_elements() {
-    const loops::Axis& thread = kernel_.axes[static_cast<size_t>(thread_.axis)];
-    const int counter = thread.tile_of;
-    element_ = affine_axis(thread_.axis);
-    elements_ = counter < 0 ? thread.extent : thread.total;
-    if (counter >= 0) element_ = add(element_, scale(affine_axis(counter), thread.extent));
+    std::vector<int> counters;
+    elements_ = 1;
+    const auto add_axis_of = [&](const Affine& index, const Extent& count) {
+      element_ = add(element_, scale(index, elements_));
+      elements_ = elements_ * count;
+    };
+    for (const int each : thread_axes(kernel_)) {
+      const loops::Axis& axis = kernel_.axes[static_cast<size_t>(each)];
+      counters.push_back(axis.tile_of);
+      axis.tile_of < 0 ? add_axis_of(affine_axis(each), axis.extent)
+                       : add_axis_of(add(affine_axis(each), scale(affine_axis(axis.tile_of), axis.extent)), axis.total);
+    }
     for (const int each : whole_.grid) {
-      if (each == counter) continue;
-      element_ = add(element_, scale(affine_axis(each), elements_));
-      elements_ = elements_ * kernel_.axes[static_cast<size_t>(each)].extent;
+      const bool is_counter = std::ranges::find(counters, each) != counters.end();
+      if (!is_counter) add_axis_of(affine_axis(each), kernel_.axes[static_cast<size_t>(each)].extent);
     }
   }
 
