@@ -14,6 +14,7 @@
 #include "ops/axes.h"
 #include "ops/make.h"
 #include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/uniform.h"
 #include "tenon/elementwise.h"
 #include "tenon/ops.h"
 
@@ -33,6 +34,11 @@ struct Growth {
   std::vector<const Node*> scatters = {};
 
   int axis() const { return concat->as<Concat>()->axis; }
+  /// Zeros behind the input, where the scatters write what is new: they make room, and there is room already.
+  bool is_room() const {
+    return !scatters.empty() && std::all_of(concat->inputs.begin() + 1, concat->inputs.end(),
+                                            [](const Value& part) { return passes::uniform_number(part) == 0.0; });
+  }
 };
 
 /// How the output is the input with something behind it, into which positions may be written; nothing where it is
@@ -155,11 +161,12 @@ std::set<std::string, std::less<>> names_in(const Graph& graph) {
 
 /// An input that gets room behind its elements.
 struct Growing {
-  Value cache;         // the input with room
-  Extent past;         // places that hold something
-  int axis = 0;        // along which it grows
-  Extent total = {};   // places that hold something afterwards
-  Value updated = {};  // the cache with what is new, once that is built
+  Value cache;           // the input with room
+  Extent past;           // places that hold something
+  int axis = 0;          // along which it grows
+  bool is_room = false;  // nothing is written but by scatters
+  Extent total = {};     // places that hold something afterwards
+  Value updated = {};    // the cache with what is new, once that is built
 };
 
 std::vector<Extent> extents(const Value& x) { return extents_of(x.shape().axes()); }
@@ -204,7 +211,7 @@ class Donating {
            taken_.contains(to) ? pair.output : pair.input);
     }
     if (const std::optional<Growth> growth = growth_of(input, output); growth && !same_shape(input, output)) {
-      Growing& growing = growing_.emplace(growth->concat, grow(input, growth->axis())).first->second;
+      Growing& growing = growing_.emplace(growth->concat, grow(input, *growth)).first->second;
       for (const Node* scatter : growth->scatters) {
         written_.emplace(scatter, &growing);
       }
@@ -225,7 +232,8 @@ class Donating {
   }
 
  private:
-  Growing grow(const Value& input, int axis) {
+  Growing grow(const Value& input, const Growth& growth) {
+    const int axis = growth.axis();
     const Extent& past = input.extent(axis);
     auto capacity = capacities_.find(past);
     if (capacity == capacities_.end()) {
@@ -235,9 +243,12 @@ class Donating {
       }
       capacity = capacities_.emplace(past, Axis(Extent::name(name))).first;
     }
-    std::vector<Axis> axes = input.shape().axes();
+    std::vector<Axis> axes = growth.concat->shapes[0].axes();  // where what is new says more of a size than the input
     axes[static_cast<size_t>(axis)] = capacity->second;
-    return {.cache = tenon::input(input_name(input), input.shape().with_axes(axes)), .past = past, .axis = axis};
+    return {.cache = tenon::input(input_name(input), input.shape().with_axes(axes)),
+            .past = past,
+            .axis = axis,
+            .is_room = growth.is_room()};
   }
 
   void rebuild() {
@@ -267,7 +278,7 @@ class Donating {
           const Value fresh = parts.size() == 1 ? parts[0] : concat(parts, growing.axis);
           std::vector<Extent> start(static_cast<size_t>(fresh.rank()), 0);
           start[static_cast<size_t>(growing.axis)] = growing.past;
-          growing.updated = update_slice(growing.cache, fresh, start);
+          growing.updated = growing.is_room ? growing.cache : update_slice(growing.cache, fresh, start);
           growing.total = growing.past + fresh.extent(growing.axis);
           return std::vector<Value>{first_of(growing.updated, growing.axis, growing.total)};
         });

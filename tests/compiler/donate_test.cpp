@@ -282,19 +282,23 @@ TEST(Donate, DecodersOfTheSameWidthGiveTheSameTokens) {
   }
 }
 
-/// Sequences of different lengths: new rows are written behind the own end of each, by a scatter over what grew.
-Graph uneven_step() {
+/// Sequences of different lengths: new rows are written behind the own end of each, by a scatter over what grew, by the
+/// same rows or by zeros.
+Graph uneven_step(bool by_zeros) {
   const Value x = input("x", shape(f32, "batch", 2, "seq", 4));
   const Value past = input("past", shape(f32, "batch", 2, "past", 4));
   const Value places = input("places", shape(i64, "batch", "seq"));
   const Value fresh = tanh(x);
-  const Value present = scatter(concat({past, fresh}, 2), transpose(fresh, {0, 2, 1, 3}), {places},
-                                {.axes = {2}, .x_batch = {0}, .index_batch = {0}});
+  const Value present =
+      scatter(concat({past, by_zeros ? full(fresh.shape(), 0) : fresh}, 2), transpose(fresh, {0, 2, 1, 3}), {places},
+              {.axes = {2}, .x_batch = {0}, .index_batch = {0}});
   return Graph("step", {x, past, places}, {{"y", reduce_sum(present * 2.0, {0, 1})}, {"present", present}});
 }
 
-TEST(Donate, ScattersIntoWhatGrowsAreInPlace) {
-  const Graph plain = uneven_step();
+class DonateUneven : public testing::TestWithParam<bool> {};
+
+TEST_P(DonateUneven, ScattersIntoWhatGrowsAreInPlace) {
+  const Graph plain = uneven_step(GetParam());
   const Graph graph = donate(plain, find_donations(plain));
   EXPECT_EQ(graph.inputs()[1].shape().to_string(), "f32[batch, 2, capacity, 4]");
   const Executable executable = compiled(graph);
@@ -302,6 +306,9 @@ TEST(Donate, ScattersIntoWhatGrowsAreInPlace) {
   std::mt19937_64 rng(5);
   const Array x = random_array(f32, {2, 2, 2, 4}, rng);
   Array cache = random_array(f32, {2, 2, 9, 4}, rng);
+  for (int64_t i = 0; i < cache.size() && GetParam(); ++i) {
+    cache.mutable_values<float>()[static_cast<size_t>(i)] *= i / 4 % 9 < 5 ? 1.0F : 0.0F;
+  }
   const Array before = cache;
   const std::byte* memory = cache.data();
   const auto run = [&](std::vector<int64_t> places, bool gives) {
@@ -335,6 +342,8 @@ TEST(Donate, ScattersIntoWhatGrowsAreInPlace) {
     EXPECT_NE(error_text([&] { run({5, wrong, 5, 6}, false); }).find("out of range"), std::string::npos);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Donate, DonateUneven, testing::Bool());
 
 TEST(Donate, FindsPairsByName) {
   const auto finds = [](const std::string& before, const std::string& after) {

@@ -136,8 +136,8 @@ struct Cache {
   Value positions;  // i64[batch, seq], of the new ones
 
   Value joined(const Value& past, const Value& fresh) const {
-    // Written behind the longest for its room, and where they belong: a donated cache gets them in place.
-    return scatter(concat({past, fresh}, 2), transpose(fresh, {0, 2, 1, 3}), {positions},
+    // A donated cache has room instead of the zeros, and gets the new ones in place.
+    return scatter(concat({past, full(fresh.shape(), 0)}, 2), transpose(fresh, {0, 2, 1, 3}), {positions},
                    {.axes = {2}, .x_batch = {0}, .index_batch = {0}});
   }
 };
