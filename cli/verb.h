@@ -34,6 +34,7 @@ std::vector<Option> options_of(const Verb& verb);
 
 // One for each file.
 extern const Verb kRunVerb, kExplainVerb, kBenchVerb, kCheckVerb, kTrainVerb, kExportVerb, kDemoVerb, kModelsVerb,
-    kOpsVerb, kVersionVerb, kCompletionVerb, kManVerb, kHelpVerb, kPartitionVerb, kBuildVerb, kInspectVerb;
+    kOpsVerb, kVersionVerb, kCompletionVerb, kManVerb, kHelpVerb, kPartitionVerb, kBuildVerb, kInspectVerb,
+    kGenerateVerb, kServeVerb;
 
 }  // namespace tenon::cli

@@ -7,10 +7,10 @@
 namespace tenon::cli {
 namespace {
 
-constexpr const Verb* kVerbs[] = {&kRunVerb,     &kExplainVerb,    &kBenchVerb,     &kCheckVerb,
-                                  &kBuildVerb,   &kInspectVerb,    &kTrainVerb,     &kExportVerb,
-                                  &kModelsVerb,  &kOpsVerb,        &kPartitionVerb, &kDemoVerb,
-                                  &kVersionVerb, &kCompletionVerb, &kManVerb,       &kHelpVerb};
+constexpr const Verb* kVerbs[] = {&kRunVerb,        &kExplainVerb, &kBenchVerb,     &kCheckVerb,    &kBuildVerb,
+                                  &kInspectVerb,    &kTrainVerb,   &kExportVerb,    &kGenerateVerb, &kServeVerb,
+                                  &kModelsVerb,     &kOpsVerb,     &kPartitionVerb, &kDemoVerb,     &kVersionVerb,
+                                  &kCompletionVerb, &kManVerb,     &kHelpVerb};
 
 constexpr Option kShared[] = {
     {"--json", "", "print one JSON object instead"},

@@ -27,7 +27,9 @@ Donation parse_donation(std::string_view text);
 /// Output and input have the same shape, or the output is the input with something behind it along one axis
 /// (`present = concat(past, new)`, the cache of exported decoders). Then both become an array with room: the axis gets
 /// the size `capacity` (a new name), of which the first `past` places are read and those behind them written. The
-/// names of `past` are bound by other inputs, or given with RunOptions::bindings; that all fits is checked.
+/// names of `past` are bound by other inputs, or given with RunOptions::bindings; that all fits is checked. Scatters
+/// may write into what the concat gives. Where it makes room for them alone (`concat(past, zeros)`), its zeros are
+/// those that the array has behind `past`: the caller's first array must have them, where a scatter leaves a place out.
 /// Errors: a name that the graph does not have or that is given twice; any other output, in words that say what it is.
 Graph donate(const Graph& graph, const std::vector<Donation>& pairs);
 

@@ -160,6 +160,17 @@ void bind_graphs(nb::module_& m) {
   m.def(
       "import_onnx", [](const std::string& path) { return import_onnx(path); }, nb::arg("path"),
       "The graph of an ONNX model, without compiling it.");
+  m.def(
+      "onnx_inputs",
+      [](const std::string& path) {
+        nb::list result;
+        for (const OnnxPort& port : onnx_signature(path).inputs) {
+          result.append(nb::make_tuple(port.name, port.shape));
+        }
+        return result;
+      },
+      nb::arg("path"), nb::sig("def onnx_inputs(path: str) -> list[tuple[str, Shape]]"),
+      "What an ONNX model takes, as its file declares it, without importing it.");
 }
 
 }  // namespace tenon::python

@@ -12,7 +12,10 @@
 #include "ir/unify_names.h"
 #include "ir/walk.h"
 #include "ops/axes.h"
+#include "ops/make.h"
 #include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/uniform.h"
+#include "tenon/elementwise.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -25,18 +28,43 @@ bool same_shape(const Value& a, const Value& b) {
          std::ranges::equal(a.shape().axes(), b.shape().axes(), {}, &Axis::extent, &Axis::extent);
 }
 
-/// The axis along which the output is the input with something behind it; nothing where it is anything else.
-std::optional<int> grown_axis(const Value& input, const Value& output) {
-  const auto* concat = output.node().as<Concat>();
-  if (concat == nullptr || output.node().inputs[0] != input || output.node().inputs.size() < 2) {
+/// The concat that makes the input longer, and scatters into what it gives, the last one first.
+struct Growth {
+  const Node* concat = nullptr;
+  std::vector<const Node*> scatters = {};
+
+  int axis() const { return concat->as<Concat>()->axis; }
+  /// Zeros behind the input, where the scatters write what is new: they make room, and there is room already.
+  bool is_room() const {
+    return !scatters.empty() && std::all_of(concat->inputs.begin() + 1, concat->inputs.end(),
+                                            [](const Value& part) { return passes::uniform_number(part) == 0.0; });
+  }
+};
+
+/// How the output is the input with something behind it, into which positions may be written; nothing where it is
+/// anything else.
+std::optional<Growth> growth_of(const Value& input, const Value& output) {
+  Growth growth;
+  growth.concat = &output.node();
+  while (growth.concat->as<Scatter>() != nullptr) {
+    growth.scatters.push_back(growth.concat);
+    growth.concat = &growth.concat->inputs[0].node();
+  }
+  const Node& concat = *growth.concat;
+  if (concat.as<Concat>() == nullptr || concat.inputs[0] != input || concat.inputs.size() < 2 ||
+      std::ranges::count(concat.inputs, input) > 1) {  // past behind past is no new part
     return {};
   }
-  const bool is_again = std::ranges::count(output.node().inputs, input) > 1;  // past behind past is no new part
-  return is_again ? std::nullopt : std::optional(concat->axis);
+  for (const Node* scatter : growth.scatters) {  // others write all places along the axis, or each in its own batch
+    if (std::ranges::find(scatter->as<Scatter>()->axes, growth.axis()) == scatter->as<Scatter>()->axes.end()) {
+      return {};
+    }
+  }
+  return growth;
 }
 
 bool can_donate(const Value& input, const Value& output) {
-  return same_shape(input, output) || grown_axis(input, output);
+  return same_shape(input, output) || growth_of(input, output);
 }
 
 /// Letters in lower case and numbers, apart where anything else stands between them.
@@ -133,10 +161,12 @@ std::set<std::string, std::less<>> names_in(const Graph& graph) {
 
 /// An input that gets room behind its elements.
 struct Growing {
-  Value cache;         // the input with room
-  Extent past;         // places that hold something
-  int axis = 0;        // along which it grows
-  Value updated = {};  // the cache with what is new, once that is built
+  Value cache;           // the input with room
+  Extent past;           // places that hold something
+  int axis = 0;          // along which it grows
+  bool is_room = false;  // nothing is written but by scatters
+  Extent total = {};     // places that hold something afterwards
+  Value updated = {};    // the cache with what is new, once that is built
 };
 
 std::vector<Extent> extents(const Value& x) { return extents_of(x.shape().axes()); }
@@ -146,6 +176,24 @@ Value first_of(const Value& cache, int axis, const Extent& count) {
   std::vector<Extent> size = extents(cache);
   size[static_cast<size_t>(axis)] = count;
   return slice(cache, std::vector<Extent>(size.size(), 0), size);
+}
+
+/// The scatter into the cache with room: positions mean what they meant in the part that is in use, and others are
+/// errors as they were.
+Value scatter_with_room(const Node& scatter, const std::vector<Value>& operands, const Growing& growing) {
+  const auto& op = *scatter.as<Scatter>();
+  std::vector<Value> into = operands;
+  into[0] = growing.updated;
+  for (size_t i = 0; i < op.axes.size(); ++i) {
+    if (op.axes[i] == growing.axis) {
+      const Value given = cast(operands[2 + i], Dtype::i64);
+      const Value total = extent_value(growing.total);
+      const Value place = select(lt(given, 0), given + total, given);
+      const Value is_there = logical_and(ge(place, 0), lt(place, total));
+      into[2 + i] = select(is_there, place, extent_value(growing.cache.extent(growing.axis)));
+    }
+  }
+  return make(op, into);
 }
 
 class Donating {
@@ -162,10 +210,13 @@ class Donating {
       fail("donate {}={}: `{}` is donated already", pair.input, pair.output,
            taken_.contains(to) ? pair.output : pair.input);
     }
-    if (const std::optional<int> axis = grown_axis(input, output); axis && !same_shape(input, output)) {
-      growing_.emplace(&output.node(), grow(input, *axis));
-      inputs_[from] = growing_.at(&output.node()).cache;
-      sources_.emplace(to, &output.node());
+    if (const std::optional<Growth> growth = growth_of(input, output); growth && !same_shape(input, output)) {
+      Growing& growing = growing_.emplace(growth->concat, grow(input, *growth)).first->second;
+      for (const Node* scatter : growth->scatters) {
+        written_.emplace(scatter, &growing);
+      }
+      inputs_[from] = growing.cache;
+      sources_.emplace(to, growth->concat);
     } else if (!same_shape(input, output)) {
       fail("donate {}={}: the output is {} and no update of the input, which is {}, nor that with something behind it",
            pair.input, pair.output, output.shape().to_string(), input.shape().to_string());
@@ -181,7 +232,8 @@ class Donating {
   }
 
  private:
-  Growing grow(const Value& input, int axis) {
+  Growing grow(const Value& input, const Growth& growth) {
+    const int axis = growth.axis();
     const Extent& past = input.extent(axis);
     auto capacity = capacities_.find(past);
     if (capacity == capacities_.end()) {
@@ -191,9 +243,12 @@ class Donating {
       }
       capacity = capacities_.emplace(past, Axis(Extent::name(name))).first;
     }
-    std::vector<Axis> axes = input.shape().axes();
+    std::vector<Axis> axes = growth.concat->shapes[0].axes();  // where what is new says more of a size than the input
     axes[static_cast<size_t>(axis)] = capacity->second;
-    return {.cache = tenon::input(input_name(input), input.shape().with_axes(axes)), .past = past, .axis = axis};
+    return {.cache = tenon::input(input_name(input), input.shape().with_axes(axes)),
+            .past = past,
+            .axis = axis,
+            .is_room = growth.is_room()};
   }
 
   void rebuild() {
@@ -209,6 +264,11 @@ class Donating {
     const std::vector<Value> values = passes::rewrite_values(
         roots, std::move(known),
         [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
+          if (const auto written = written_.find(&node); written != written_.end()) {
+            Growing& growing = *written->second;
+            growing.updated = scatter_with_room(node, operands, growing);
+            return std::vector<Value>{first_of(growing.updated, growing.axis, growing.total)};
+          }
           const auto found = growing_.find(&node);
           if (found == growing_.end()) {
             return {};
@@ -218,8 +278,9 @@ class Donating {
           const Value fresh = parts.size() == 1 ? parts[0] : concat(parts, growing.axis);
           std::vector<Extent> start(static_cast<size_t>(fresh.rank()), 0);
           start[static_cast<size_t>(growing.axis)] = growing.past;
-          growing.updated = update_slice(growing.cache, fresh, start);
-          return std::vector<Value>{first_of(growing.updated, growing.axis, growing.past + fresh.extent(growing.axis))};
+          growing.updated = growing.is_room ? growing.cache : update_slice(growing.cache, fresh, start);
+          growing.total = growing.past + fresh.extent(growing.axis);
+          return std::vector<Value>{first_of(growing.updated, growing.axis, growing.total)};
         });
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const auto source = sources_.find(i);
@@ -233,9 +294,10 @@ class Donating {
   std::set<std::string, std::less<>> names_;
   std::set<size_t> given_;
   std::set<size_t> taken_;
-  std::unordered_map<const Node*, Growing> growing_;  // by the concat that they grow in
-  std::map<size_t, const Node*> sources_;             // of outputs
-  std::unordered_map<Extent, Axis> capacities_;       // by what is there already
+  std::unordered_map<const Node*, Growing> growing_;   // by the concat that they grow in
+  std::unordered_map<const Node*, Growing*> written_;  // by the scatters into these
+  std::map<size_t, const Node*> sources_;              // of outputs
+  std::unordered_map<Extent, Axis> capacities_;        // by what is there already
 };
 
 }  // namespace

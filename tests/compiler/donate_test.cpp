@@ -282,6 +282,69 @@ TEST(Donate, DecodersOfTheSameWidthGiveTheSameTokens) {
   }
 }
 
+/// Sequences of different lengths: new rows are written behind the own end of each, by a scatter over what grew, by the
+/// same rows or by zeros.
+Graph uneven_step(bool by_zeros) {
+  const Value x = input("x", shape(f32, "batch", 2, "seq", 4));
+  const Value past = input("past", shape(f32, "batch", 2, "past", 4));
+  const Value places = input("places", shape(i64, "batch", "seq"));
+  const Value fresh = tanh(x);
+  const Value present =
+      scatter(concat({past, by_zeros ? full(fresh.shape(), 0) : fresh}, 2), transpose(fresh, {0, 2, 1, 3}), {places},
+              {.axes = {2}, .x_batch = {0}, .index_batch = {0}});
+  return Graph("step", {x, past, places}, {{"y", reduce_sum(present * 2.0, {0, 1})}, {"present", present}});
+}
+
+class DonateUneven : public testing::TestWithParam<bool> {};
+
+TEST_P(DonateUneven, ScattersIntoWhatGrowsAreInPlace) {
+  const Graph plain = uneven_step(GetParam());
+  const Graph graph = donate(plain, find_donations(plain));
+  EXPECT_EQ(graph.inputs()[1].shape().to_string(), "f32[batch, 2, capacity, 4]");
+  const Executable executable = compiled(graph);
+  EXPECT_EQ(executable.copy_count(), 0) << executable.explain();
+  std::mt19937_64 rng(5);
+  const Array x = random_array(f32, {2, 2, 2, 4}, rng);
+  Array cache = random_array(f32, {2, 2, 9, 4}, rng);
+  for (int64_t i = 0; i < cache.size() && GetParam(); ++i) {
+    cache.mutable_values<float>()[static_cast<size_t>(i)] *= i / 4 % 9 < 5 ? 1.0F : 0.0F;
+  }
+  const Array before = cache;
+  const std::byte* memory = cache.data();
+  const auto run = [&](std::vector<int64_t> places, bool gives) {
+    std::vector<Array> list = {x, cache, Array::from<int64_t>({2, 2}, std::move(places))};
+    if (gives) {
+      list[1] = Array();
+      cache.mutable_data();
+      memory = cache.data();
+      list[1] = std::move(cache);
+    }
+    return executable.run(std::move(list), {.bindings = {{"past", 5}}});
+  };
+  const Array past = interpret(
+      Graph({graph.inputs()[1]}, {{"first", slice(graph.inputs()[1], {0, 0, 0, 0}, {Extent::name("batch"), 2, 5, 4})}}),
+      {before})[0];
+  for (const std::vector<int64_t>& places : {std::vector<int64_t>{5, 6, 5, 6}, {5, 6, 2, 3}, {-1, 0, -7, 4}}) {
+    const std::vector<Array> expected = interpret(plain, {x, past, Array::from<int64_t>({2, 2}, places)});
+    cache = before;
+    const std::vector<Array> results = run(places, true);
+    EXPECT_EQ(results[1].data(), memory);
+    EXPECT_TRUE(close(results[0], expected[0], 1e-4, 1e-5));
+    for (int64_t i = 0; i < results[1].size(); ++i) {
+      const int64_t place = i / 4 % 9;
+      ASSERT_NEAR(results[1].at(i), place < 7 ? expected[1].at((i / 36 * 7 + place) * 4 + i % 4) : before.at(i), 1e-5)
+          << i;
+    }
+  }
+  // Behind what grew there is room, and no position of the model's.
+  cache = before;
+  for (const int64_t wrong : {7, -8}) {
+    EXPECT_NE(error_text([&] { run({5, wrong, 5, 6}, false); }).find("out of range"), std::string::npos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Donate, DonateUneven, testing::Bool());
+
 TEST(Donate, FindsPairsByName) {
   const auto finds = [](const std::string& before, const std::string& after) {
     const Value x = input(before, shape(f32, "n"));

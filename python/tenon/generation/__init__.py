@@ -67,6 +67,10 @@ class Generator:
         """What runs the prompts: `step()`, `state()` and counts of what it did."""
         return self._engine
 
+    @property
+    def has_tokenizer(self):
+        return bool(self._tokenizer)
+
     def encode(self, prompt, is_chat=False):
         """The token ids of a text; ids stay as they are."""
         if isinstance(prompt, str):

@@ -9,8 +9,16 @@ from tenon import _tenon
 from tenon.generation import Generator
 
 
+class Parser(argparse.ArgumentParser):
+    """Whose errors are one line."""
+
+    def error(self, message):
+        print(f"tenon: {message}; `{self.prog} --help` has all options", file=sys.stderr)
+        raise SystemExit(1)
+
+
 def _parser(program):
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program,
         description="Continue prompts with a language model: a folder of transformers (config.json and safetensors) or of "
         "onnxruntime-genai's model builder (genai_config.json and an ONNX model).",

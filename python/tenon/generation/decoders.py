@@ -76,9 +76,8 @@ def _tensors_of(folder):
 
 
 class OnnxDecoder:
-    """An ONNX model with caches as inputs and outputs, which genai_config.json names. One sequence in a run."""
-
-    is_batched = False
+    """An ONNX model with caches as inputs and outputs, which genai_config.json names. They are updated in place where
+    the model appends to them. Where GroupQueryAttention does, sequences of a run may have different lengths."""
 
     def __init__(self, folder, options):
         config = read_json(os.path.join(folder, "genai_config.json"))
@@ -89,19 +88,22 @@ class OnnxDecoder:
         path = os.path.join(folder, self._file)
         if not os.path.exists(path):
             raise _tenon.Error(f"`{folder}` has no file `{self._file}`, which its genai_config.json names")
-        self.model = Model(path, **options)
-        self._shapes = dict(self.model.inputs)
+        declared = dict(_tenon.onnx_inputs(path))
         for name in [self._ids, *self._caches]:
-            if name not in self._shapes:
+            if name not in declared:
                 raise _tenon.Error(f"`{path}` has no input `{name}`, which its genai_config.json names")
-        unknown = set(self._shapes) - {self._ids, self._mask, self._positions, *self._caches}
+        unknown = set(declared) - {self._ids, self._mask, self._positions, *self._caches}
         if unknown:
             raise _tenon.Error(f"`{path}` takes `{min(unknown)}`, which no prompt gives: only decoders of texts are run")
         for name in self._caches:
-            dtype = str(self._shapes[name].dtype)
+            dtype = str(declared[name].dtype)
             if dtype not in _DTYPES:
                 raise _tenon.Error(f"the cache `{name}` is of {dtype}: generation takes f16, f32 and f64")
-        self.cache_dtypes = [_DTYPES[str(self._shapes[name].dtype)] for name in self._caches]
+        self.cache_dtypes = [_DTYPES[str(declared[name].dtype)] for name in self._caches]
+        self._integers = {name: np.int32 if str(shape.dtype) == "i32" else np.int64 for name, shape in declared.items()}
+        self.model = Model(path, donate=self._caches, **options)
+        self._past = str(declared[next(iter(self._caches))].axes[2])
+        self.is_batched = False
 
     def _read_names(self, decoder, model):
         self._file = decoder["filename"]
@@ -119,20 +121,19 @@ class OnnxDecoder:
         self.ends = _ends_of(model.get("eos_token_id"))
 
     def run(self, ids, begin, last, caches, threads):
-        """As above, for one sequence."""
-        count, past = ids.shape[1], int(begin[0])
+        """As above. Sequences of a run are prompts, which begin at 0, or have one token each."""
+        rows, count = ids.shape
+        past = int(begin.max())
+        lengths = begin + last + 1
         inputs = {self._ids: ids}
-        if self._mask in self._shapes:
-            inputs[self._mask] = np.ones((1, past + count), np.int64)
-        if self._positions in self._shapes:
-            inputs[self._positions] = np.arange(past, past + count, dtype=np.int64)[None]
-        inputs = {
-            name: value.astype(np.int32) if str(self._shapes[name].dtype) == "i32" else value
-            for name, value in inputs.items()
-        }
-        for name, cache in zip(self._caches, caches):
-            inputs[name] = np.ascontiguousarray(cache[:, :, :past])
-        out = self.model.run(inputs, threads=threads)
+        if self._mask in self._integers:
+            inputs[self._mask] = (np.arange(past + count)[None] < lengths[:, None])
+        if self._positions in self._integers:
+            inputs[self._positions] = begin[:, None] + np.arange(count)[None]
+        inputs = {name: value.astype(self._integers[name], copy=False) for name, value in inputs.items()}
+        inputs.update(zip(self._caches, caches))
+        out = self.model.run(inputs, sizes={self._past: past}, threads=threads, donate=True)
         for present, cache in zip(self._caches.values(), caches):
-            cache[:, :, past : past + count] = out[present].numpy()[:, :, past:]
-        return out[self._logits].numpy()[:, int(last[0])]
+            if out[present] is not cache:  # memory that a run could not write
+                cache[...] = out[present].numpy()
+        return out[self._logits].numpy()[np.arange(rows), last]

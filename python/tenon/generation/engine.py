@@ -23,6 +23,7 @@ class Request:
         self.on_change = on_change
         self.new = []
         self.pieces = collections.deque()
+        self.is_cancelled = False
         self.reason = None  # why it has ended: "stop", "length", "cancelled" or "error"
         self.error = None
         self.place = 0  # how many tokens the caches hold
@@ -91,7 +92,7 @@ class Engine:
         if rows < 1:
             raise _tenon.Error(f"rows is {rows}, must be at least 1")
         self.decoder, self.most_rows, self.most_bytes = decoder, rows, cache_bytes
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._waiting = collections.deque()
         self._rows = []  # of the caches: the first ones decode, the others are prompts
         self._decoding = 0
@@ -100,34 +101,49 @@ class Engine:
         self.counts = collections.Counter()
 
     def submit(self, request):
-        with self._lock:
-            self._require_room(request)
-            self._waiting.append(request)
-            self.counts["requests"] += 1
+        """Waits for no step that goes on."""
+        self._require_room(request)
+        self._waiting.append(request)
         return request
 
     def cancel(self, request):
-        """What has not ended leaves, and its place is free."""
+        """What has not ended leaves, and its place is free: now, or when the step is over that another thread runs."""
+        if request.reason is None:
+            request.is_cancelled = True
+            if self._lock.acquire(blocking=False):
+                try:
+                    self._drop_cancelled()
+                finally:
+                    self._lock.release()
+
+    def fail(self, error):
+        """All requests end with an error: a step has left them half done."""
         with self._lock:
-            if request.reason is not None:
-                return
-            if request in self._waiting:
-                self._waiting.remove(request)
-            elif request in self._rows:
-                self._remove(self._rows.index(request))
-            self._end(request, "cancelled")
+            for request in [*list(self._waiting), *self._rows]:
+                self._end(request, "error", error)
+            self._waiting.clear()
+            self._rows.clear()
+            self._decoding = 0
 
     def state(self):
         """How many requests wait, read their prompts and decode, and bytes of caches."""
-        with self._lock:
-            reading = len(self._rows) - self._decoding
-            return {"waiting": len(self._waiting), "reading": reading, "decoding": self._decoding,
-                    "cache_bytes": self._caches.bytes}
+        rows, decoding = len(self._rows), self._decoding
+        return {"waiting": len(self._waiting), "reading": max(0, rows - decoding), "decoding": decoding,
+                "cache_bytes": self._caches.bytes}
+
+    def _drop_cancelled(self):
+        for request in [each for each in [*list(self._waiting), *self._rows] if each.is_cancelled and each.reason is None]:
+            if request in self._rows:
+                self._remove(self._rows.index(request))
+            else:
+                self._waiting.remove(request)
+            self._end(request, "cancelled")
 
     def step(self, threads=None):
         """A part of a prompt, then a token for each sequence; whether there was anything to do."""
         with self._lock:
             self._threads = threads
+            self._drop_cancelled()
             self._admit()
             if not self._rows:
                 return False
@@ -136,6 +152,7 @@ class Engine:
                 self._read()
             if decoding > 0:
                 self._decode(decoding)
+            self._drop_cancelled()
             return True
 
     def _require_room(self, request):
@@ -157,6 +174,7 @@ class Engine:
             if self.most_bytes is not None and self._rows and needed > self.most_bytes:
                 return
             self._rows.append(self._waiting.popleft())
+            self.counts["requests"] += 1
 
     def _reserve(self, count, places):
         rows = self._caches.rows

@@ -133,18 +133,12 @@ Results rotary_embedding(const NodeCall& call) {
 /// Keys and values of the past, each batch element as long as it is, with the new ones behind them. Where an element is
 /// shorter than the longest, what follows its end is never seen.
 struct Cache {
-  Value past_length;  // i64[batch]
+  Value positions;  // i64[batch, seq], of the new ones
 
   Value joined(const Value& past, const Value& fresh) const {
-    const Extent& length = past.extent(2);
-    const Value all = concat({past, fresh}, 2);
-    const Extent& total = all.extent(2);
-    const Value slot = iota(shape(Dtype::i64, past.extent(0), total), 1);
-    const Value own = expand_dims(past_length, {1});
-    const Value moved = min(slot - own + extent_value(length), extent_value(total - 1));
-    const Value source = select(lt(slot, own), slot, moved);
-    const Value index = broadcast(source, all.shape().axes(), {0, 2});
-    return take_along_axis(all, index, 2);
+    // A donated cache has room instead of the zeros, and gets the new ones in place.
+    return scatter(concat({past, full(fresh.shape(), 0)}, 2), transpose(fresh, {0, 2, 1, 3}), {positions},
+                   {.axes = {2}, .x_batch = {0}, .index_batch = {0}});
   }
 };
 
@@ -178,7 +172,7 @@ Results group_query(const NodeCall& call) {
     k = turned_by_tables(k, cosines, sines, interleaved);
   }
   if (call.has(3) && call.has(4)) {
-    const Cache cache{begin};
+    const Cache cache{positions};
     k = cache.joined(call.x(3), k);
     v = cache.joined(call.x(4), v);
   }
