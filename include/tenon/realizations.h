@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,11 @@ void log_kernels(int level);
 /// Whether Realization::why is written to standard error for each program that was compiled again. TENON_LOG=recompiles
 /// in the environment does the same; TENON_LOG=1,recompiles asks for both.
 void log_recompiles(bool on);
+
+/// For profilers: `began` is called with a text where lazy tensors begin to compute something, on their thread, and
+/// what it gives is let go of at the end. Each realization has a span, "item() at train.py:12", and in it one for the
+/// program that runs, "12 operations in 3 kernels". One watcher at a time; none: nobody is told.
+void watch_realizations(std::function<std::shared_ptr<void>(const std::string&)> began);
 
 /// How lazy tensors are used on a thread, for front ends whose users do not write C++.
 struct LazySettings {

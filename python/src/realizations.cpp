@@ -4,6 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "bind.h"
 
 namespace tenon::python {
@@ -40,6 +44,29 @@ void bind_realizations(nb::module_& m) {
   m.def("log_recompiles", &log_recompiles, nb::arg("on") = true,
         "Whether each program that is compiled again is written to standard error, with what differs from the last one "
         "at the same line.");
+  m.def(
+      "watch_realizations",
+      [](nb::object began) {
+        // Never destroyed: a span may end after the interpreter has.
+        const auto* const call = new nb::object(std::move(began));
+        watch_realizations([call](const std::string& text) -> std::shared_ptr<void> {
+          if (Py_IsInitialized() == 0) {
+            return nullptr;
+          }
+          const nb::gil_scoped_acquire lock;
+          nb::object span = (*call)(text);
+          if (span.is_none()) {
+            return nullptr;
+          }
+          return {span.release().ptr(), [](PyObject* held) {
+                    const nb::gil_scoped_acquire again;
+                    nb::steal(held).attr("__exit__")(nb::none(), nb::none(), nb::none());
+                  }};
+        });
+      },
+      nb::arg("began"),
+      "began(text) is called where something is computed, on its thread; it gives None, or a context that has been "
+      "entered, which is left at the end.");
   m.def("clear_programs", &clear_programs);
   m.def("set_weight_budget", &set_weight_budget, nb::arg("bytes"),
         "The most bytes that weights take as constants of programs, because they have stayed the same; 0: they stay "

@@ -51,17 +51,17 @@ def _is_on_device(x) -> bool:
 
 
 def _compile_forward(module: GraphModule, _):
-    return make_boxed_func(_compiled(module, _weights_of_module(), expected=False))
+    return make_boxed_func(_compiled(module, "forward", _weights_of_module(), expected=False))
 
 
 def _compile_backward(module: GraphModule, _):
-    return make_boxed_func(_compiled(module, set(), expected=False))
+    return make_boxed_func(_compiled(module, "backward", set(), expected=False))
 
 
 def _compile_inference(module: GraphModule, _, programs: list[WeightedProgram]):
     """Weights are expected to stay: the first call compiles a program that has them as constants. `programs` gets it
     where its results are all that a call gives."""
-    program = _compiled(module, _weights_of_module(), expected=True)
+    program = _compiled(module, "inference", _weights_of_module(), expected=True)
     metadata = _metadata()
     if isinstance(program, WeightedProgram) and program.gives_values and _has_plain_results(metadata):
         program.plain_arguments = sum(node.op == "placeholder" for node in module.graph.nodes)
@@ -100,14 +100,15 @@ def _has_plain_results(metadata) -> bool:
         return False
 
 
-def _compiled(module: GraphModule, weights: set[int], expected: bool):
+def _compiled(module: GraphModule, kind: str, weights: set[int], expected: bool):
     """A function of the arguments of a graph of ATen operators, which gives its results as a list."""
+    name = f"compiled {torch._guards.CompileContext.current_compile_id() or ''} {kind}".replace("  ", " ")
     lowered = lower(module)
     if not lowered.failures:
-        return WeightedProgram(lowered, module, weights, expected)
+        return WeightedProgram(lowered, name, module, weights, expected)
     for failure in lowered.failures:
         record_fallback("compile", failure.operator, failure.reason)
-    return _in_parts(module, lowered.failures, weights, expected)
+    return _in_parts(module, lowered.failures, name, weights, expected)
 
 
 class _Support(OperatorSupportBase):
@@ -122,7 +123,7 @@ class _Support(OperatorSupportBase):
         return not (isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable)
 
 
-def _in_parts(module: GraphModule, failures: list[Failure], weights: set[int], expected: bool):
+def _in_parts(module: GraphModule, failures: list[Failure], name: str, weights: set[int], expected: bool):
     partitioner = CapabilityBasedPartitioner(module, _Support(failures), allows_single_node_partition=False)
     partitions = [p for p in partitioner.propose_partitions() if _operators(p) >= _SMALLEST]
     if not partitions:
@@ -133,7 +134,7 @@ def _in_parts(module: GraphModule, failures: list[Failure], weights: set[int], e
     for node in list(whole.graph.nodes):
         if node.op == "call_module" and node.target.startswith("tenon_part_"):
             taken = {i for i, argument in enumerate(node.args) if argument in of_module}
-            setattr(whole, node.target, _Part(getattr(whole, node.target), taken, expected))
+            setattr(whole, node.target, _Part(getattr(whole, node.target), name, taken, expected))
     return whole
 
 
@@ -144,7 +145,7 @@ def _operators(partition) -> int:
 class _Part(torch.nn.Module):
     """A part of a graph that is a Tenon program."""
 
-    def __init__(self, part: GraphModule, weights: set[int], expected: bool):
+    def __init__(self, part: GraphModule, name: str, weights: set[int], expected: bool):
         super().__init__()
         lowered = lower(part)
         for failure in lowered.failures:
@@ -152,7 +153,7 @@ class _Part(torch.nn.Module):
         leaves = next(n for n in part.graph.nodes if n.op == "output").args[0]
         self._single = not isinstance(leaves, (list, tuple))
         listed = (lambda *arguments: [part(*arguments)]) if self._single else part
-        self._run = listed if lowered.failures else WeightedProgram(lowered, listed, weights, expected)
+        self._run = listed if lowered.failures else WeightedProgram(lowered, name, listed, weights, expected)
 
     def forward(self, *arguments):
         results = self._run(*arguments)

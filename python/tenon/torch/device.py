@@ -18,7 +18,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 import tenon
 
-from . import autocast, differentiated, distributed, fallback, hooks, strides, table, views
+from . import autocast, differentiated, distributed, fallback, hooks, profile, strides, table, views
 from .arguments import OnCpu, check_indices, lazy
 from .dtypes import TENON_DTYPES, Unsupported, is_supported, torch_dtype
 from .handles import given_sizes, wrap, wrap_later
@@ -334,6 +334,7 @@ def _install():
     differentiated.register(library)
     autocast.register(library)
     hooks.install(library)
+    profile.install()
     random = random_by(_tenon.next_draw)
     random.__enter__()
     return library, everything, random, distributed.register()

@@ -12,6 +12,7 @@ import tenon
 import torch
 
 from .lower import Lowered
+from .profile import is_profiling, span
 from .report import record_compile, record_fallback
 from .symbols import look
 
@@ -24,14 +25,14 @@ class Program:
     Tensors go in without copies where they are contiguous, and come out sharing the memory of Tenon's arrays.
     """
 
-    def __init__(self, lowered: Lowered):
-        self._prepare(lowered)
+    def __init__(self, lowered: Lowered, name: str = "exported"):
+        self._prepare(lowered, name)
         self._executable = tenon.compile(lowered.graph) if lowered.graph is not None else None
         if self._executable is not None:
             self._call = tenon._tenon.TensorCall(self._executable, _exchange, lowered.arguments, lowered.sizes)
 
-    def _prepare(self, lowered: Lowered) -> None:
-        self.lowered = lowered
+    def _prepare(self, lowered: Lowered, name: str) -> None:
+        self.lowered, self.name = lowered, name
         self._weights = sorted(_range(t) for t in lowered.constants)
         self._call: Any = None
         values = [("value", i) for i in range(len(lowered.outputs))]
@@ -46,8 +47,19 @@ class Program:
         return self.executable.kernel_count if self.executable is not None else 0
 
     def __call__(self, *arguments) -> list:
+        if is_profiling():
+            with span(self._title()):
+                return self._called(arguments)
+        return self._called(arguments)
+
+    def _called(self, arguments) -> list:
         results = self._run(arguments) if self._call is not None else []
         return results if self.gives_values else self._outputs(arguments, results)
+
+    def _title(self) -> str:
+        """Its name in profiles."""
+        name = self.name if self.lowered.graph is None else f"{self.name} {self.lowered.graph.name}"
+        return f"tenon: {name}, {self.kernel_count} kernels"
 
     def _outputs(self, arguments, results: list) -> list:
         """What the FX graph gives, after its writes to arguments."""
@@ -101,8 +113,10 @@ class WeightedProgram(Program):
     A graph that Tenon refuses to compile runs as `module`, which gives a list, and is reported.
     """
 
-    def __init__(self, lowered: Lowered, module: Callable[..., list], buffers: Collection[int], expected: bool):
-        self._prepare(lowered)
+    def __init__(
+        self, lowered: Lowered, name: str, module: Callable[..., list], buffers: Collection[int], expected: bool
+    ):
+        self._prepare(lowered, name)
         self._module = module
         self._is_refused = False
         self.plain_arguments = -1  # how many arguments direct() takes; -1: it is not to be called
@@ -131,11 +145,14 @@ class WeightedProgram(Program):
         self._compiles += 1
         record_compile("compile", self, "graph", again=self._compiles > 1, laid_out=weights > 0 and self._compiles > 1)
 
-    def __call__(self, *arguments) -> list:
+    def _title(self) -> str:
+        return f"tenon: {self.name}, {self.kernel_count} kernels"
+
+    def _called(self, arguments) -> list:
         if self._is_refused:
             return self._module(*arguments)
         try:
-            return super().__call__(*arguments)
+            return super()._called(arguments)
         except _Refused as reason:
             record_fallback("compile", "(graph)", str(reason))
             self._is_refused = True
@@ -148,7 +165,7 @@ class WeightedProgram(Program):
             return self
 
         def run(*arguments):
-            results = call(arguments, get_threads())
+            results = None if is_profiling() else call(arguments, get_threads())
             if type(results) is not list:
                 results = self(*arguments)
             for result, axes in dynamic:

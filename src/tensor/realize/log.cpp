@@ -42,8 +42,11 @@ struct Asked {
   }
 };
 
+using Watcher = std::function<std::shared_ptr<void>(const std::string&)>;
+
 struct History {
   std::mutex mutex;
+  std::shared_ptr<const Watcher> watcher;
   std::deque<KeptRun> kept;
   RealizationCounts counts;
   Asked asked = Asked::from_environment();
@@ -97,6 +100,15 @@ std::string place_of(const std::source_location& where) {
     return {};
   }
   return fmt::format("{}:{}", std::string_view(at.file).substr(at.file.find_last_of('/') + 1), at.line);
+}
+
+std::shared_ptr<void> begin_span(const std::function<std::string()>& text) {
+  std::shared_ptr<const Watcher> told;
+  {
+    const std::lock_guard lock(history().mutex);
+    told = history().watcher;
+  }
+  return told == nullptr ? nullptr : (*told)(text());
 }
 
 void log_realization(KeptRun run) {
@@ -202,6 +214,12 @@ void log_kernels(int level) {
   auto& all = tensors::history();
   const std::lock_guard lock(all.mutex);
   all.asked.level = std::clamp(level, 0, 3);
+}
+
+void watch_realizations(std::function<std::shared_ptr<void>(const std::string&)> began) {
+  auto told = began ? std::make_shared<const tensors::Watcher>(std::move(began)) : nullptr;
+  const std::lock_guard lock(tensors::history().mutex);
+  tensors::history().watcher.swap(told);
 }
 
 void log_recompiles(bool on) {

@@ -1,6 +1,8 @@
 // What is kept and printed of realisations.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -19,6 +21,9 @@ std::string place_of(const std::source_location& where);
 void log_realization(KeptRun run);
 /// The last ones, oldest first.
 std::vector<KeptRun> kept_runs();
+
+/// A span for whoever watches realizations; `text` is asked for only then. Null where nobody does.
+std::shared_ptr<void> begin_span(const std::function<std::string()>& text);
 
 /// Watches one run where the level asks for kernels, and prints them when it ends.
 class RunLog {

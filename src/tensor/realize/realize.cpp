@@ -229,6 +229,8 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, KeptR
   }
   kept.program = version.program ? version.program : found.program;
   kept.bindings = keeps_lines() ? bindings_of_run(program.executable, inputs, found.bindings) : Bindings();
+  const auto span =
+      begin_span([&] { return fmt::format("{} operations in {} kernels", report.operations, report.kernels); });
   RunLog log(program, found.compiled || version.made);
   try {
     std::vector<Array> results = donation.run(program.executable, std::move(inputs),
@@ -299,6 +301,8 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
   KeptRun kept{
       .what = {.reason = std::string(reason), .place = place_of(where), .tensors = static_cast<int>(wanted.size())}};
   Realization& report = kept.what;
+  const auto span = begin_span(
+      [&] { return report.place.empty() ? report.reason : fmt::format("{} at {}", report.reason, report.place); });
   LookPlan plan = make_plan(wanted);
   const std::vector<Array> arrays = run_or_alone(plan, wanted, kept);
   report.writes = static_cast<int>(std::ranges::count_if(plan.cells, [](const auto& cell) { return cell->written; }));
