@@ -81,6 +81,17 @@ class Barriers {
     return moves;
   }
 
+  /// What stands behind the last barrier of a loop touches what stands before the first one, in the next iteration.
+  bool meets_next(const Block& body) const {
+    const auto is_barrier = [](const loops::Statement& each) {
+      return std::get_if<loops::Barrier>(&each.what) != nullptr;
+    };
+    const auto first = std::ranges::find_if(body, is_barrier);
+    if (first == body.end()) return true;
+    const auto last = std::find_if(body.rbegin(), body.rend(), is_barrier).base();
+    return conflict(uses_of({body.begin(), first}), uses_of({last, body.end()}));
+  }
+
   void add_to(Block& block, Uses& open) {
     Block result;
     for (loops::Statement& statement : block) {
@@ -94,7 +105,7 @@ class Barriers {
       if (auto* loop = std::get_if<loops::Loop>(&one[0].what); loop != nullptr && !is_nest_of_threads(*loop)) {
         Uses inside = open;
         add_to(loop->body, inside);
-        if (meets_itself(*loop, uses)) {
+        if (meets_itself(*loop, uses) && meets_next(loop->body)) {
           loop->body.push_back({loops::Barrier{}});
         }
       }

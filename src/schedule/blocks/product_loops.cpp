@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "base/fail.h"
 #include "schedule/blocks/phase_edit.h"
+#include "schedule/blocks/product_sides.h"
 #include "schedule/draft/affine.h"
 
 namespace tenon::schedule {
@@ -17,73 +19,8 @@ using loops::Loop;
 
 constexpr int64_t kSteps = 16;        // of the depth that are in shared memory at once
 constexpr int64_t kTileThreads = 16;  // along the columns of a tile, at most
-constexpr int64_t kTogether = 4;      // sums of a thread side by side: an access of 16 bytes of f32
 constexpr int64_t kRowSums = 4;       // of a thread, at most
 constexpr int64_t kColumnSums = 8;    // likewise
-/// Elements behind each step of what is in shared memory: threads that write a column of it meet different banks.
-constexpr int64_t kGap = 4;
-
-/// Several axes as if they were one, which counts as they do.
-struct Joined {
-  /// Where index + counter * tile >= size, there is nothing.
-  struct Cut {
-    int counter = -1;  // an axis that counts tiles
-    Extent tile, size;
-  };
-  Extent extent = 1;
-  std::vector<Cut> cuts;
-};
-
-/// Tiles inside of other axes are whole, or these run once.
-Joined joined(const Kernel& kernel, const std::vector<int>& axes) {
-  const auto axis_at = [&](size_t i) -> const loops::Axis& { return kernel.axes[static_cast<size_t>(axes[i])]; };
-  Joined all;
-  for (size_t i = axes.size(); i-- > 0;) {
-    const loops::Axis& axis = axis_at(i);
-    if (!is_whole(axis)) {
-      Extent around = 1;
-      for (size_t j = 0; j < i; ++j)
-        around = around * axis_at(j).extent;
-      const Extent tile = axis.extent * all.extent;
-      all.cuts.push_back(
-          {.counter = axis.tile_of, .tile = tile, .size = axis.total * all.extent + (around - 1) * tile});
-    }
-    all.extent = all.extent * axis.extent;
-  }
-  return all;
-}
-
-/// Where `index`, which runs in pieces of so many, lies inside of all. 0: it may run in any pieces.
-std::vector<Bound> bounds_of(const Joined& all, const Affine& index, int64_t piece) {
-  std::vector<Bound> inside;
-  const std::optional<int64_t> known = all.extent.constant();
-  if (!known || piece == 0 || *known % piece != 0) {
-    inside.push_back({.index = index, .size = all.extent});
-  }
-  for (const Joined::Cut& cut : all.cuts) {
-    inside.push_back({.index = add(index, scale(affine_axis(cut.counter), cut.tile)), .size = cut.size});
-  }
-  return inside;
-}
-
-/// One side of the tile, worked on in pieces: so many threads along a piece, each with several sums, some side by side.
-struct Side {
-  Joined all;
-  int64_t threads = 1;
-  int64_t sums = 1;
-  int step = -1;  // axes: of pieces
-  int thread = -1;
-
-  int64_t piece() const { return threads * sums; }
-  int64_t pitch() const { return piece() + kGap; }
-  /// Of a sum, within its piece.
-  Affine within(int64_t sum) const {
-    const int64_t together = std::min(sums, kTogether);
-    const int64_t group = sum / together;
-    return add(scale(affine_axis(thread), together), affine_constant(group * threads * together + sum % together));
-  }
-  Affine at(const Affine& inside) const { return add(scale(affine_axis(step), piece()), inside); }
-};
 
 class ProductLoops {
  public:
@@ -109,14 +46,17 @@ class ProductLoops {
       side->step = add_axis(kernel_, {.extent = ceildiv(side->all.extent, side->piece()), .name = "piece"});
       side->thread = add_axis(kernel_, {.extent = side->threads, .name = "thread", .binding = loops::Binding::threads});
     }
-    const bool is_cut = depth_part_.axis >= 0;
-    const Extent steps = is_cut ? depth_part_.length : depth_.extent;
-    part_ = add_axis(kernel_, {.extent = ceildiv(steps, kSteps), .name = "depth_part"});
-    left_ = staged(scratch_.left, kSteps * rows_.pitch(), loops::Scope::block);
-    right_ = staged(scratch_.right, kSteps * columns_.pitch(), loops::Scope::block);
+    const Extent steps = is_part() ? depth_part_.length : depth_.extent;
+    pair_ = add_axis(kernel_, {.extent = ceildiv(steps, 2 * kSteps), .name = "depth_parts"});
+    const loops::Matrix& left = product_.left;
+    const loops::Matrix& right = product_.right;
+    left_.emplace(staging({.matrix = left, .apart = left.row, .step_apart = left.column}, rows_, scratch_.left));
+    right_.emplace(staging({.matrix = right, .apart = right.column, .step_apart = right.row}, columns_, scratch_.right));
     sums_ = staged(scratch_.sums, rows_.sums * columns_.sums, loops::Scope::iteration);
     loops::Block body;
     body.push_back(by_thread(clear()));
+    fetch(body, {});
+    put(body, &ProductScratch::Operand::even);
     body.push_back(sum_up());
     body.push_back(by_thread(store()));
     return around(rows_.step, {around(columns_.step, std::move(body))});
@@ -169,6 +109,7 @@ class ProductLoops {
         loops::Store{.buffer = buffer, .at = std::move(at), .inside = std::move(inside), .value = value});
   }
 
+  bool is_part() const { return depth_part_.axis >= 0; }
   int64_t count() const { return rows_.sums * columns_.sums; }
 
   loops::Block clear() {
@@ -179,62 +120,115 @@ class ProductLoops {
     return block;
   }
 
-  /// Part by part of the depth: both operands go to shared memory, and what they give is added to the sums.
-  loops::Statement sum_up() {
-    loops::Block body;
-    const loops::Matrix& left = product_.left;
-    const loops::Matrix& right = product_.right;
-    body.push_back(stage({.matrix = left, .apart = left.row, .step_apart = left.column}, rows_, left_));
-    body.push_back(stage({.matrix = right, .apart = right.column, .step_apart = right.row}, columns_, right_));
-    body.push_back(by_thread(add_part()));
-    return around(part_, std::move(body));
-  }
-
-  /// A piece of an operand, steps of the depth apart by the pitch. Threads run along what lies side by side in memory.
+  /// A matrix, and how far apart its rows or columns lie, and steps of the depth.
   struct Operand {
     const loops::Matrix& matrix;
-    const Extent& apart;  // of rows or columns
+    const Extent& apart;
     const Extent& step_apart;
   };
 
-  loops::Statement stage(const Operand& operand, const Side& side, int to) {
+  /// A piece of an operand on its way: `outer` by `inner` threads take it in turns. They run along what lies side by side
+  /// in memory.
+  struct Staging {
+    Operand operand;
+    const Side& side;
+    ProductScratch::Operand& scratch;
+    bool steps_inside = false;
+    int64_t range = 0;  // that is not the threads' inner one
+    int64_t outer = 0;
+    int outer_thread = -1, inner_thread = -1;
+
+    int64_t turns() const { return (range + outer - 1) / outer; }
+    Affine slow(int64_t turn) const { return add(affine_constant(turn * outer), affine_axis(outer_thread)); }
+    Affine along(int64_t turn) const { return steps_inside ? slow(turn) : affine_axis(inner_thread); }
+    Affine step(int64_t turn) const { return steps_inside ? affine_axis(inner_thread) : slow(turn); }
+    /// Where threads are more than there is to copy.
+    std::vector<Bound> own(int64_t turn) const {
+      return (turn + 1) * outer <= range ? std::vector<Bound>{} : std::vector<Bound>{{.index = slow(turn), .size = range}};
+    }
+    Affine place(int64_t turn) const { return add(scale(step(turn), side.pitch()), along(turn)); }
+  };
+
+  Staging staging(const Operand& operand, const Side& side, ProductScratch::Operand& scratch) {
     const auto computed = operands_.find(operand.matrix.buffer);
-    const bool steps_inside = computed != operands_.end()
-                                  ? computed->second.depth_lies_inside
-                                  : operand.step_apart == Extent(1) && operand.apart != Extent(1);
-    const int64_t inner = std::min(steps_inside ? kSteps : power(side.piece()), kProductThreads);
-    const int64_t outer = kProductThreads / inner;
-    const int64_t range = steps_inside ? side.piece() : kSteps;
+    Staging made{.operand = operand, .side = side, .scratch = scratch};
+    made.steps_inside = computed != operands_.end() ? computed->second.depth_lies_inside
+                                                    : operand.step_apart == Extent(1) && operand.apart != Extent(1);
+    const int64_t inner = std::min(made.steps_inside ? kSteps : power(side.piece()), kProductThreads);
+    made.outer = kProductThreads / inner;
+    made.range = made.steps_inside ? side.piece() : kSteps;
     const auto thread = [&](int64_t extent) {
       return add_axis(kernel_, {.extent = extent, .name = "copy", .binding = loops::Binding::threads});
     };
-    const int outer_thread = thread(outer);
-    const int inner_thread = thread(inner);
-    const int turn = add_axis(kernel_, {.extent = (range + outer - 1) / outer, .name = "turn"});
-    const Affine slow = add(scale(affine_axis(turn), outer), affine_axis(outer_thread));
-    const Affine fast = affine_axis(inner_thread);
-    const Affine& along = steps_inside ? slow : fast;
-    const Affine& step = steps_inside ? fast : slow;
-    Affine depth = add(scale(affine_axis(part_), kSteps), step);
-    if (depth_part_.axis >= 0) depth = add(depth, scale(affine_axis(depth_part_.axis), depth_part_.length));
-    std::vector<Bound> own;  // where threads are more than there is to copy
-    if (range % outer != 0) own.push_back({.index = slow, .size = range});
-    // Whole steps of the depth may still be cut into parts that are not.
-    const std::vector<Bound> of_depth = bounds_of(depth_, depth, depth_part_.axis >= 0 ? 0 : kSteps);
-    std::vector<Bound> inside = bounds_of(side.all, side.at(along), side.piece());
-    for (const std::vector<Bound>& more : {of_depth, own})
-      inside.insert(inside.end(), more.begin(), more.end());
-    const Affine at = add(scale(step, side.pitch()), along);
-    loops::Block body;
-    if (computed != operands_.end()) {
-      body = computed_element(computed->second, operand.matrix.buffer, side.at(along), depth, inside, of_depth,
-                              loops::Store{.buffer = to, .at = at, .inside = own, .value = -1});
-    } else {
-      const Affine from = add(operand.matrix.at, add(scale(side.at(along), operand.apart), scale(depth, operand.step_apart)));
-      const int value = load(body, operand.matrix.buffer, from, inside);
-      write(body, to, at, value, own);
+    made.outer_thread = thread(made.outer);
+    made.inner_thread = thread(inner);
+    staged(scratch.even, kSteps * side.pitch(), loops::Scope::block);
+    staged(scratch.odd, kSteps * side.pitch(), loops::Scope::block);
+    staged(scratch.held, made.turns(), loops::Scope::iteration);
+    return made;
+  }
+
+  loops::Statement by_copying(const Staging& staging, loops::Block body) const {
+    return around(staging.outer_thread, {around(staging.inner_thread, std::move(body))});
+  }
+
+  /// Reads the part of both operands that begins at `first` steps of the depth.
+  void fetch(loops::Block& body, const Affine& first) {
+    for (const Staging* const each : {&*left_, &*right_}) {
+      loops::Block held;
+      for (int64_t turn = 0; turn < each->turns(); ++turn)
+        fetch_one(held, *each, first, turn);
+      body.push_back(by_copying(*each, std::move(held)));
     }
-    return around(outer_thread, {around(inner_thread, {around(turn, std::move(body))})});
+  }
+
+  void fetch_one(loops::Block& body, const Staging& staging, const Affine& first, int64_t turn) {
+    const Affine within = add(first, staging.step(turn));
+    const Affine depth = is_part() ? add(within, scale(affine_axis(depth_part_.axis), depth_part_.length)) : within;
+    std::vector<Bound> of_depth = bounds_of(depth_, depth, 0);  // the last part of a pair may be behind the end
+    if (is_part()) of_depth.push_back({.index = within, .size = depth_part_.length});
+    const Affine at = staging.side.at(staging.along(turn));
+    std::vector<Bound> inside = bounds_of(staging.side.all, at, staging.side.piece());
+    for (const std::vector<Bound>& more : {of_depth, staging.own(turn)})
+      inside.insert(inside.end(), more.begin(), more.end());
+    const loops::Matrix& matrix = staging.operand.matrix;
+    const int to = staging.scratch.held;
+    if (const auto computed = operands_.find(matrix.buffer); computed != operands_.end()) {
+      const loops::Store store{.buffer = to, .at = affine_constant(turn), .inside = {}, .value = -1};
+      for (loops::Statement& each :
+           computed_element(computed->second, matrix.buffer, at, depth, inside, of_depth, store)) {
+        body.push_back(std::move(each));
+      }
+      return;
+    }
+    const Affine from =
+        add(matrix.at, add(scale(at, staging.operand.apart), scale(depth, staging.operand.step_apart)));
+    write(body, to, affine_constant(turn), load(body, matrix.buffer, from, inside));
+  }
+
+  /// Writes what was read to the memory that the block shares.
+  void put(loops::Block& body, int ProductScratch::Operand::* where) {
+    for (const Staging* const each : {&*left_, &*right_}) {
+      loops::Block shared;
+      for (int64_t turn = 0; turn < each->turns(); ++turn) {
+        const int value = load(shared, each->scratch.held, affine_constant(turn));
+        write(shared, each->scratch.*where, each->place(turn), value, each->own(turn));
+      }
+      body.push_back(by_copying(*each, std::move(shared)));
+    }
+  }
+
+  /// Part by part of the depth: while one is summed up, the next one is fetched.
+  loops::Statement sum_up() {
+    loops::Block body;
+    const Affine first = scale(affine_axis(pair_), 2 * kSteps);
+    fetch(body, add(first, affine_constant(kSteps)));
+    body.push_back(by_thread(add_part(&ProductScratch::Operand::even)));
+    put(body, &ProductScratch::Operand::odd);
+    fetch(body, add(first, affine_constant(2 * kSteps)));
+    body.push_back(by_thread(add_part(&ProductScratch::Operand::odd)));
+    put(body, &ProductScratch::Operand::even);
+    return around(pair_, std::move(body));
   }
 
   /// An element that would have been stored in `scratch`, rounded as it would be there; 0 behind the end of the depth.
@@ -281,7 +275,7 @@ class ProductLoops {
     return static_cast<int>(kernel_.accumulators.size()) - 1;
   }
 
-  loops::Block add_part() {
+  loops::Block add_part(int ProductScratch::Operand::* where) {
     const int axis = add_axis(kernel_, {.extent = kSteps, .name = "depth"});
     loops::Block inner;
     const auto values = [&](int buffer, const Side& side) {
@@ -290,8 +284,8 @@ class ProductLoops {
         all.push_back(load(inner, buffer, add(scale(affine_axis(axis), side.pitch()), side.within(i))));
       return all;
     };
-    const std::vector<int> left = values(left_, rows_);
-    const std::vector<int> right = values(right_, columns_);
+    const std::vector<int> left = values(scratch_.left.*where, rows_);
+    const std::vector<int> right = values(scratch_.right.*where, columns_);
     std::vector<int> parts;
     for (const int l : left) {
       for (const int r : right) {
@@ -348,8 +342,9 @@ class ProductLoops {
   Dtype sum_;
   Side rows_, columns_;
   Joined depth_;
-  int part_ = -1;                           // axis
-  int left_ = -1, right_ = -1, sums_ = -1;  // buffers
+  int pair_ = -1;  // axis
+  std::optional<Staging> left_, right_;
+  int sums_ = -1;  // buffer
 };
 
 }  // namespace

@@ -157,7 +157,9 @@ class SplitSums {
       element_ = add(element_, scale(index, elements_));
       elements_ = elements_ * count;
     };
-    for (const int each : thread_axes(kernel_)) {
+    std::vector<int> threads = thread_axes(kernel_);
+    std::ranges::reverse(threads);  // the innermost runs fastest
+    for (const int each : threads) {
       const loops::Axis& axis = kernel_.axes[static_cast<size_t>(each)];
       counters.push_back(axis.tile_of);
       axis.tile_of < 0 ? add_axis_of(affine_axis(each), axis.extent)
