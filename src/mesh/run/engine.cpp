@@ -30,7 +30,7 @@ Bindings only(const std::set<std::string>& names, const Bindings& bindings) {
 
 Engine interpreting() {
   return [](const Graph& graph) -> SegmentRun {
-    return [graph, names = names_of(graph)](const std::vector<Array>& inputs, const Bindings& bindings) {
+    return [graph, names = names_of(graph)](const std::vector<Array>& inputs, const Bindings& bindings, RunObserver*) {
       return interpret(graph, inputs, {.bindings = only(names, bindings)});
     };
   };
@@ -38,9 +38,9 @@ Engine interpreting() {
 
 Engine compiling(const CompileOptions& options, int threads) {
   return [options, threads](const Graph& graph) -> SegmentRun {
-    return [executable = compile(graph, options), names = names_of(graph), threads](const std::vector<Array>& inputs,
-                                                                                    const Bindings& bindings) {
-      return executable.run(inputs, {.threads = threads, .bindings = only(names, bindings)});
+    return [executable = compile(graph, options), names = names_of(graph), threads](
+               const std::vector<Array>& inputs, const Bindings& bindings, RunObserver* observer) {
+      return executable.run(inputs, {.threads = threads, .bindings = only(names, bindings), .observer = observer});
     };
   };
 }

@@ -12,13 +12,19 @@
 namespace tenon::mesh {
 namespace {
 
+/// A value that something behind a segment needs.
+struct Given {
+  size_t place = 0;
+  Value value;
+  size_t depth = 0;
+};
+
 /// One segment while it is made: its own values for those of the rank's graph.
 struct Draft {
   std::unordered_map<Value, Value> known;
   std::vector<Value> inputs;
   std::vector<size_t> takes;
-  std::vector<Output> outputs;
-  std::vector<size_t> gives;
+  std::vector<Given> gives;
 };
 
 class Cutter {
@@ -67,16 +73,20 @@ class Cutter {
       for (const Node* node : topological_order(std::span(&root, 1))) {
         if (levels_.contains(node)) continue;
         size_t most = 0;
+        size_t depth = 0;
         for (const Value& operand : node->inputs) {
           most = std::max(most, level(operand.node()));
+          depth = std::max(depth, depths_[&operand.node()] + 1);
         }
         levels_.emplace(node, most);
+        depths_[node] = depth;
         order_.push_back(node);
       }
     };
     for (const Collective& each : sharded_.collectives) {
       visit(each.source);
       levels_[&each.result.node()] = each.level + 1;
+      depths_[&each.result.node()] = depths_[&each.source.node()] + 1;
     }
     for (const Output& output : sharded_.outputs) {
       visit(output.value);
@@ -128,9 +138,8 @@ class Cutter {
     const size_t place = number(value);
     if (value.node().as<Input>() != nullptr) return place;  // it is there already
     Draft& draft = drafts_[at];
-    if (std::ranges::find(draft.gives, place) == draft.gives.end()) {
-      draft.outputs.push_back({.name = fmt::format("value.{}.out", place), .value = fetch(value, at)});
-      draft.gives.push_back(place);
+    if (std::ranges::find(draft.gives, place, &Given::place) == draft.gives.end()) {
+      draft.gives.push_back({.place = place, .value = fetch(value, at), .depth = depths_.at(&value.node())});
     }
     return place;
   }
@@ -140,10 +149,16 @@ class Cutter {
       Draft& draft = drafts_[at];
       Segment segment;
       segment.takes = draft.takes;
-      segment.gives = draft.gives;
       segment.collectives = collectives_[at];
-      if (!draft.outputs.empty()) {
-        segment.graph = Graph(fmt::format("{}.{}", sharded_.whole.name(), at), draft.inputs, draft.outputs);
+      // What is there first comes first: steps follow the order of outputs, and a collective can start.
+      std::ranges::stable_sort(draft.gives, {}, &Given::depth);
+      std::vector<Output> outputs;
+      for (const Given& each : draft.gives) {
+        segment.gives.push_back(each.place);
+        outputs.push_back({.name = fmt::format("value.{}.out", each.place), .value = each.value});
+      }
+      if (!outputs.empty()) {
+        segment.graph = Graph(fmt::format("{}.{}", sharded_.whole.name(), at), draft.inputs, outputs);
       }
       program_.segments.push_back(std::move(segment));
     }
@@ -152,6 +167,7 @@ class Cutter {
   const ShardedGraph& sharded_;
   RankProgram program_;
   std::unordered_map<const Node*, size_t> levels_;
+  std::unordered_map<const Node*, size_t> depths_;  // the longest way from an input, in nodes
   std::vector<const Node*> order_;
   std::unordered_map<Value, size_t> numbers_;
   std::vector<Draft> drafts_;

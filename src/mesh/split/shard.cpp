@@ -50,6 +50,10 @@ class Sharder {
       add_input(out_.whole.inputs()[i], out_.input_layouts[i]);
     }
     for (const Node* node : out_.whole.nodes()) {
+      size_t& depth = depths_[node];
+      for (const Value& operand : node->inputs) {
+        depth = std::max(depth, depths_.at(&operand.node()) + 1);
+      }
       if (node->as<Input>() == nullptr) {
         const Place place(node->place);
         add_node(*node);
@@ -248,6 +252,7 @@ class Sharder {
                                   : (is_direct ? CollectiveKind::all_to_all : CollectiveKind::all_gather);
     step.source = now.local;
     step.level = now.level++;
+    step.depth = depths_.at(&value.node());
     step.whole = value.shape();
     step.of = call_it(value);
     step.reason = reason;
@@ -313,6 +318,7 @@ class Sharder {
   ShardedGraph out_;
   std::unordered_map<Value, std::vector<Version>> versions_;
   Pulls pulls_;
+  std::unordered_map<const Node*, size_t> depths_;
 };
 
 }  // namespace
