@@ -8,7 +8,9 @@ namespace tenon::mesh {
 namespace {
 
 /// Enough for a network's bandwidth to count, not its latency.
-constexpr int64_t kBytes = int64_t{4} << 20;
+constexpr int64_t kBytes = int64_t{1} << 20;
+/// So many go alone: a copy into a message would take longer than a message of their own.
+constexpr int64_t kBytesAlone = int64_t{256} << 10;
 
 struct Bucket {
   std::vector<size_t> collectives;
@@ -25,16 +27,16 @@ std::vector<std::vector<size_t>> buckets(const ShardedGraph& graph, std::vector<
   std::map<std::tuple<CollectiveKind, size_t, ReduceOp, Dtype>, Bucket> open;
   for (const size_t each : collectives) {
     const Collective& step = graph.collectives[each];
-    if (step.kind == CollectiveKind::all_to_all) {
+    const int64_t bytes =
+        evaluate(step.whole.element_count(), bindings) * static_cast<int64_t>(byte_size(step.whole.dtype()));
+    if (step.kind == CollectiveKind::all_to_all || bytes >= kBytesAlone) {
       result.push_back({each});
       continue;
     }
-    const bool is_gather = step.kind == CollectiveKind::all_gather;  // of bytes
-    Bucket& bucket = open[{step.kind, step.mesh_axis, is_gather ? ReduceOp::sum : step.from.op,
-                           is_gather ? Dtype::u8 : step.whole.dtype()}];
+    const ReduceOp op = step.kind == CollectiveKind::all_gather ? ReduceOp::sum : step.from.op;
+    Bucket& bucket = open[{step.kind, step.mesh_axis, op, step.whole.dtype()}];
     bucket.collectives.push_back(each);
-    bucket.bytes +=
-        evaluate(step.whole.element_count(), bindings) * static_cast<int64_t>(byte_size(step.whole.dtype()));
+    bucket.bytes += bytes;
     if (bucket.bytes >= kBytes) result.push_back(std::move(std::exchange(bucket, {}).collectives));
   }
   for (auto& [key, bucket] : open) {

@@ -62,6 +62,12 @@ void Exchange::start(std::vector<Array> sources, Communicator& ranks, const Bind
   }
 }
 
+std::string Exchange::label() const {
+  const Collective& first = collective(0);
+  return fmt::format("{} over {}, {:.1f} KiB", name(first.kind), graph_.mesh.axes[first.mesh_axis].name,
+                     sent_bytes_ / 1024);
+}
+
 std::vector<Array> Exchange::finish() {
   request_->wait();
   request_.reset();
@@ -73,7 +79,6 @@ std::vector<Array> Exchange::finish() {
     case CollectiveKind::all_to_all: results = {put_together()}; break;
   }
   sources_.clear();
-  packed_ = {};
   received_ = Array();
   return results;
 }
@@ -87,18 +92,19 @@ void Exchange::start_all_reduce(Communicator& ranks) {
     elements += source.size();
   }
   received_ = Array::uninitialized(dtype, {elements});
-  std::byte* to = received_.mutable_data();
-  for (const Array& source : sources_) {
-    to = std::copy_n(source.data(), source.byte_count(), to);
+  std::byte* const into = received_.mutable_data();
+  const std::byte* const from = sources_.size() > 1 ? into : sources_[0].data();
+  for (std::byte* to = into; const Array& source : sources_) {
+    if (sources_.size() > 1) to = std::copy_n(source.data(), source.byte_count(), to);
   }
   sent_bytes_ =
       static_cast<double>(received_.byte_count()) * Collective::sent_share(CollectiveKind::all_reduce, ranks.size());
-  request_ = ranks.all_reduce(received_.mutable_data(), static_cast<size_t>(elements), byte_size(dtype),
+  request_ = ranks.all_reduce(from, into, static_cast<size_t>(elements), byte_size(dtype),
                               combine_function(collective(0).from.op, dtype));
 }
 
 void Exchange::start_all_gather(Communicator& ranks, const Bindings& bindings) {
-  // What each rank sends is its part of every tensor, one behind the other, as bytes: they may be of several types.
+  // What each rank sends is its part of every tensor, one behind the other.
   std::vector<size_t> bytes(static_cast<size_t>(ranks.size()));
   for (size_t i = 0; i < sources_.size(); ++i) {
     const Placement& from = collective(i).from;
@@ -107,7 +113,7 @@ void Exchange::start_all_gather(Communicator& ranks, const Bindings& bindings) {
     std::ranges::transform(bytes, times(sizes_[i], along), bytes.begin(), std::plus());
     if (sources_.size() > 1) append(packed_, sources_[i]);
   }
-  const Dtype dtype = sources_.size() > 1 ? Dtype::u8 : sources_[0].dtype();
+  const Dtype dtype = collective(0).whole.dtype();
   received_ = Array::uninitialized(dtype, {static_cast<int64_t>(sum(bytes) / byte_size(dtype))});
   sent_bytes_ =
       static_cast<double>(received_.byte_count()) * Collective::sent_share(CollectiveKind::all_gather, ranks.size());
@@ -178,14 +184,12 @@ std::vector<Array> Exchange::gathered() const {
     return {received_.reshaped(with_size(sources_[0].dims(), axis, size))};
   }
   std::vector<std::vector<Array>> pieces(sources_.size());
-  const std::byte* from = received_.data();
+  int64_t begin = 0;
   for (size_t rank = 0; rank < sizes_[0].size(); ++rank) {
     for (size_t i = 0; i < sources_.size(); ++i) {
-      Array piece = Array::uninitialized(sources_[i].dtype(),
-                                         with_size(sources_[i].dims(), collective(i).from.axis, sizes_[i][rank]));
-      std::copy_n(from, piece.byte_count(), piece.mutable_data());
-      from += piece.byte_count();
-      pieces[i].push_back(std::move(piece));
+      pieces[i].push_back(
+          received_.window(begin, with_size(sources_[i].dims(), collective(i).from.axis, sizes_[i][rank])));
+      begin += pieces[i].back().size();
     }
   }
   std::vector<Array> results;

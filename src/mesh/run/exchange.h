@@ -29,6 +29,8 @@ class Exchange {
 
   /// What a rank sends, by the formula of the collective.
   double sent_bytes() const { return sent_bytes_; }
+  /// `all_reduce over data, 4.5 MiB`.
+  std::string label() const;
 
  private:
   const Collective& collective(size_t i) const { return graph_.collectives[collectives_[i]]; }

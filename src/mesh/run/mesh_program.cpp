@@ -67,7 +67,7 @@ class MeshProgram::Values : public RunObserver {
 
   void finish_all() {
     while (!under_way_.empty()) {
-      finish(*under_way_.front());
+      finish(*under_way_.front().exchange);
     }
   }
 
@@ -77,12 +77,18 @@ class MeshProgram::Values : public RunObserver {
   }
 
   void between_steps() override {
-    for (Exchange* const each : under_way_) {
-      each->look();
+    for (const UnderWay& each : under_way_) {
+      each.exchange->look();
     }
   }
 
  private:
+  struct UnderWay {
+    Exchange* exchange = nullptr;
+    int64_t began_ns = 0;
+  };
+
+  int64_t now() const { return program_.trace_ == nullptr ? 0 : program_.trace_->now_ns(); }
   const std::vector<size_t>& waiting() const { return program_.exchanges_of_[segment_]; }
 
   bool is_there(size_t value) const { return has_[value] || is_under_way(value); }
@@ -104,15 +110,22 @@ class MeshProgram::Values : public RunObserver {
       }
       const Collective& first = program_.graph_.collectives[exchange.collectives()[0]];
       exchange.start(std::move(sources), program_.group(first.mesh_axis), bindings_);
-      under_way_.push_back(&exchange);
+      under_way_.push_back({&exchange, now()});
       program_.traffic_.bytes += exchange.sent_bytes();
       ++program_.traffic_.collectives;
     }
   }
 
   void finish(Exchange& exchange) {
-    std::erase(under_way_, &exchange);
+    const auto found = std::ranges::find(under_way_, &exchange, &UnderWay::exchange);
+    const int64_t began = found->began_ns, waits = now();
+    under_way_.erase(found);
+    const std::string label = program_.trace_ == nullptr ? "" : exchange.label();
     std::vector<Array> results = exchange.finish();
+    if (program_.trace_ != nullptr) {
+      program_.trace_->add_exchange(label, began, now());
+      program_.trace_->add_wait(label, waits, now());
+    }
     for (size_t i = 0; i < results.size(); ++i) {
       set(program_.program_.results[exchange.collectives()[i]], std::move(results[i]));
     }
@@ -124,7 +137,7 @@ class MeshProgram::Values : public RunObserver {
   std::vector<bool> has_;  // which are there, or were
   size_t segment_ = 0;
   size_t next_ = 0;  // of the exchanges that the segment starts
-  std::vector<Exchange*> under_way_;
+  std::vector<UnderWay> under_way_;
 };
 
 MeshProgram::MeshProgram(ShardedGraph graph, Communicator& world, const Engine& engine)
@@ -254,7 +267,8 @@ std::vector<Array> MeshProgram::run(const std::vector<Array>& inputs, const Bind
       for (const size_t value : segment.takes) {
         operands.push_back(values.take(value));
       }
-      std::vector<Array> results = runs_[s](operands, bindings, &values);
+      std::vector<Array> results =
+          runs_[s](operands, bindings, {.observer = &values, .trace = trace_ == nullptr ? nullptr : &trace_->steps()});
       for (size_t i = 0; i < results.size(); ++i) {
         values.set(segment.gives[i], std::move(results[i]));
       }

@@ -8,14 +8,21 @@
 
 #include "mesh/exchange/communicator.h"
 #include "mesh/run/exchange.h"
+#include "mesh/run/mesh_trace.h"
 #include "mesh/split/program.h"
 #include "tenon/array.h"
 #include "tenon/compile.h"
 
 namespace tenon::mesh {
 
-/// Runs a graph of one rank on inputs, with names of axes bound. The observer may be told of outputs.
-using SegmentRun = std::function<std::vector<Array>(const std::vector<Array>&, const Bindings&, RunObserver*)>;
+/// Who watches a run. The observer may be told of outputs before the run ends.
+struct Watchers {
+  RunObserver* observer = nullptr;
+  Trace* trace = nullptr;
+};
+
+/// Runs a graph of one rank on inputs, with names of axes bound.
+using SegmentRun = std::function<std::vector<Array>(const std::vector<Array>&, const Bindings&, const Watchers&)>;
 /// Makes a graph ready to run.
 using Engine = std::function<SegmentRun(const Graph&)>;
 
@@ -53,6 +60,9 @@ class MeshProgram {
 
   const Traffic& traffic() const { return traffic_; }
 
+  /// Runs are written there from now on; null: nowhere.
+  void set_trace(MeshTrace* trace) { trace_ = trace; }
+
  private:
   class Values;
 
@@ -73,6 +83,7 @@ class MeshProgram {
   std::vector<std::vector<size_t>> exchanges_of_;  // that each segment starts, in order
   std::vector<int> giver_;                         // the exchange that gives a value, or -1
   Traffic traffic_;
+  MeshTrace* trace_ = nullptr;
 };
 
 }  // namespace tenon::mesh

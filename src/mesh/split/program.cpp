@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/fail.h"
 #include "ir/unify_names.h"
 #include "ir/walk.h"
+#include "mesh/split/ways.h"
 #include "ops/make.h"
 
 namespace tenon::mesh {
@@ -37,6 +39,7 @@ class Cutter {
       levels_[&input.node()] = 0;
     }
     find_levels();
+    sink();
     const UnifyNames lenient;
     for (const Node* node : order_) {
       if (node->as<Input>() == nullptr && !is_made_anew(*node)) build(*node, level(*node));
@@ -98,6 +101,48 @@ class Cutter {
     }
     drafts_.resize(most + 1);
     collectives_.resize(most + 1);
+  }
+
+  /// What later segments alone need, and is cheap to make of what they can have anyway, is made there: half of an
+  /// optimiser's step does not need the gradient, and would cross from one segment to the next.
+  void sink() {
+    std::unordered_map<const Node*, size_t> first_use;
+    const auto use = [&](const Value& value, size_t at) {
+      const auto [found, is_new] = first_use.emplace(&value.node(), at);
+      if (!is_new) found->second = std::min(found->second, at);
+    };
+    for (const Collective& each : sharded_.collectives) {
+      use(each.source, each.level);
+    }
+    for (const Output& output : sharded_.outputs) {
+      use(output.value, std::max(sharded_.tail_level, level(output.value.node())));
+    }
+    for (const Node* node : order_) {
+      if (is_elementwise(*node) &&
+          std::ranges::all_of(node->inputs, [&](const Value& operand) { return is_at_hand(operand); })) {
+        at_hand_.insert(node);
+      }
+    }
+    for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
+      size_t& at = levels_.at(*node);
+      const auto used = first_use.find(*node);
+      if (used != first_use.end() && used->second > at && is_cheap(**node)) at = used->second;
+      for (const Value& operand : (*node)->inputs) {
+        use(operand, at);
+      }
+    }
+  }
+
+  /// A value that any segment can have without anything large from another one.
+  bool is_at_hand(const Value& value) const {
+    const Node& node = value.node();
+    return node.as<Input>() != nullptr || is_made_anew(node) || value.rank() == 0 || at_hand_.contains(&node);
+  }
+
+  /// No more bytes cross than its result has.
+  bool is_cheap(const Node& node) const {
+    return is_elementwise(node) &&
+           std::ranges::count_if(node.inputs, [&](const Value& operand) { return !is_at_hand(operand); }) <= 1;
   }
 
   std::vector<size_t>& by_level(size_t at) { return collectives_[at]; }
@@ -169,6 +214,7 @@ class Cutter {
   std::unordered_map<const Node*, size_t> levels_;
   std::unordered_map<const Node*, size_t> depths_;  // the longest way from an input, in nodes
   std::vector<const Node*> order_;
+  std::unordered_set<const Node*> at_hand_;  // functions of inputs, element by element
   std::unordered_map<Value, size_t> numbers_;
   std::vector<Draft> drafts_;
   std::vector<std::vector<size_t>> collectives_;
