@@ -153,6 +153,7 @@ template <class RunOne>
 std::vector<Array> Segmented::run_all(Bindings bindings, const RunOptions& options, Made& made, const RunOne& run_one) {
   RunOptions each = options;
   each.results_on_device = true;  // where the next segment reads them
+  each.observer = nullptr;        // which knows of no segments
   const OneRun run(each);
   for (size_t i = 0; i < parts_.size(); ++i) {
     each.bindings = known_to(parts_[i], bindings);
