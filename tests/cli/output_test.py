@@ -61,7 +61,7 @@ class Json(unittest.TestCase):
         words = {"build": [SOFTMAX, "-o", program], "inspect": [program], "run": [SOFTMAX, *SIZES],
                  "explain": [SOFTMAX, *SIZES], "check": [SOFTMAX, *SIZES],
                  "bench": [SOFTMAX, *SIZES, "--seconds", "0"], "completion": ["bash"], "export": None,
-                 "train": TRAIN, "partition": ["mlp"]}
+                 "generate": None, "serve": None, "train": TRAIN, "partition": ["mlp"]}
         verbs = json.loads(tenon("help", "--json"))["verbs"]
         self.assertGreater(len(verbs), 10)
         for verb in verbs:
@@ -207,7 +207,7 @@ class Terminal(unittest.TestCase):
     def test_colours_and_progress_are_for_terminals(self):
         self.assertNotIn("\x1b", tenon("run", SOFTMAX, *SIZES))
         shown = on_a_terminal("run", SOFTMAX, *SIZES, "--no-cache")
-        self.assertIn("\x1b[1msoftmax\x1b[0m", shown)
+        self.assertIn("\x1b[1msoftmax.graph\x1b[0m", shown)
         self.assertIn("compiling", shown)
 
     def test_training_shows_where_it_is(self):
