@@ -37,6 +37,7 @@ void bind_device_kernels(nb::module_& m);
 void bind_device_replays(nb::module_& m);
 void bind_device_views(nb::module_& m);
 void bind_device_fills(nb::module_& m);
+void bind_dispatch_kernels(nb::module_& m);
 void bind_realizations(nb::module_& m);
 void bind_explanations(nb::module_& m);
 void bind_modules(nb::module_& m);

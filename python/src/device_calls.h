@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,14 +15,6 @@ struct WordsHash {
   size_t operator()(const Words& words) const;
 };
 
-/// What PyTorch calls for a kernel: a function, which is found faster than the method of an object.
-template <class Kernel>
-nb::object kernel_function(std::shared_ptr<Kernel> kernel) {
-  return nb::cpp_function([kernel = std::move(kernel)](const nb::args& args, const nb::kwargs& kwargs) {
-    return kernel->call(args, kwargs);
-  });
-}
-
 /// What a call gives beside elements: sizes, dtypes and strides of its tensors, and all other arguments.
 struct CallSignature {
   Words words;                      // kinds, sizes, numbers, texts
@@ -32,6 +23,7 @@ struct CallSignature {
 
   bool operator==(const CallSignature& other) const;
   uint64_t hash() const;
+  bool empty() const { return words.empty(); }
 };
 struct SignatureHash {
   size_t operator()(const CallSignature& signature) const { return signature.hash(); }

@@ -17,6 +17,7 @@
 #include "bind.h"
 #include "device_calls.h"
 #include "device_tensors.h"
+#include "dispatch_calls.h"
 #include "tenon/cancel.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/replay.h"
@@ -39,12 +40,15 @@ std::optional<double> as_float(nb::handle number) {
 }
 
 /// An operator that is one operation of ours where all tensors have one float dtype.
-class DirectKernel {
+class DirectKernel final : public DeviceKernel {
  public:
   DirectKernel(const std::string& operation, bool in_place, nb::object otherwise)
-      : operation_(operation), in_place_(in_place), otherwise_(std::move(otherwise)) {}
+      : operation_(operation),
+        in_place_(in_place),
+        otherwise_(std::move(otherwise)),
+        other_(registered_kernel(otherwise_)) {}
 
-  nb::object call(const nb::args& args, const nb::kwargs& kwargs) {
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs) override {
     if (kwargs.empty() && args.size() == operation_.arity()) {
       nb::object made = try_record(args);
       if (made.is_valid()) {
@@ -54,7 +58,66 @@ class DirectKernel {
     return otherwise_(*args, **kwargs);
   }
 
+  bool enter(DispatchCall& call, CallSignature& key) override {
+    return try_enter(call) || (other_ != nullptr && other_->enter(call, key));
+  }
+
+  void learn(CallSignature key) override { other_->learn(std::move(key)); }
+
  private:
+  bool try_enter(DispatchCall& call) {
+    if (call.size() != operation_.arity()) {
+      return false;
+    }
+    std::vector<TensorOperand> operands;
+    operands.reserve(call.size());
+    std::optional<Dtype> dtype;
+    for (size_t i = 0; i < call.size(); ++i) {
+      const TensorHandle x = call.tensor(i);
+      const SeenHandle seen = x == nullptr ? SeenHandle() : seen_handle(x);
+      if (!seen.content) {
+        const std::optional<double> number = dtype && x != nullptr ? number_beside(x) : std::nullopt;
+        if (!number) {
+          return false;
+        }
+        operands.emplace_back(*number);
+        continue;
+      }
+      const Tensor& operand = seen.content->plain();
+      if (!operand.defined() || !is_float(operand.dtype()) || (dtype && dtype != operand.dtype()) ||
+          (!dtype && seen.sizes.empty() && call.size() > 1)) {  // beside it, PyTorch tells numbers from tensors
+        return false;
+      }
+      dtype = operand.dtype();
+      operands.emplace_back(operand);
+    }
+    try {
+      std::vector<OwnedHandle> results;
+      const Tensor value = record(operands);
+      if (in_place_) {
+        Tensor target = *operands[0].tensor();
+        if (!same_sizes(target.shape(), value.shape())) {
+          return false;
+        }
+        target.copy_(value);
+        results.push_back(copied_handle(call.tensor(0)));
+      } else {
+        results.push_back(wrapped_handle(value));
+      }
+      if (results[0].get() == nullptr) {
+        return false;
+      }
+      call.give(std::move(results));
+      return true;
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const nb::python_error&) {
+      throw;
+    } catch (const std::exception&) {  // the other kernel says what is wrong, in PyTorch's words
+      return false;
+    }
+  }
+
   /// What the operator gives; no object where the case is another.
   nb::object try_record(const nb::args& args) {
     std::vector<TensorOperand> operands;
@@ -159,6 +222,7 @@ class DirectKernel {
   NamedOperation operation_;
   bool in_place_;
   nb::object otherwise_;
+  std::shared_ptr<DeviceKernel> other_;  // that of `otherwise_`; null where it is Python's
   std::unordered_map<Words, tensors::Replay, WordsHash> known_;
 };
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "device_calls.h"
 #include "device_learning.h"
 #include "device_tensors.h"
+#include "dispatch_calls.h"
 #include "interrupt.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/replay.h"
@@ -61,7 +63,7 @@ bool reads_what_it_wrote(const std::vector<Tensor>& operands, size_t count) {
   return false;
 }
 
-class ReplayKernel {
+class ReplayKernel final : public DeviceKernel {
  public:
   ReplayKernel(nb::object kernel, nb::object row, std::vector<std::pair<size_t, std::pair<size_t, std::string>>> writes,
                std::optional<std::vector<size_t>> returns, bool writes_lists)
@@ -71,7 +73,8 @@ class ReplayKernel {
     }
   }
 
-  nb::object call(const nb::args& args, const nb::kwargs& kwargs) {
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs) override {
+    last_ = nullptr;
     DeviceCall call;
     if (!read_call(args, kwargs, call)) {
       return kernel_(*args, **kwargs);
@@ -82,16 +85,19 @@ class ReplayKernel {
         known_.clear();
       }
       nb::object result = kernel_(*args, **kwargs);
-      known_.try_emplace(std::move(call.signature));
+      known_.try_emplace(std::move(call.signature), std::make_shared<KnownCall>());
       return result;
     }
-    KnownCall& known = found->second;
+    KnownCall& known = *found->second;
     if (known.replay && writes_lists_ &&
         reads_what_it_wrote(call.operands, static_cast<size_t>(PyObject_Size(args[0].ptr())))) {
       return kernel_(*args, **kwargs);
     }
     if (known.replay) {
-      return replay(known, call, args, kwargs);
+      const std::shared_ptr<const KnownCall> kept = found->second;
+      nb::object result = replay(known, call, args, kwargs);
+      last_ = kept;
+      return result;
     }
     std::vector<ReplayTarget> places;  // before they may be resized
     for (const Target& target : targets_of(args, kwargs)) {
@@ -99,11 +105,56 @@ class ReplayKernel {
     }
     nb::object result = kernel_(*args, **kwargs);
     const auto again = known_.find(call.signature);  // the kernel may have called this one
-    if (again != known_.end() && !again->second.is_refused && !again->second.replay) {
-      again->second.is_refused = true;
-      learn_call(again->second, row_, call, args, kwargs, places, returns_ ? &*returns_ : nullptr, result);
+    if (again != known_.end() && !again->second->is_refused && !again->second->replay) {
+      again->second->is_refused = true;
+      learn_call(*again->second, row_, call, args, kwargs, places, returns_ ? &*returns_ : nullptr, result);
     }
     return result;
+  }
+
+  bool enter(DispatchCall& call, CallSignature& key) override {
+    if (!call.read(0, key)) {
+      return false;
+    }
+    key.words.push_back(default_dtype_key());
+    const auto found = entered_.find(key);
+    if (found == entered_.end()) {
+      return false;
+    }
+    const std::shared_ptr<const KnownCall> known = found->second;
+    std::optional<Place> line;
+    if (known->replay->names_lines()) {
+      line.emplace(LazyCall::line());
+    }
+    const std::vector<Tensor> made = known->replay->record(call.operands());
+    std::vector<OwnedHandle> all = handles_of(*known, made, call.operands());
+    for (const Written& written : writes_) {
+      const Tensor* const target = call.operand_of(written.position);
+      if (target == nullptr) {  // None, or what stands for it
+        continue;
+      }
+      write(*known, made_index(*known, written.result), made, call.operands(), *target);
+      all[written.result] = copied_handle(call.tensor(written.position));
+    }
+    std::vector<OwnedHandle> results;
+    for (const size_t i : returns_ ? *returns_ : known->all_results()) {
+      results.push_back(std::move(all[i]));
+    }
+    call.give(std::move(results));
+    return true;
+  }
+
+  void learn(CallSignature key) override {
+    const auto is_strided = [](const KnownCall::Result& result) {
+      return result.strides.is_valid() && !result.strides.is_none();
+    };
+    if (last_ == nullptr || writes_lists_ || std::ranges::any_of(last_->results, is_strided)) {
+      return;
+    }
+    if (entered_.size() >= kMostSignatures) {
+      entered_.clear();
+    }
+    entered_.insert_or_assign(std::move(key), std::move(last_));
   }
 
  private:
@@ -159,7 +210,7 @@ class ReplayKernel {
         results.push_back(nb::none());
       } else if (result.is_later) {
         kept = kept ? kept : copies_of(operands);
-        results.push_back(wrap_later(known, result, later++, kept));
+        results.push_back(device_tensor(content_later(known, later++, kept), result.dtype, result.sizes));
       } else if (result.is_written) {
         ++next;
         results.emplace_back();
@@ -173,11 +224,10 @@ class ReplayKernel {
   }
 
   /// A result that is built from the operands as they were, `kept`, when somebody asks for it.
-  static nb::object wrap_later(const KnownCall& known, const KnownCall::Result& result, size_t index,
-                               std::shared_ptr<const std::vector<Tensor>> kept) {
-    auto content = std::make_shared<DeviceContent>(
+  static std::shared_ptr<DeviceContent> content_later(const KnownCall& known, size_t index,
+                                                      std::shared_ptr<const std::vector<Tensor>> kept) {
+    return std::make_shared<DeviceContent>(
         [replay = known.replay, kept = std::move(kept), index] { return replay->record_rest(*kept)[index]; });
-    return device_tensor(std::move(content), result.dtype, result.sizes);
   }
 
   /// Other tensors with the same elements, which nobody writes.
@@ -195,13 +245,39 @@ class ReplayKernel {
     for (Target& target : targets_of(args, kwargs)) {
       const size_t at = made_index(known, target.result);
       Tensor lazy = device_operand(target.tensor).tensor;
-      const int same = known.replay->operand_of(at);
-      if (same < 0 ||
-          tensors::Access::pointer(lazy) != tensors::Access::pointer(call.operands[static_cast<size_t>(same)])) {
-        lazy.copy_(made[at]);
-      }
+      write(known, at, made, call.operands, std::move(lazy));
       results[target.result] = std::move(target.tensor);
     }
+  }
+
+  static void write(const KnownCall& known, size_t at, const std::vector<Tensor>& made,
+                    const std::vector<Tensor>& operands, Tensor target) {
+    const int same = known.replay->operand_of(at);
+    if (same < 0 || tensors::Access::pointer(target) != tensors::Access::pointer(operands[static_cast<size_t>(same)])) {
+      target.copy_(made[at]);
+    }
+  }
+
+  /// A handle for each result; none for those that are not given, or written.
+  static std::vector<OwnedHandle> handles_of(const KnownCall& known, const std::vector<Tensor>& made,
+                                             const std::vector<Tensor>& operands) {
+    std::vector<OwnedHandle> handles;
+    size_t next = 0;
+    size_t later = 0;
+    std::shared_ptr<const std::vector<Tensor>> kept;
+    for (const KnownCall::Result& result : known.results) {
+      handles.emplace_back();
+      if (!result.is_given) {
+        continue;
+      }
+      if (result.is_later) {
+        kept = kept ? kept : copies_of(operands);
+        handles.back() = device_handle(content_later(known, later++, kept), result.dtype, result.sizes);
+      } else if (const Tensor& tensor = made[next++]; !result.is_written) {
+        handles.back() = wrapped_handle(tensor);
+      }
+    }
+    return handles;
   }
 
   /// Which of the results that are made at once this is.
@@ -237,7 +313,9 @@ class ReplayKernel {
   nb::object row_;
   std::vector<Written> writes_;
   std::optional<std::vector<size_t>> returns_;
-  std::unordered_map<CallSignature, KnownCall, SignatureHash> known_;
+  std::unordered_map<CallSignature, std::shared_ptr<KnownCall>, SignatureHash> known_;
+  std::unordered_map<CallSignature, std::shared_ptr<const KnownCall>, SignatureHash> entered_;
+  std::shared_ptr<const KnownCall> last_;  // that of the last call()
 };
 
 }  // namespace

@@ -9,10 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "base/fail.h"
 #include "device_tensors.h"
+#include "dispatch_calls.h"
+#include "dispatch_functions.h"
 #include "exchange_functions.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/symbols.h"
@@ -141,8 +144,12 @@ FoundStorage storage_at(uint64_t address) {
   return {.content = storage.content, .byte_offset = distance};
 }
 
-nb::object device_tensor(std::shared_ptr<DeviceContent> content, Dtype dtype, std::span<const int64_t> sizes,
-                         std::span<const int64_t> strides) {
+namespace {
+
+/// A storage that `make` hands to PyTorch.
+template <class Make>
+auto on_new_storage(std::shared_ptr<DeviceContent> content, Dtype dtype, std::span<const int64_t> sizes,
+                    std::span<const int64_t> strides, const Make& make) {
   auto storage = std::make_unique<DeviceStorage>();
   std::vector<int64_t>& dims = storage->sizes_and_strides;
   dims.reserve(sizes.size() + strides.size());
@@ -166,14 +173,35 @@ nb::object device_tensor(std::shared_ptr<DeviceContent> content, Dtype dtype, st
                                  .dtype = {.code = type.code, .bits = type.bits, .lanes = type.lanes},
                                  .shape = dims.data(),
                                  .strides = strides.empty() ? nullptr : dims.data() + sizes.size()}};
-  void* made = nullptr;
-  if (device_classes().exchange->from_managed(&storage->managed, &made) != 0) {
-    throw nb::python_error();
-  }
+  auto made = make(&storage->managed);
   count_bytes(storage->bytes);
   storages().emplace_hint(storages().end(), storage->address, storage.get());
   storage.release();  // NOLINT(bugprone-unused-return-value): the tensor's now
-  return nb::steal(static_cast<PyObject*>(made));
+  return made;
+}
+
+}  // namespace
+
+nb::object device_tensor(std::shared_ptr<DeviceContent> content, Dtype dtype, std::span<const int64_t> sizes,
+                         std::span<const int64_t> strides) {
+  return on_new_storage(std::move(content), dtype, sizes, strides, [](VersionedTensor* managed) {
+    void* made = nullptr;
+    if (device_classes().exchange->from_managed(managed, &made) != 0) {
+      throw nb::python_error();
+    }
+    return nb::steal(static_cast<PyObject*>(made));
+  });
+}
+
+OwnedHandle device_handle(std::shared_ptr<DeviceContent> content, Dtype dtype, std::span<const int64_t> sizes) {
+  return on_new_storage(std::move(content), dtype, sizes, {}, [](VersionedTensor* managed) {
+    const DispatchFunctions& f = *dispatch_functions();
+    TensorHandle made = nullptr;
+    TENON_CHECK(f.new_undefined(&made) == 0, "an undefined tensor of PyTorch's");
+    OwnedHandle handle(made);
+    new (made) TensorSlot(f.from_pack(managed, {}));
+    return handle;
+  });
 }
 
 Tensor own_tensor(const Tensor& tensor) {

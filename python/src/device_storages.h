@@ -15,6 +15,8 @@
 
 namespace tenon::python {
 
+class OwnedHandle;
+
 /// Where a tensor's elements lie in its storage, in elements: sizes, strides, offset.
 using StoragePlace = Words;
 StoragePlace storage_place(std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset);
@@ -71,6 +73,9 @@ FoundStorage storage_at(uint64_t address);
 /// A tensor of PyTorch's on a new storage that is as large as the sizes say. Without strides it is row-major.
 nb::object device_tensor(std::shared_ptr<DeviceContent> content, Dtype dtype, std::span<const int64_t> sizes,
                          std::span<const int64_t> strides = {});
+
+/// The same as a handle, without Python's object (dispatch_functions.h); row-major.
+OwnedHandle device_handle(std::shared_ptr<DeviceContent> content, Dtype dtype, std::span<const int64_t> sizes);
 
 /// The tensor, or, where it is a view, a copy: what a new storage holds is a view of nothing else.
 Tensor own_tensor(const Tensor& tensor);

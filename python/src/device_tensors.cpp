@@ -2,6 +2,7 @@
 
 #include <nanobind/ndarray.h>
 
+#include <bit>
 #include <utility>
 
 #include "exchange_functions.h"
@@ -14,6 +15,8 @@ DeviceClasses& device_classes() {
   static auto& classes = *new DeviceClasses;
   return classes;
 }
+
+int64_t default_dtype_key() { return std::bit_cast<int64_t>(device_classes().default_dtype().ptr()); }
 
 PyObject* attribute_name(const char* name) { return PyUnicode_InternFromString(name); }
 

@@ -27,6 +27,9 @@ struct DeviceClasses {
 };
 DeviceClasses& device_classes();
 
+/// What tells default dtypes apart.
+int64_t default_dtype_key();
+
 /// A name of an attribute, made once; lives as long as the process.
 PyObject* attribute_name(const char* name);
 /// The attribute's value, or no object where there is none.

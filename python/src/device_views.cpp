@@ -2,6 +2,7 @@
 // and so does the way from a lazy tensor to the view. Both are learned from the kernel in Python.
 #include <nanobind/ndarray.h>
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -12,6 +13,8 @@
 #include "device_calls.h"
 #include "device_storages.h"
 #include "device_tensors.h"
+#include "dispatch_calls.h"
+#include "dispatch_functions.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/view_again.h"
 
@@ -64,12 +67,13 @@ nb::object tuple_of(std::span<const int64_t> numbers) {
   return nb::tuple(list);
 }
 
-class ViewKernel {
+class ViewKernel final : public DeviceKernel {
  public:
   ViewKernel(nb::object otherwise, nb::object reinterpret)
       : otherwise_(std::move(otherwise)), reinterpret_(std::move(reinterpret)) {}
 
-  nb::object call(const nb::args& args, const nb::kwargs& kwargs) {
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs) override {
+    last_ = nullptr;
     const std::optional<Base> base = args.empty() ? std::nullopt : read_base(args[0]);
     Words key;
     if (!base || !read_key(*base, args, kwargs, key)) {
@@ -77,7 +81,8 @@ class ViewKernel {
     }
     const auto found = known_.find(key);
     if (found != known_.end()) {
-      if (nb::object made = try_make(args[0], *base, found->second); made.is_valid()) {
+      if (nb::object made = try_make(args[0], *base, *found->second); made.is_valid()) {
+        last_ = found->second;
         return made;
       }
     }
@@ -86,6 +91,45 @@ class ViewKernel {
     nb::object made = otherwise_(*args, **kwargs);
     learn(std::move(key), *base, is_first ? Tensor() : start, made);
     return made;
+  }
+
+  // --- Without Python
+
+  bool enter(DispatchCall& call, CallSignature& key) override {
+    const TensorHandle x = call.tensor(0);
+    const SeenHandle seen = x == nullptr ? SeenHandle() : seen_handle(x);
+    if (!seen.content || !call.read(1, key)) {
+      return false;
+    }
+    Base base{.seen = {.content = seen.content, .data = {}}, .offset = seen.offset, .place = {}};
+    base.place = storage_place(seen.sizes, seen.strides, seen.offset);
+    key.words.insert(key.words.end(), {seen.dtype, static_cast<int64_t>(seen.sizes.size())});
+    key.words.insert(key.words.end(), base.place.begin(), base.place.end());
+    const auto found = entered_.find(key);
+    if (found == entered_.end() || !let_there_be(base, *found->second)) {
+      return false;
+    }
+    std::vector<OwnedHandle> results;
+    for (const Part& part : found->second->parts) {
+      const size_t rank = part.place.size() / 2;
+      TensorHandle made = nullptr;
+      if (dispatch_functions()->reinterpret(x, static_cast<int64_t>(rank), part.place.data(), part.place.data() + rank,
+                                            part.offset - base.offset, &made) != 0) {
+        return false;
+      }
+      results.emplace_back(made);
+    }
+    call.give(std::move(results));
+    return true;
+  }
+
+  void learn(CallSignature key) override {
+    if (last_ != nullptr) {
+      if (entered_.size() >= kMostLayouts) {
+        entered_.clear();
+      }
+      entered_.insert_or_assign(std::move(key), std::move(last_));
+    }
   }
 
  private:
@@ -156,11 +200,12 @@ class ViewKernel {
     return found == nullptr ? Tensor() : found->tensor;
   }
 
-  nb::object try_make(nb::handle x, const Base& base, const Layout& layout) const {
+  /// Whether the storage has all views of the layout now.
+  static bool let_there_be(const Base& base, const Layout& layout) {
     DeviceContent& content = *base.seen.content;
     content.open();
     if (!content.root().defined()) {
-      return {};
+      return false;
     }
     for (const Part& part : layout.parts) {
       if (content.find(part.place) != nullptr) {
@@ -168,9 +213,16 @@ class ViewKernel {
       }
       const Tensor start = part.steps ? tensor_at(base) : Tensor();
       if (!start.defined() || !(tensors::Access::handle(start).value().shape() == part.steps->shape)) {
-        return {};
+        return false;
       }
       content.remember(part.place, {.tensor = tensors::view_again(start, *part.steps)});
+    }
+    return true;
+  }
+
+  nb::object try_make(nb::handle x, const Base& base, const Layout& layout) const {
+    if (!let_there_be(base, layout)) {
+      return {};
     }
     if (!layout.is_list) {
       return tensor_of(x, base, layout.parts[0]);
@@ -210,7 +262,7 @@ class ViewKernel {
     if (known_.size() >= kMostLayouts) {
       known_.clear();
     }
-    known_.insert_or_assign(std::move(key), std::move(layout));
+    known_.insert_or_assign(std::move(key), std::make_shared<const Layout>(std::move(layout)));
   }
 
   static Part part_at(const Base& base) {
@@ -224,7 +276,9 @@ class ViewKernel {
 
   nb::object otherwise_;
   nb::object reinterpret_;  // from a tensor, sizes, strides and a distance to a tensor on the same storage
-  std::unordered_map<Words, Layout, WordsHash> known_;
+  std::unordered_map<Words, std::shared_ptr<const Layout>, WordsHash> known_;
+  std::unordered_map<CallSignature, std::shared_ptr<const Layout>, SignatureHash> entered_;
+  std::shared_ptr<const Layout> last_;  // what the last call() gave
 };
 
 }  // namespace

@@ -71,6 +71,7 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_device_replays(m);
   tenon::python::bind_device_views(m);
   tenon::python::bind_device_fills(m);
+  tenon::python::bind_dispatch_kernels(m);
   tenon::python::bind_executables(m);
   tenon::python::bind_programs(m);
   tenon::python::bind_meshes(m);

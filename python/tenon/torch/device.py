@@ -18,7 +18,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 import tenon
 
-from . import autocast, differentiated, distributed, fallback, hooks, profile, strides, table, views
+from . import autocast, differentiated, dispatch, distributed, fallback, hooks, profile, strides, table, views
 from .arguments import OnCpu, check_indices, lazy
 from .dtypes import TENON_DTYPES, Unsupported, is_supported, torch_dtype
 from .handles import given_sizes, wrap, wrap_later
@@ -294,6 +294,10 @@ def _boxed_fallback(overload, *args, **kwargs):
 _LEFT_TO_PYTORCH = {"aten._to_copy.default", "aten.detach.default", "aten.detach_.default", "aten.lift_fresh.default"}
 
 
+# Operators that PyTorch takes apart before it differentiates, unless a device has them whole: one call instead of some.
+_WHOLE = {"aten.linear.default"}
+
+
 def _overloads():
     for name in torch._C._dispatch_get_all_op_names():
         if not name.startswith("aten::"):
@@ -314,11 +318,14 @@ def _register(library: torch.library.Library) -> None:
         if name in special or name in _LEFT_TO_PYTORCH:
             continue
         full = overload._schema.name + ("." + overload._overloadname if overload._overloadname != "default" else "")
-        if torch._C._dispatch_has_kernel_for_dispatch_key(full, "CompositeImplicitAutograd"):
+        is_whole = name in _WHOLE
+        if not is_whole and torch._C._dispatch_has_kernel_for_dispatch_key(full, "CompositeImplicitAutograd"):
             continue  # PyTorch takes it apart, and differentiates the parts
         functional = find_functional(overload)
         if functional is not None:
-            library.impl(full.removeprefix("aten::"), _kernel(overload, functional), "PrivateUse1")
+            kernel, short = _kernel(overload, functional), full.removeprefix("aten::")
+            if not dispatch.enter(overload, short, kernel):
+                library.impl(short, kernel, "PrivateUse1")
 
 
 def _install():
@@ -326,6 +333,7 @@ def _install():
     _tenon.set_device_classes(wrap, TENON_DTYPES, torch.Tensor, torch.nn.Parameter, torch.get_default_dtype, plain)
     _tenon.set_device_type(torch._C._autograd.DeviceType.PrivateUse1)
     _setup_privateuseone_for_python_backend("tenon", backend_module=hooks.Backend(), device_guard=hooks.Guard())
+    dispatch.install()
     library = torch.library.Library("aten", "IMPL")
     everything = torch.library.Library("_", "IMPL")
     everything.fallback(_boxed_fallback, "PrivateUse1")

@@ -127,7 +127,29 @@ class _Place:
         self.index = index
 
 
+# --- Linear layers
+
+
+def linear_backward(x, grad, weight, output_mask):
+    """The gradients of a linear layer, of any rank, by operators that are differentiated in turn."""
+    rows = grad.reshape(-1, weight.shape[0] if weight.dim() == 2 else 1)
+    inputs, matrix = x.reshape(-1, x.shape[-1]), weight.conj().reshape(rows.shape[1], -1)
+    by_x = (rows @ matrix).reshape(x.shape) if output_mask[0] else None
+    by_weight = (rows.t() @ inputs.conj()).reshape(weight.shape) if output_mask[1] else None
+    by_bias = rows.sum(0).reshape(weight.shape[:-1]) if output_mask[2] else None
+    return by_x, by_weight, by_bias
+
+
+def _linear_backward(x, grad, weight, output_mask):
+    """PyTorch's own derivative of it is for matrices and real numbers."""
+    if torch.is_grad_enabled():
+        return linear_backward(x, grad, weight, output_mask)
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.aten.linear_backward.default(x, grad, weight, output_mask)
+
+
 def register(library: torch.library.Library) -> None:
+    library.impl("linear_backward", _linear_backward, "AutogradPrivateUse1")
     for name in NAMES:
         full = f"aten.{name}" if "." in name else f"aten.{name}.default"
         row = rows().get(full)

@@ -10,6 +10,7 @@ import torch._decomp
 from torch.utils._pytree import tree_map
 
 from . import views
+from .differentiated import linear_backward
 from .dtypes import Unsupported
 from .handles import is_on_cpu, is_ours, leaf, seen, to_cpu, wrap_cpu
 from .report import record_fallback
@@ -70,6 +71,10 @@ def _holds_cpu(values) -> bool:
     return any(is_ours(v) and is_on_cpu(v) for v in values)
 
 
+# Operators that devices alone have which have other operators whole.
+_NOT_ON_CPU = {"aten.linear_backward.default": linear_backward}
+
+
 def on_cpu(overload, args, kwargs, reason: str):
     """The operator on the CPU, after computing what it takes."""
     name = str(overload).removeprefix("aten.").removesuffix(".default")
@@ -92,7 +97,7 @@ def on_cpu(overload, args, kwargs, reason: str):
     cpu_args, cpu_kwargs = tree_map(move, (args, kwargs))
     if "device" in cpu_kwargs and cpu_kwargs["device"] is not None:
         cpu_kwargs["device"] = torch.device("cpu")
-    result = overload(*cpu_args, **cpu_kwargs)
+    result = _NOT_ON_CPU.get(str(overload), overload)(*cpu_args, **cpu_kwargs)
     written = {}
     for i, argument in enumerate(overload._schema.arguments):
         if argument.alias_info is None or not argument.alias_info.is_write:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import tenon
 
+from . import dispatch
+
 
 _MOST_REASONS = 20
 
@@ -26,8 +28,9 @@ class Door:
 class Report:
     """A snapshot; prints as a table."""
 
-    def __init__(self, doors: dict[str, Door], realizations: list, text: str):
+    def __init__(self, doors: dict[str, Door], realizations: list, text: str, slow: str | None = None):
         self.doors = doors
+        self.why_by_python = slow  # why PyTorch calls all kernels of the device by way of Python; None where it does not
         self.realizations = realizations
         self._text = text
 
@@ -41,6 +44,8 @@ class Report:
                 width = max(len(operator) for operator, _ in door.fallbacks)
                 for (operator, reason), count in door.fallbacks.most_common():
                     lines.append(f"  {count:>5}  {operator:<{width}}  {reason}")
+        if self.why_by_python:
+            lines += ["", f"device: every call is recorded by way of Python, which takes longer: {self.why_by_python}"]
         again = [r for r in self.realizations if r.why]
         if again:
             lines += ["", f"device: {len(again)} programs compiled again, and what differed"]
@@ -90,7 +95,7 @@ def report() -> Report:
     counts = tenon.realization_counts()
     device = copies["device"]
     device.compiles, device.kernels, device.laid_out = counts["compiles"], counts["kernels"], counts["laid_out"]
-    return Report(copies, list(tenon.realizations()), tenon.realizations_text())
+    return Report(copies, list(tenon.realizations()), tenon.realizations_text(), dispatch.why_not())
 
 
 def reset_report() -> None:

@@ -110,6 +110,23 @@ def linear(x, weight, bias=None):
     return ops.dense(x, turned, bias) if bias is not None else ops.dense(x, turned)
 
 
+@row("linear_backward")
+def linear_backward(x, grad, weight, output_mask):
+    by_x = by_weight = by_bias = None
+    inside = weight.sizes[-1]
+    rows = count_of(list(x.sizes[:-1]))
+    across = reshape(grad, [rows, weight.sizes[0] if weight.ndim == 2 else 1])
+    if output_mask[0]:
+        by_x = ops.matmul(across, weight) if weight.ndim == 2 else ops.mul(across, weight)
+        by_x = reshape(by_x, x.sizes)
+    if output_mask[1]:
+        by_weight = ops.matmul(ops.transpose(across, [1, 0]), reshape(x, [rows, inside]))
+        by_weight = reshape(by_weight, weight.sizes)
+    if output_mask[2]:
+        by_bias = ops.reduce_sum(across, [0] if weight.ndim == 2 else [0, 1])
+    return by_x, by_weight, by_bias
+
+
 @row("_trilinear")
 def trilinear(a, b, c, expand1, expand2, expand3, sumdim, unroll_dim=1):
     """The sum over `sumdim` of a product of three that broadcast: what bilinear layers are made of."""
