@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,6 +87,7 @@ struct OnnxPort {
 struct OnnxSignature {
   std::vector<OnnxPort> inputs;  // without initializers
   std::vector<std::string> outputs;
+  std::set<std::string> operators;  // types of nodes, those of branches and bodies left out
 };
 /// What a model takes and gives, without importing it.
 OnnxSignature onnx_signature(const std::filesystem::path& file);

@@ -161,16 +161,21 @@ void bind_graphs(nb::module_& m) {
       "import_onnx", [](const std::string& path) { return import_onnx(path); }, nb::arg("path"),
       "The graph of an ONNX model, without compiling it.");
   m.def(
-      "onnx_inputs",
+      "onnx_signature",
       [](const std::string& path) {
-        nb::list result;
-        for (const OnnxPort& port : onnx_signature(path).inputs) {
-          result.append(nb::make_tuple(port.name, port.shape));
+        const OnnxSignature signature = onnx_signature(path);
+        nb::list inputs;
+        for (const OnnxPort& port : signature.inputs) {
+          inputs.append(nb::make_tuple(port.name, port.shape));
         }
-        return result;
+        nb::list operators;
+        for (const std::string& each : signature.operators) {
+          operators.append(each);
+        }
+        return nb::make_tuple(inputs, signature.outputs, operators);
       },
-      nb::arg("path"), nb::sig("def onnx_inputs(path: str) -> list[tuple[str, Shape]]"),
-      "What an ONNX model takes, as its file declares it, without importing it.");
+      nb::arg("path"), nb::sig("def onnx_signature(path: str) -> tuple[list[tuple[str, Shape]], list[str], list[str]]"),
+      "Inputs, outputs and types of operators of an ONNX model, without importing it.");
 }
 
 }  // namespace tenon::python

@@ -197,6 +197,36 @@ def test_texts_and_stop_words(folder, tmp_path):
     ]
 
 
+def test_pieces_of_text_are_whole_characters():
+    tokenizers = pytest.importorskip("tokenizers")
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    library = tokenizers.Tokenizer(tokenizers.models.BPE({letter: i for i, letter in enumerate(alphabet)}, []))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    library.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer = tenon.generation.Tokenizer("nowhere")
+    tokenizer._library = library  # a byte is a token
+    text = " caf\u00e9 \U0001f600 and STOPS, \u4e2d\u6587"
+    for stop, expected in (((), text), (("STOP.",), text), (("STOP",), text[: text.index("STOP")])):
+        given = tenon.generation.Text(tokenizer, library.encode("Once").ids, stop)
+        pieces = []
+        for token in library.encode(text).ids:
+            pieces.append(given.add(token))
+            if given.is_stopped:
+                break
+        pieces.append(given.rest())
+        assert "".join(pieces) == expected == given.given and given.is_stopped == (expected != text)
+        assert all(len(piece) < 8 and "\N{REPLACEMENT CHARACTER}" not in piece for piece in pieces)
+    unfinished = tenon.generation.Text(tokenizer, [], ())
+    assert [unfinished.add(token) for token in library.encode("\u4e2d").ids[:2]] == ["", ""]
+    assert unfinished.rest() == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_several_at_once_of_a_model_that_knows_one_length(generator):
+    prompts = [[1, 2], [3] * 9, [4]]
+    results = generator.generate(prompts, max_new_tokens=8)
+    assert [each.ids for each in results] == [greedy(ids, 8) for ids in prompts]
+
+
 def test_the_command(folder, tmp_path):
     command = [sys.executable, "-m", "tenon.generation", str(folder), "--max-new-tokens", "6"]
     run = subprocess.run([*command, "--prompt-ids", "1,2"], capture_output=True, text=True, check=True)
@@ -204,7 +234,10 @@ def test_the_command(folder, tmp_path):
     assert "2 tokens of the prompt" in run.stderr
     run = subprocess.run([*command, "--prompt-ids", "1,2", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(run.stdout)["ids"] == greedy([1, 2], 6)
-    for bad in (["--prompt", "text"], ["--prompt-ids", "1,x"], ["--batch", str(tmp_path / "missing")]):
+    (tmp_path / "none").write_text("")
+    run = subprocess.run([*command, "--batch", str(tmp_path / "none")], capture_output=True, text=True, check=True)
+    assert run.stdout == ""
+    for bad in ([], ["--prompt", "text"], ["--prompt-ids", "1,x"], ["--batch", str(tmp_path / "missing")]):
         run = subprocess.run([*command, *bad], capture_output=True, text=True, check=False)
         assert (run.returncode, run.stdout) == (1, "") and run.stderr.startswith("tenon: ")
         assert run.stderr.count("\n") == 1

@@ -111,10 +111,32 @@ Value by_bytes(const WeightedProduct& product, std::vector<Value> operands) {
   return result * broadcast(constant(std::move(scales)), result.shape().axes(), places);
 }
 
+/// The constant of half as many bits that a value widens, as f32; nothing for any other value.
+std::optional<Value> widened_constant(const Value& value) {
+  const Node& node = value.node();
+  if (node.as<Map>() == nullptr || node.inputs.size() != 1 || node.inputs[0].node().as<Constant>() == nullptr) {
+    return std::nullopt;
+  }
+  const Value& narrow = node.inputs[0];
+  const bool is_half = narrow.dtype() == Dtype::bf16 || narrow.dtype() == Dtype::f16;
+  if (!is_half || value != cast(narrow, Dtype::f32)) {
+    return std::nullopt;
+  }
+  return constant(narrow.node().as<Constant>()->value.cast(Dtype::f32));
+}
+
 Graph in_bytes(const Graph& graph) {
   return rewrite(graph, [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
-    const auto product = large_product(node, std::numeric_limits<float>::max() / 2);
-    return product ? std::optional(std::vector{by_bytes(*product, operands)}) : std::nullopt;
+    if (node.as<Contract>() == nullptr) {
+      return std::nullopt;
+    }
+    std::vector<Value> wide = operands;
+    for (Value& operand : wide) {
+      operand = widened_constant(operand).value_or(operand);
+    }
+    const Value value = make(node.op, wide);  // with weights that were narrow already as numbers
+    const auto product = large_product(value.node(), std::numeric_limits<float>::max() / 2);
+    return product ? std::optional(std::vector{by_bytes(*product, wide)}) : std::nullopt;
   });
 }
 

@@ -97,6 +97,17 @@ TEST(NarrowWeightsForm, IsWhatProductsRead) {
   }
 }
 
+TEST(NarrowWeightsForm, IsBytesOfWeightsThatWereNarrowAlready) {
+  std::mt19937_64 random(2);
+  const Value x = input("x", shape(f32, "m", 96));
+  for (const Dtype dtype : {bf16, f16}) {
+    const Graph graph({x}, {{"y", matmul(x, cast(constant(random_array(dtype, {96, 64}, random)), f32))}});
+    EXPECT_EQ(right_operands(graph, with(i8)), std::vector{i8});
+    const std::vector<Array> inputs = {random_array(f32, {3, 96}, random)};
+    EXPECT_LE(difference(compile(graph, with(i8)).run(inputs)[0], interpret(graph, inputs)[0]), 2e-2);
+  }
+}
+
 TEST(NarrowWeightsForm, IsThatOfModelsThatCastTheirOwn) {
   std::mt19937_64 random(1);
   const Value x = input("x", shape(f32, "m", 96));

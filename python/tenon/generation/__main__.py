@@ -49,10 +49,10 @@ def _parser(program):
 def _peak_bytes():
     """The most memory that this process has had; 0 where the system does not say."""
     try:
-        import resource
-    except ImportError:
+        with open("/proc/self/status", encoding="ascii") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:")), 0)
+    except OSError:
         return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _print_json(generator, result):

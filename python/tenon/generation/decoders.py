@@ -88,7 +88,8 @@ class OnnxDecoder:
         path = os.path.join(folder, self._file)
         if not os.path.exists(path):
             raise _tenon.Error(f"`{folder}` has no file `{self._file}`, which its genai_config.json names")
-        declared = dict(_tenon.onnx_inputs(path))
+        inputs, _, operators = _tenon.onnx_signature(path)
+        declared = dict(inputs)
         for name in [self._ids, *self._caches]:
             if name not in declared:
                 raise _tenon.Error(f"`{path}` has no input `{name}`, which its genai_config.json names")
@@ -103,7 +104,7 @@ class OnnxDecoder:
         self._integers = {name: np.int32 if str(shape.dtype) == "i32" else np.int64 for name, shape in declared.items()}
         self.model = Model(path, donate=self._caches, **options)
         self._past = str(declared[next(iter(self._caches))].axes[2])
-        self.is_batched = False
+        self.is_batched = "GroupQueryAttention" in operators  # which tells sequences apart by their masks
 
     def _read_names(self, decoder, model):
         self._file = decoder["filename"]

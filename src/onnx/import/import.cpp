@@ -124,6 +124,9 @@ OnnxSignature onnx_signature(const std::filesystem::path& file) {
   for (const auto& output : model.graph().output()) {
     signature.outputs.push_back(output.name());
   }
+  for (const auto& node : model.graph().node()) {
+    signature.operators.insert(node.op_type());
+  }
   return signature;
 }
 
