@@ -67,7 +67,7 @@ def mul(x, y):
     return ops.logical_and(x, y) if _dtype(x, y) == torch.bool else ops.mul(x, y)
 
 
-@row("div.Tensor", "div.Scalar", direct="div")
+@row("div.Tensor", "div.Scalar", "true_divide.Tensor", direct="div")
 def div(x, y):
     return ops.div(*promoted_float(x, y))
 

@@ -58,7 +58,7 @@ def row(*names: str, view: bool = False, random: bool = False, direct: str | Non
 
 
 def _full_name(name: str) -> str:
-    name = name if name.startswith(("prims.", "tenon.")) else f"aten.{name}"
+    name = name if name.startswith(("prims.", "tenon.", "transformers.")) else f"aten.{name}"
     return name if name.count(".") == 2 else f"{name}.default"
 
 
