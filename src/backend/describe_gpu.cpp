@@ -7,6 +7,8 @@ namespace {
 
 constexpr int64_t kLane = 128;  // bytes that the threads of a warp meet side by side
 
+constexpr int64_t kPanel = 64;  // columns of constants that a block copies as they lie
+
 }  // namespace
 
 void describe_gpu(const Machine& machine, schedule::ScheduleOptions& options) {
@@ -19,6 +21,8 @@ void describe_gpu(const Machine& machine, schedule::ScheduleOptions& options) {
   options.tiles.columns = 128;
   // Operands are computed where they are needed, so a sum is not cut for them.
   options.tiles.depth = options.tiles.depth_of_packed = options.tiles.stored_elements = int64_t{1} << 30;
+  options.panel = kPanel;
+  options.bytes_together = 0;
   options.cores = gpu.multiprocessors;
   options.vector_bytes = kLane;
   options.winograd = false;

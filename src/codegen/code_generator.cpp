@@ -89,7 +89,9 @@ class LlvmCodeGenerator final : public CodeGenerator {
     return emit_assembly(kernel_request(kernel, target), target);
   }
 
-  std::string ptx(const loops::Kernel& kernel, const Machine& machine) override { return compile_ptx(kernel, machine); }
+  std::string ptx(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory) override {
+    return compile_ptx(kernel, machine, in_device_memory);
+  }
 
  private:
   Jits jits_;

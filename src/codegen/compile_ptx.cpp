@@ -46,20 +46,25 @@ std::string notes_on_short_phases(const loops::Kernel& kernel) {
   return text;
 }
 
-/// How much of a launch's scratch is in registers, likewise.
-std::string note_on_registers(const loops::Kernel& kernel) {
+/// How much of a launch's scratch is in registers, and which phases have no other, likewise.
+std::string notes_on_scratch(const loops::Kernel& kernel) {
   const std::optional<int64_t> bytes = loops::private_scratch_bytes(kernel).constant();
   TENON_CHECK(bytes.has_value(), "{}: scratch of threads whose size is not known", kernel.name);
-  return *bytes == 0 ? "" : fmt::format("//in registers {}\n", *bytes);
+  std::string text = *bytes == 0 ? "" : fmt::format("//in registers {}\n", *bytes);
+  for (size_t i = 0; i < kernel.phases.size(); ++i)
+    text += loops::uses_block_scratch(kernel, kernel.phases[i]) ? "" : fmt::format("//no scratch {}\n", i);
+  return text;
 }
 
 }  // namespace
 
-std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
+std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory) {
+  if (in_device_memory && !may_need_device_memory(kernel)) return {};
+  const ScratchPlace place = in_device_memory ? ScratchPlace::device : ScratchPlace::shared;
   const Target target = gpu_target(machine.gpu());
   const std::unique_ptr<llvm::TargetMachine> generator = make_target_machine(target);
   llvm::LLVMContext context;
-  const std::unique_ptr<llvm::Module> module = emit_gpu_kernel(context, kernel, target);
+  const std::unique_ptr<llvm::Module> module = emit_gpu_kernel(context, kernel, target, place);
   module->setDataLayout(generator->createDataLayout());
   std::string problems;
   llvm::raw_string_ostream stream(problems);
@@ -78,7 +83,8 @@ std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine) {
   TENON_CHECK(!generator->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile),
               "no PTX for {}", target.cpu);
   passes.run(*module);
-  return std::string(text.begin(), text.end()) + notes_on_short_phases(kernel) + note_on_registers(kernel);
+  const std::string code(text.begin(), text.end());
+  return in_device_memory ? code : code + notes_on_short_phases(kernel) + notes_on_scratch(kernel);
 }
 
 }  // namespace tenon::codegen

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/lowered.h"
+#include "kernel/loop/loop_bytes.h"
 #include "kernel/loop/loop_run.h"
 #include "kernel/loop/loop_threads.h"
 #include "schedule/blocks/map_to_blocks.h"
@@ -151,6 +152,64 @@ TEST(BlocksOf, Products) {
     EXPECT_TRUE(close(executable.run(inputs)[0], expected[0], 1e-4, 1e-5))
         << size[0] << " by " << size[1] << " by " << size[2];
   }
+}
+
+/// What `graph` gives on blocks is what the interpreter gives.
+void expect_right(const Graph& graph, const std::vector<std::vector<std::vector<int64_t>>>& sizes) {
+  const Executable executable = compile(graph, on_blocks());
+  std::mt19937_64 random(7);
+  for (const std::vector<std::vector<int64_t>>& dims : sizes) {
+    std::vector<Array> inputs;
+    for (const std::vector<int64_t>& each : dims)
+      inputs.push_back(random_array(f32, each, random));
+    const auto expected = interpret(graph, inputs);
+    const auto actual = executable.run(inputs);
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(close(actual[i], expected[i], 1e-4, 1e-4)) << "output " << i << ", " << dims[0][0] << " by "
+                                                             << dims[0].back();
+  }
+}
+
+/// Images go from memory to the parts that a block shares, without a matrix of all windows between.
+TEST(BlocksOf, ConvolutionsStoreNoWindows) {
+  const Value x = input("x", shape(f32, "n", 8, "h", "w"));
+  std::mt19937_64 random(3);
+  const Value w = constant(random_array(f32, {20, 8, 3, 3}, random));
+  const Graph graph({x}, {{"y", relu(conv(x, w, {.stride = {2, 2}, .low = {1, 1}, .high = {1, 1}}))}});
+  const loops::Kernel kernel = first_kernel(graph);
+  EXPECT_TRUE(std::ranges::none_of(kernel.buffers, [](const loops::Buffer& each) {
+    const auto size = each.elements.constant();
+    return each.role == loops::Role::scratch && size && *size >= 72 * 64;
+  })) << to_string(kernel);
+  const std::string text = to_string(kernel, true);
+  EXPECT_NE(text.find(" first by "), std::string::npos) << "axes at digits: " << text;
+  EXPECT_EQ(to_string(loops::kernel_from_bytes(loops::to_bytes(kernel)), true), text);
+  expect_right(graph, {{{1, 8, 1, 1}}, {{2, 8, 7, 9}}, {{3, 8, 20, 13}}, {{0, 8, 4, 4}}, {{1, 8, 2, 150}}});
+}
+
+/// Few tiles and a long sum: parts of the sum have blocks of their own, where sizes call for it.
+TEST(BlocksOf, LongSumsOfProductsAreCut) {
+  const Value x = input("x", shape(f32, "m", "k"));
+  const Value y = input("y", shape(f32, "k", "n"));
+  const Graph graph({x, y}, {{"z", relu(matmul(x, y))}});
+  EXPECT_EQ(first_kernel(graph).phases.size(), 4u) << to_string(first_kernel(graph));
+  const Value short_x = input("x", shape(f32, "m", 64));
+  const Value short_y = input("y", shape(f32, 64, "n"));
+  EXPECT_EQ(first_kernel(Graph({short_x, short_y}, {{"z", relu(matmul(short_x, short_y))}})).phases.size(), 1u);
+  expect_right(graph, {{{1, 255}, {255, 3}},
+                       {{1, 257}, {257, 130}},
+                       {{3, 1000}, {1000, 200}},
+                       {{70, 513}, {513, 5}},
+                       {{0, 900}, {900, 4}},
+                       {{2, 0}, {0, 4}}});
+}
+
+/// A loop as deep as the axes that are summed over, with other results on the way.
+TEST(BlocksOf, SumsOverSeveralAxes) {
+  const Value x = input("x", shape(f32, "n", "h", "w", "c"));
+  const Value scaled = exp(x * 0.25);
+  const Graph graph({x}, {{"scaled", scaled}, {"mean", reduce_mean(scaled, {1, 2})}});
+  expect_right(graph, {{{2, 5, 7, 33}}, {{1, 1, 1, 1}}, {{1, 40, 3, 8}}, {{1, 0, 3, 8}}, {{5, 3, 2, 300}}});
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ std::string assemble(const devices::Module& module) {
   const std::string messages = stem + ".txt";
   std::string all;
   for (const devices::CodeObject& object : module.objects) {
+    if (object.bytes->empty()) continue;
     std::ofstream(source).write(object.bytes->data(), static_cast<std::streamsize>(object.bytes->size()));
     const std::string command =
         fmt::format("ptxas -arch={} -O1 -o /dev/null {} > {} 2>&1", module.target, source, messages);

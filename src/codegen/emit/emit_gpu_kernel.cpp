@@ -157,8 +157,14 @@ std::string gpu_symbol(size_t phase, ScratchPlace place) {
 
 std::string gpu_short_symbol(size_t phase, int64_t threads) { return fmt::format("phase{}_of_{}", phase, threads); }
 
+bool may_need_device_memory(const loops::Kernel& kernel) {
+  const std::optional<int64_t> scratch =
+      (loops::scratch_bytes(kernel) - loops::private_scratch_bytes(kernel)).constant();
+  return !scratch || *scratch > kAlwaysShared;
+}
+
 std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,
-                                              const Target& target) {
+                                              const Target& target, ScratchPlace place) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
   module->setTargetTriple(target.triple);
   const EmitOptions options;
@@ -169,16 +175,13 @@ std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const 
       new llvm::GlobalVariable(*module, words, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(words),
                                "tenon_parts", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   parts->setAlignment(llvm::Align(8));
-  const std::optional<int64_t> scratch =
-      (loops::scratch_bytes(kernel) - loops::private_scratch_bytes(kernel)).constant();
   for (size_t i = 0; i < kernel.phases.size(); ++i) {
-    emit_phase(e, kernel.phases[i], gpu_symbol(i, ScratchPlace::shared), ScratchPlace::shared);
-    if (!scratch || *scratch > kAlwaysShared)
-      emit_phase(e, kernel.phases[i], gpu_symbol(i, ScratchPlace::device), ScratchPlace::device);
+    const bool is_needed = place == ScratchPlace::shared || loops::uses_block_scratch(kernel, kernel.phases[i]);
+    if (is_needed) emit_phase(e, kernel.phases[i], gpu_symbol(i, place), place);
   }
   for (const loops::ShortPhase& each : loops::short_phases(kernel)) {
-    emit_phase(e, kernel.phases[each.phase], gpu_short_symbol(each.phase, each.threads), ScratchPlace::shared,
-               each.threads);
+    if (place != ScratchPlace::shared) break;
+    emit_phase(e, kernel.phases[each.phase], gpu_short_symbol(each.phase, each.threads), place, each.threads);
   }
   refuse_calls(*module, kernel);
   return module;

@@ -21,14 +21,18 @@ enum class ScratchPlace : uint8_t { shared, device };
 ///   the first iteration of the grid and the one behind the last,
 ///   a pointer to memory for scratch in the device's memory and the bytes of it that a block has.
 /// Blocks are lines of threads_of() / iterations_of_thread() threads; any number of them may be launched. There is no
-/// function for scratch in the device's memory where every GPU has enough of the other.
+/// function for scratch in the device's memory where every GPU has enough of the other, or none is used.
 std::string gpu_symbol(size_t phase, ScratchPlace place);
 
 /// The same with scratch in shared memory for blocks of so many threads: loops::short_phases().
 std::string gpu_short_symbol(size_t phase, int64_t threads);
 
-/// Error: it calls functions that only CPUs have.
+/// Whether there are sizes for which scratch does not fit what every GPU has in shared memory.
+bool may_need_device_memory(const loops::Kernel& kernel);
+
+/// With scratch in this place; in the device's memory, phases that use scratch alone. Error: it calls functions that
+/// only CPUs have.
 std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const loops::Kernel& kernel,
-                                              const Target& target);
+                                              const Target& target, ScratchPlace place);
 
 }  // namespace tenon::codegen

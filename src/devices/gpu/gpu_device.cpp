@@ -33,10 +33,10 @@ Address address(const void* memory) { return reinterpret_cast<Address>(memory); 
 class GpuCode : public LoadedCode {
  public:
   struct Phase {
-    Handle function = nullptr;          // with scratch in shared memory
-    Handle in_device_memory = nullptr;  // with scratch there; null: all GPUs have enough of the other
+    Handle function = nullptr;  // with scratch in shared memory
     unsigned threads = 1;
     int64_t most_shared = 0;  // bytes that a launch may ask for
+    bool has_scratch = true;
     struct Short {
       Handle function = nullptr;
       unsigned threads = 1;
@@ -57,8 +57,9 @@ class GpuCode : public LoadedCode {
   GpuCode(const CudaDriver& driver, Handle context) : driver_(driver), context_(context) {}
   ~GpuCode() override {
     driver_.set_context(context_);
-    for (const Handle module : modules_)
-      driver_.unload_module(module);
+    for (const Handle module : modules_) {
+      if (module != nullptr) driver_.unload_module(module);
+    }
   }
 
   size_t size() const override { return of_kernels_.size(); }
@@ -66,11 +67,29 @@ class GpuCode : public LoadedCode {
     return phases_[static_cast<size_t>(of_kernels_[kernel])][static_cast<size_t>(phase)];
   }
 
+  /// With scratch in the device's memory. The driver compiles it when it is asked for. Null: there is none.
+  Handle in_device_memory(size_t kernel, int64_t phase) const {
+    const std::lock_guard lock(mutex_);
+    const auto object = static_cast<size_t>(of_kernels_[kernel]);
+    if (texts_[object]->empty()) return nullptr;
+    if (modules_[phases_.size() + object] == nullptr) {
+      const std::string text(texts_[object]->begin(), texts_[object]->end());
+      check_cuda(driver_.load_module(&modules_[phases_.size() + object], text.c_str(), 0, nullptr, nullptr),
+                 "load the code of a kernel");
+    }
+    Handle function = nullptr;
+    const std::string name = fmt::format("phase{}_in_device_memory", phase);
+    check_cuda(driver_.function(&function, modules_[phases_.size() + object], name.c_str()), "find a kernel");
+    return function;
+  }
+
   int64_t in_registers(size_t kernel) const { return in_registers_[static_cast<size_t>(of_kernels_[kernel])]; }
 
   void load(const Module& module, Pool& pool, int64_t shared_bytes) {
-    const size_t count = module.objects.size();
-    modules_.assign(count, nullptr);
+    const size_t count = module.objects.size() / 2;
+    modules_.assign(2 * count, nullptr);
+    for (size_t i = 0; i < count; ++i)
+      texts_.push_back(module.objects[count + i].bytes);
     phases_.resize(count);
     in_registers_.assign(count, 0);
     std::vector<std::string> errors(count);
@@ -91,12 +110,10 @@ class GpuCode : public LoadedCode {
     const std::string text(bytes.begin(), bytes.end());  // which ends in a zero
     try {
       check_cuda(driver_.load_module(&modules_[i], text.c_str(), 0, nullptr, nullptr), "load the code of a kernel");
-      const auto find = [&](Handle& function, const char* suffix) {
-        return driver_.function(&function, modules_[i], fmt::format("phase{}{}", phases_[i].size(), suffix).c_str()) ==
-               0;
+      const auto find = [&](Handle& function) {
+        return driver_.function(&function, modules_[i], fmt::format("phase{}", phases_[i].size()).c_str()) == 0;
       };
-      for (Phase phase; find(phase.function, ""); phase = {}) {
-        if (!find(phase.in_device_memory, "_in_device_memory")) phase.in_device_memory = nullptr;
+      for (Phase phase; find(phase.function); phase = {}) {
         int threads = 0;
         int used = 0;
         check_cuda(driver_.function_attribute(&threads, kFunctionThreads, phase.function), "describe a kernel");
@@ -109,7 +126,7 @@ class GpuCode : public LoadedCode {
         phases_[i].push_back(phase);
       }
       load_short(text, i);
-      load_registers(text, i);
+      load_scratch(text, i);
     } catch (const Error& error) {
       return error.what();
     }
@@ -136,17 +153,22 @@ class GpuCode : public LoadedCode {
     }
   }
 
-  /// The line of kPtxCode that says how much scratch is in registers.
-  void load_registers(const std::string& text, size_t i) {
-    constexpr std::string_view kBegin = "\n//in registers ";
-    const size_t at = text.find(kBegin);
-    if (at != std::string::npos) in_registers_[i] = std::stoll(text.substr(at + kBegin.size()));
+  /// The lines of kPtxCode that say how much scratch is in registers, and which phases have no other.
+  void load_scratch(const std::string& text, size_t i) {
+    constexpr std::string_view kInRegisters = "\n//in registers ";
+    const size_t registers = text.find(kInRegisters);
+    if (registers != std::string::npos) in_registers_[i] = std::stoll(text.substr(registers + kInRegisters.size()));
+    constexpr std::string_view kNone = "\n//no scratch ";
+    for (size_t at = text.find(kNone); at != std::string::npos; at = text.find(kNone, at + 1))
+      phases_[i].at(std::stoul(text.substr(at + kNone.size()))).has_scratch = false;
   }
 
   const CudaDriver& driver_;
   Handle context_;
   std::vector<int64_t> in_registers_;  // bytes of a launch's scratch, by object
-  std::vector<Handle> modules_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Handle> modules_;                                  // by object; those of texts_ behind
+  std::vector<std::shared_ptr<const std::vector<char>>> texts_;          // with scratch in the device's memory
   std::vector<std::vector<Phase>> phases_;  // by object
   std::vector<int> of_kernels_;
 };
@@ -292,13 +314,14 @@ KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
   Thread& thread = mine();
   const auto& code = static_cast<const GpuCode&>(launch.code);
   const GpuCode::Phase& phase = code.phase(launch.kernel, launch.phase);
-  const int64_t scratch_bytes = launch.scratch_bytes - code.in_registers(launch.kernel);
+  const int64_t scratch_bytes = phase.has_scratch ? launch.scratch_bytes - code.in_registers(launch.kernel) : 0;
   int64_t blocks = std::min(launch.end - launch.begin, kMostBlocks);
   const bool fits = scratch_bytes <= phase.most_shared;
   int64_t scratch_of_block = 0;
   Address memory = 0;
+  const Handle in_device_memory = fits ? nullptr : code.in_device_memory(launch.kernel, launch.phase);
   if (!fits) {
-    if (phase.in_device_memory == nullptr) {
+    if (in_device_memory == nullptr) {
       fail("kernel `{}` needs {} bytes of the memory that a block shares, and the GPU gives it {}", launch.facts.name,
            scratch_bytes, phase.most_shared);
     }
@@ -320,7 +343,7 @@ KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
     arguments.push_back(&word);
   const auto shared = static_cast<unsigned>(fits ? scratch_bytes : 0);
   const GpuCode::Phase::Short* const few = fits ? phase.short_at(launch.sizes) : nullptr;
-  const Handle function = few != nullptr ? few->function : fits ? phase.function : phase.in_device_memory;
+  const Handle function = few != nullptr ? few->function : fits ? phase.function : in_device_memory;
   const unsigned threads = few != nullptr ? few->threads : phase.threads;
   const auto result = driver_.launch(function, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, shared, stream(),
                                      arguments.data(), nullptr);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/loop/loop_walk.h"
+
 namespace tenon::loops {
 namespace {
 
@@ -165,6 +167,24 @@ Extent private_scratch_bytes(const Kernel& kernel) {
     if (is_private_scratch(buffer)) buffer.elements = 0;
   }
   return scratch_bytes(kernel) - scratch_bytes(shared);
+}
+
+bool uses_block_scratch(const Kernel& kernel, const Phase& phase) {
+  bool found = false;
+  const auto look = [&](int buffer) {
+    const Buffer& used = kernel.buffers.at(static_cast<size_t>(buffer));
+    found = found || (used.role == Role::scratch && !is_private_scratch(used));
+  };
+  for_each_statement(phase.body, [&](const Statement& statement) {
+    if (const auto* const define = std::get_if<Define>(&statement.what)) {
+      const auto* const load = std::get_if<Load>(&kernel.values.at(static_cast<size_t>(define->value)).what);
+      if (load != nullptr) look(load->buffer);
+    } else if (const auto* const store = std::get_if<Store>(&statement.what)) {
+      look(store->buffer);
+    }
+    found = found || std::get_if<Product>(&statement.what) != nullptr;
+  });
+  return found;
 }
 
 int64_t parts_of(const Kernel& kernel, const Loop& loop, int accumulator) {

@@ -55,6 +55,9 @@ std::vector<ShortPhase> short_phases(const Kernel& kernel);
 /// Bytes of scratch_bytes() that belong to threads: GPUs have these in registers.
 Extent private_scratch_bytes(const Kernel& kernel);
 
+/// Whether a phase uses scratch of its blocks.
+bool uses_block_scratch(const Kernel& kernel, const Phase& phase);
+
 /// In how many parts an accumulator is that `loop` begins: the iterations of the loops bound to threads from `loop` on
 /// to where it is fed.
 int64_t parts_of(const Kernel& kernel, const Loop& loop, int accumulator);

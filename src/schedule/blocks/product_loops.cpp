@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <utility>
 
 #include "base/fail.h"
 #include "schedule/blocks/phase_edit.h"
@@ -34,7 +35,7 @@ class ProductLoops {
         rows_{.all = joined(kernel, product.rows)},
         columns_{.all = joined(kernel, product.columns)},
         depth_(joined(kernel, product.depth)) {
-    TENON_CHECK(product.panel == 0, "a product of panels for blocks of threads");
+    TENON_CHECK(product.together == 1, "a product of steps that lie together for blocks of threads");
   }
 
   loops::Statement run() {
@@ -51,7 +52,7 @@ class ProductLoops {
     const loops::Matrix& left = product_.left;
     const loops::Matrix& right = product_.right;
     left_.emplace(staging({.matrix = left, .apart = left.row, .step_apart = left.column}, rows_, scratch_.left));
-    right_.emplace(staging({.matrix = right, .apart = right.column, .step_apart = right.row}, columns_, scratch_.right));
+    right_.emplace(staging({.matrix = right, .apart = right.column, .step_apart = right.row, .panel = product_.panel}, columns_, scratch_.right));
     sums_ = staged(scratch_.sums, rows_.sums * columns_.sums, loops::Scope::iteration);
     loops::Block body;
     body.push_back(by_thread(clear()));
@@ -120,11 +121,12 @@ class ProductLoops {
     return block;
   }
 
-  /// A matrix, and how far apart its rows or columns lie, and steps of the depth.
+  /// A matrix, and how far apart its rows or columns lie, or panels of so many of them, and steps of the depth.
   struct Operand {
     const loops::Matrix& matrix;
     const Extent& apart;
     const Extent& step_apart;
+    int64_t panel = 0;
   };
 
   /// A piece of an operand on its way: `outer` by `inner` threads take it in turns. They run along what lies side by side
@@ -152,8 +154,9 @@ class ProductLoops {
   Staging staging(const Operand& operand, const Side& side, ProductScratch::Operand& scratch) {
     const auto computed = operands_.find(operand.matrix.buffer);
     Staging made{.operand = operand, .side = side, .scratch = scratch};
-    made.steps_inside = computed != operands_.end() ? computed->second.depth_lies_inside
-                                                    : operand.step_apart == Extent(1) && operand.apart != Extent(1);
+    made.steps_inside = computed != operands_.end()
+                            ? computed->second.depth_lies_inside
+                            : operand.panel == 0 && operand.step_apart == Extent(1) && operand.apart != Extent(1);
     const int64_t inner = std::min(made.steps_inside ? kSteps : power(side.piece()), kProductThreads);
     made.outer = kProductThreads / inner;
     made.range = made.steps_inside ? side.piece() : kSteps;
@@ -201,9 +204,41 @@ class ProductLoops {
       }
       return;
     }
+    if (staging.operand.panel > 0) {
+      fetch_of_panel(body, staging.operand, {.along = at, .depth = depth, .inside = inside}, {to, turn});
+      return;
+    }
     const Affine from =
         add(matrix.at, add(scale(at, staging.operand.apart), scale(depth, staging.operand.step_apart)));
     write(body, to, affine_constant(turn), load(body, matrix.buffer, from, inside));
+  }
+
+  struct Position {
+    const Affine& along;
+    const Affine& depth;
+    const std::vector<Bound>& inside;
+  };
+
+  /// An element of constants that lie in panels goes to an element of a buffer.
+  void fetch_of_panel(loops::Block& body, const Operand& operand, const Position& position,
+                      std::pair<int, int64_t> to) {
+    const int panel = add_axis(kernel_, {.extent = ceildiv(columns_.all.extent, operand.panel), .name = "panel"});
+    const int within = add_axis(kernel_, {.extent = operand.panel, .name = "within"});
+    const Affine place = add(scale(affine_axis(panel), operand.apart), affine_axis(within));
+    const Affine from = add(operand.matrix.at, add(place, scale(position.depth, operand.step_apart)));
+    loops::Block inner;
+    write(inner, to.first, affine_constant(to.second), load(inner, operand.matrix.buffer, from, position.inside));
+    const auto digit = [&](int axis, const Extent& apart, loops::Block block) {
+      return loops::Statement{
+          Loop{.axis = axis,
+               .begins = {},
+               .body = std::move(block),
+               .unless = -1,
+               .digit = loops::Digit{.of = position.along, .apart = apart, .is_first = axis == panel}}};
+    };
+    loops::Block around_it;
+    around_it.push_back(digit(within, 1, std::move(inner)));
+    body.push_back(digit(panel, operand.panel, std::move(around_it)));
   }
 
   /// Writes what was read to the memory that the block shares.
