@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/program/step_text.h"
 #include "units.h"
 
 namespace tenon::cli {
@@ -68,7 +69,8 @@ std::string bars_text(const MemoryTimeline& timeline) {
 }
 
 std::string label_of(const Executable& executable, int step) {
-  return fmt::format("step {} `{}`", step + 1, executable.steps()[static_cast<size_t>(step)].label);
+  const StepReport& report = executable.steps()[static_cast<size_t>(step)];
+  return fmt::format("step {} `{}`", step + 1, step_title(report.nodes, report.label));
 }
 
 std::string block_text(const MemoryBlock& block, const Executable& executable) {

@@ -14,11 +14,12 @@ namespace tenon::cli {
 namespace {
 
 /// The page of the model that `word` names.
-std::string page_of(const std::string& word, const compiler::Lowered& lowered, const Executable& executable,
-                    const report::Figures& bound) {
-  return report::explain_page({.title = title_of(word),
-                               .lead = lead_text(lowered.machine, executable, bound),
-                               .data = report::page_data(lowered, executable, bound)});
+std::string page_of(const std::string& word, bool is_training, const compiler::Lowered& lowered,
+                    const Executable& executable, const report::Figures& bound) {
+  return report::explain_page(
+      {.title = title_of(word),
+       .lead = (is_training ? "one step of training; " : "") + lead_text(lowered.machine, executable, bound),
+       .data = report::page_data(lowered, executable, bound)});
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ void write_pictures(const Arguments& arguments, const compiler::Lowered& lowered
   if (page) {
     const Progress progress;
     progress.show("making the page");
-    write_text(*page, page_of(arguments.rest()[0], lowered, executable, bound));
+    write_text(*page, page_of(arguments.rest()[0], arguments.has("--train"), lowered, executable, bound));
   }
 }
 

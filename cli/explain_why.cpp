@@ -14,6 +14,7 @@
 #include "ir/node.h"
 #include "ir/walk.h"
 #include "numbered_steps.h"
+#include "schedule/fuse/named.h"
 #include "shared_bytes.h"
 
 namespace tenon::cli {
@@ -23,15 +24,11 @@ using schedule::FusionAttempt;
 
 constexpr size_t kMostListed = 8;
 
-std::string node_text(const Node& node) {
-  return node.place.empty() ? std::string(op_name(node.op)) : fmt::format("{} ({})", node.place, op_name(node.op));
-}
-
 /// The first few of a group.
 std::string group_text(const std::vector<const Node*>& nodes) {
   std::vector<std::string> texts;
   for (const Node* node : nodes) {
-    texts.push_back(node_text(*node));
+    texts.push_back(schedule::named(*node));
   }
   const size_t more = texts.size() > 3 ? texts.size() - 3 : 0;
   texts.resize(texts.size() - more);

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "page.h"
 #include "partition/plan/estimate.h"
+#include "report/explain_page.h"
 #include "units.h"
 
 namespace tenon::cli {
@@ -33,6 +34,7 @@ function choose(plan, index) {
   const view = document.getElementById("plan" + plan);
   document.querySelectorAll(".chosen").forEach(e => e.classList.remove("chosen"));
   view.querySelectorAll(`[data-part="${index}"]`).forEach(e => e.classList.add("chosen"));
+  if (plan === 0) chosenPart = index;
   if (plan === 0) document.querySelectorAll(`circle[data-part="${index}"]`).forEach(e => e.classList.add("chosen"));
   const part = data.plans[plan].parts[index];
   const detail = document.getElementById("detail");
@@ -81,16 +83,20 @@ function roofline() {
   node(node(s, "clipPath", {id: "frame"}), "rect", {x: LEFT, y: TOP, width: RIGHT - LEFT, height: FLOOR - TOP});
   const inside = node(s, "g", {"clip-path": "url(#frame)"});
   node(inside, "path", {class: "roof", d: `M${X(Math.min(...roof.memories.map(m => roof.flops / m.bandwidth), 10**x1))} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
-  node(s, "text", {x: RIGHT - 6, y: Y(roof.flops) - 5, "text-anchor": "end"}, "arithmetic, " + power(Number(roof.flops.toPrecision(3))) + "FLOP/s");
-  // Each name beside its own roof, near where that begins, and at a height where no other name is.
-  const apart = 15 / (FLOOR - TOP) * (y1 - y0), highest = Math.log10(roof.flops);
-  let height = -Infinity;
-  [...roof.memories].sort((a, b) => a.bandwidth - b.bandwidth).forEach(memory => {
-    node(inside, "path", {class: "roof", d: `M${X(10**x0)} ${Y(10**x0 * memory.bandwidth)}L${X(roof.flops / memory.bandwidth)} ${Y(roof.flops)}`});
-    height = Math.max(y0, x0 + Math.log10(memory.bandwidth), height) + apart;
-    const at = 10 ** Math.min(height, highest), left = Math.min(X(at / memory.bandwidth) + 8, RIGHT - 110);
-    node(s, "text", {x: left, y: Y(at) + 4}, memory.name + ", " + bytes(memory.bandwidth) + "/s");
-  });
+  // Each name beside its own roof.
+  const lines = [], labels = [{text: node(s, "text", {class: "rimmed"}, "arithmetic, " + power(Number(roof.flops.toPrecision(3))) + "FLOP/s"), places: [[RIGHT - 6, Y(roof.flops) - 5, "end"], [RIGHT - 6, Y(roof.flops) + 14, "end"]]}];
+  const slow = Math.min(...roof.memories.map(m => m.bandwidth));
+  for (const memory of roof.memories) {
+    const line = [X(10**x0), Y(10**x0 * memory.bandwidth), X(roof.flops / memory.bandwidth), Y(roof.flops)], places = [];
+    node(inside, "path", {class: "roof", d: `M${line[0]} ${line[1]}L${line[2]} ${line[3]}`});
+    for (let i = 1; i < 40; ++i) {
+      const at = 10 ** (y0 + (Math.log10(roof.flops) - y0) * i / 40);
+      places.push([X(at / memory.bandwidth) + 7, Y(at) + 5, "start"], [X(at / memory.bandwidth) - 7, Y(at) - 1, "end"]);
+    }
+    lines.push(line);
+    labels.push({text: node(s, "text", {class: "rimmed"}, memory.name + ", " + bytes(memory.bandwidth) + "/s"), places, side: memory.bandwidth === slow ? "start" : "end"});
+  }
+  placeNames({left: LEFT, right: RIGHT, top: TOP, bottom: FLOOR}, labels, lines, points.flatMap(p => p.measured ? [[X(p.x), Y(p.measured)], [X(p.x), Y(p.estimated)]] : [[X(p.x), Y(p.estimated)]]));
   for (const p of points) {
     const y = p.measured || p.estimated;
     if (p.measured) {
@@ -141,6 +147,11 @@ function zoom(plan, factor) {
   view.scrollTo(x * next - view.clientWidth / 2, y * next - view.clientHeight / 2);
 }
 roofline(); memory(); bars(); times();
+let chosenPart = 0;
+document.addEventListener("keydown", e => {
+  const next = e.key === "n" ? chosenPart + 1 : e.key === "p" ? chosenPart - 1 : -1;
+  if (next >= 0 && next < data.plans[0].parts.length && !e.ctrlKey && !e.metaKey) choose(0, next);
+});
 if (data.plans[0].parts.length) choose(0, 0);
 )js";
 
@@ -150,7 +161,8 @@ Json plan_json(const Plan& plan, const PartitionModel& model) {
   for (const partition::Part& part : plan.parts) {
     Json names = Json::array();
     for (const int index : part.operators) {
-      names.push(model.work.operators[static_cast<size_t>(index)].name);
+      const partition::Operator& op = model.work.operators[static_cast<size_t>(index)];
+      names.push(op.place.empty() ? op.name : fmt::format("{} ({})", op.name, op.place));
     }
     const partition::Figures& f = part.figures;
     Json json = Json::object().set("unit", part.unit).set("tiles", part.tiles).set("why", part.why);
@@ -217,7 +229,8 @@ std::string ladder_section(const std::vector<Rung>& rungs) {
 std::string plan_html(const PartitionModel& model, const std::vector<Plan>& plans, const partition::Profile& profile,
                       const std::vector<Rung>& rungs, const std::vector<PlanRun>& runs) {
   const Plan& plan = plans[0];
-  std::string body = fmt::format("<h1>{}</h1><p class=\"lead\">{} operators{}{} on {}: {}</p>\n", html_text(plan.model),
+  std::string body = std::string(report::explain_style()) +
+                     fmt::format("<h1>{}</h1><p class=\"lead\">{} operators{}{} on {}: {}</p>\n", html_text(plan.model),
                                  model.work.operators.size(), plan.bindings.empty() ? "" : " at ",
                                  html_text(plan.bindings.to_string()), html_text(profile.name), html_text(profile.doc));
   body += "<div class=\"cards\">" + totals_table(plans) + ladder_section(rungs) +
@@ -238,7 +251,7 @@ std::string plan_html(const PartitionModel& model, const std::vector<Plan>& plan
         i, html_text(plans[i].fuse), html_text(plans[i].by), plans[i].parts.size(), role_legend(),
         plan_svg(model, plans[i]));
   }
-  body += "<aside class=\"detail\" id=\"detail\"></aside></div>";
+  body += "<aside class=\"detail\" id=\"detail\" aria-live=\"polite\"></aside></div>";
   Json all = Json::array();
   for (const Plan& each : plans) {
     all.push(plan_json(each, model));
@@ -253,7 +266,8 @@ std::string plan_html(const PartitionModel& model, const std::vector<Plan>& plan
     }
     data.set("measured", times);
   }
-  return html_page(fmt::format("{}: {} parts", plan.model, plan.parts.size()), body, data, kScript);
+  return html_page(fmt::format("{}: {} parts", plan.model, plan.parts.size()), body, data,
+                   std::string(report::place_names_script()).append(kScript));
 }
 
 }  // namespace

@@ -146,21 +146,23 @@ struct Drawn {
 std::string plan_svg(const PartitionModel& model, const Plan& plan) {
   const Layout layout = lay_out(plan);
   std::string hulls;
+  std::string boxes;  // of operators: over the edges, so that these cross no names
   std::string edges;
   std::vector<Drawn> drawn(model.work.operators.size());
   for (size_t p = 0; p < plan.parts.size(); ++p) {
     const Box& box = layout.parts[p];
     hulls += fmt::format(
         "<g class=\"part\" data-part=\"{}\"><rect class=\"hull\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
-        "height=\"{:.0f}\" "
-        "rx=\"8\" fill=\"{}\" stroke=\"#9aa0a6\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}</text>\n",
-        p, box.x, box.y, box.width, box.height, kPartColours[p % std::size(kPartColours)], box.x + kMargin, box.y + 15,
-        p + 1);
+        "height=\"{:.0f}\" rx=\"8\" fill=\"{}\" stroke=\"#9aa0a6\"/></g>\n",
+        p, box.x, box.y, box.width, box.height, kPartColours[p % std::size(kPartColours)]);
+    boxes +=
+        fmt::format("<g class=\"part\" data-part=\"{}\"><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}</text>\n",
+                    p, box.x + kMargin, box.y + 15, p + 1);
     for (size_t i = 0; i < plan.parts[p].operators.size(); ++i) {
       const auto index = static_cast<size_t>(plan.parts[p].operators[i]);
       const partition::Operator& op = model.work.operators[index];
       const Box& own = layout.operators[p][i];
-      hulls += fmt::format(
+      boxes += fmt::format(
           "<g class=\"op\"><title>{} ({}) {}</title><rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
           "rx=\"4\" fill=\"white\" stroke=\"#bdc1c6\"/><path d=\"M{:.0f} {:.0f}v{:.0f}\" stroke=\"{}\" "
           "stroke-width=\"4\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}</text></g>\n",
@@ -176,12 +178,12 @@ std::string plan_svg(const PartitionModel& model, const Plan& plan) {
       }
       drawn[index] = {p, i};
     }
-    hulls += "</g>\n";
+    boxes += "</g>\n";
   }
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-      "font-family=\"system-ui, sans-serif\">\n{2}<g fill=\"none\" stroke=\"#80868b\">\n{3}</g></svg>\n",
-      layout.width, layout.height, hulls, edges);
+      "font-family=\"system-ui, sans-serif\">\n{2}<g fill=\"none\" stroke=\"#80868b\">\n{3}</g>{4}</svg>\n",
+      layout.width, layout.height, hulls, edges, boxes);
 }
 
 std::string role_legend() {

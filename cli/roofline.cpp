@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/program/step_text.h"
 #include "units.h"
 
 namespace tenon::cli {
@@ -40,9 +41,10 @@ std::string roofline_text(const Roofline& roofline, const std::vector<BoundStep>
     text += '\n';
   }
   for (const size_t i : most_to_win(roofline, steps)) {
-    text += fmt::format("  could be won: {} of {} in step {} ({}), limited by {}\n",
+    text += fmt::format("  could be won: {} of {} in step {} `{}`, limited by {}\n",
                         time_text(report::time_to_win(roofline, steps, i)), time_text(steps[i].microseconds), i + 1,
-                        executable.steps()[i].label, limit_text(roofline.limits[i], steps[i]));
+                        step_title(executable.steps()[i].nodes, executable.steps()[i].label),
+                        limit_text(roofline.limits[i], steps[i]));
   }
   return text;
 }

@@ -31,7 +31,7 @@ section, aside, .bar-of-tools button { background: var(--box); color: var(--ink)
 tr.step { cursor: pointer; } tr.chosen td { background: var(--mark); } tr.chosen td:first-child { box-shadow: inset 4px 0 var(--accent); font-weight: 700; } tr.module td { background: var(--ground); font-weight: 600; } tr.module button { font: inherit; border: none; background: none; color: inherit; cursor: pointer; padding: 0; } tr[hidden] { display: none; }
 aside dl { display: grid; grid-template-columns: max-content 1fr; gap: .2em .9em; margin: 0 0 .8em; } aside dt { color: var(--soft); } aside dd { margin: 0; overflow-wrap: anywhere; }
 aside ol.inside { list-style: none; padding-left: 1em; margin: .2em 0; } aside ol.inside li { overflow-wrap: anywhere; margin-bottom: .4em; } aside pre { overflow: auto; max-height: 26em; font-size: 12px; background: var(--ground); padding: .6em; border-radius: 6px; } aside a { color: var(--accent); } summary { cursor: pointer; font-weight: 600; margin: .4em 0; } summary.plain { font-weight: 400; margin: 0; } mark { background: var(--mark); color: inherit; display: block; width: max-content; min-width: 100%; }
-.scroll { overflow-x: auto; } .chart .level { fill: none; stroke: var(--warm); } .chart .limit { fill: none; stroke: var(--warm); stroke-width: 2; } .chart .block { fill: var(--accent); fill-opacity: .35; stroke: var(--accent); stroke-width: .5; cursor: pointer; } .chart .block.window { fill-opacity: .12; } .chart .block.chosen { stroke-width: 2.5; } .chart .stretch { cursor: pointer; fill: var(--accent); fill-opacity: .75; } .chart .stretch.odd { fill-opacity: .4; } .chart text.on { fill: var(--ink); pointer-events: none; } .chart .peak { stroke: var(--warm); stroke-dasharray: 4 3; }
+.scroll { overflow-x: auto; } .chart .level { fill: none; stroke: var(--warm); } .chart .limit { fill: none; stroke: var(--warm); stroke-width: 2; } .chart .block { fill: var(--accent); fill-opacity: .35; stroke: var(--accent); stroke-width: .5; cursor: pointer; } .chart .block.window { fill-opacity: .12; } .chart .block.chosen { stroke-width: 2.5; } .chart .stretch { cursor: pointer; fill: var(--accent); fill-opacity: .75; } .chart .stretch.odd { fill-opacity: .4; } .chart text.on { fill: var(--ink); pointer-events: none; } .curves { display: flex; flex-wrap: wrap; gap: .6em; } .curves svg { width: 15em; flex: none; } .chart .curve { fill: none; stroke: var(--accent); stroke-width: 1.5; } .chart .peak { stroke: var(--warm); stroke-dasharray: 4 3; }
 @media (max-width: 900px) { body { padding: 1em; } .split { flex-direction: column; } .drawing, .detail { width: 100%; flex: none; } .detail { height: auto; max-height: none; min-width: 0; } .cards { grid-template-columns: 1fr; } .view { min-height: 55vh; } }
 @media print { .bar-of-tools, #mini { display: none !important; } body { padding: 0; background: white; } section, aside { break-inside: avoid; border: none; padding: .4em 0; } .scroll { break-inside: auto; } tr { break-inside: avoid; } .split { display: block; } .view { flex: none; min-height: 0; height: 60vh; } .detail { height: auto; max-height: none; } aside pre { max-height: none; white-space: pre-wrap; } }
 </style>)css";
@@ -64,13 +64,15 @@ arrows move, <kbd>f</kbd> modules, <kbd>o</kbd> operators, <kbd>t</kbd> dark or 
 
 std::string_view explain_style() { return kExplainStyle; }
 
+std::string_view place_names_script() { return kPlaceNames; }
+
 std::string explain_page(const ExplainPage& page) {
   std::string body =
       fmt::format("{}<h1>{}</h1><p class=\"lead\">{}</p>", kExplainStyle, html_text(page.title), html_text(page.lead));
   body += kExplainBody;
   std::string script;
   for (const std::string_view part : {kExplainBase, kExplainLayout, kExplainGroups, kExplainPicture, kExplainSteps,
-                                      kExplainRun, kExplainCharts, kExplainKeys}) {
+                                      kExplainRun, kPlaceNames, kExplainCharts, kExplainKeys}) {
     script += part;
   }
   return html_page(page.title, body, page.data, script);

@@ -17,6 +17,8 @@ struct ExplainPage {
 };
 /// Styles of the page, dark and light: for pages that look like it.
 std::string_view explain_style();
+/// The function of its script that places names in charts.
+std::string_view place_names_script();
 std::string explain_page(const ExplainPage& page);
 
 }  // namespace tenon::report

@@ -9,6 +9,7 @@
 #include "compiler/lowered.h"
 #include "ir/node.h"
 #include "schedule/fuse/attempts.h"
+#include "schedule/fuse/named.h"
 #include "support/count_graphs.h"
 #include "tenon/models.h"
 #include "tenon/text.h"
@@ -33,9 +34,17 @@ Explained explained(const tenon::Graph& graph, tenon::CompileOptions options = {
   return {.lowered = std::move(lowered), .attempts = log.attempts()};
 }
 
-/// Whether `text` is `reason`, alone or before a remark on what no input decides.
+/// Whether `text` is `reason`, alone, behind the two operators that it is of, or before a remark on what no input
+/// decides.
 bool says(const std::string& text, const std::string& reason) {
-  return text == reason || text.starts_with(reason + "; no input decides it");
+  const std::string said = text.substr(0, text.find("; no input decides it"));
+  return said == reason || (said.ends_with(": " + reason) && said.find(" with ") < said.size() - reason.size() - 2);
+}
+
+/// The same of a reader whose name the text gives.
+bool says_of(const std::string& text, const Node& reader, const std::string& reason) {
+  return says(text, reason) &&
+         text.find(fmt::format(" with {}: ", tenon::schedule::named(reader))) != std::string::npos;
 }
 
 bool has_all(const std::vector<const Node*>& all, const std::vector<const Node*>& some) {
@@ -67,7 +76,7 @@ std::string untruth(const Explained& all, const compiler::LoweredStep& step) {
   }
   if (std::ranges::any_of(readers, [&](const compiler::LoweredStep& reader) {
         return !std::holds_alternative<tenon::LaunchStep>(reader.step.what) &&
-               says(reason, fmt::format("{} is a step of its own", op_name(reader.nodes[0]->op)));
+               says_of(reason, *reader.nodes[0], fmt::format("{} is a step of its own", op_name(reader.nodes[0]->op)));
       })) {
     return "";
   }
@@ -79,9 +88,7 @@ std::string untruth(const Explained& all, const compiler::LoweredStep& step) {
     if (attempt.finding == "nothing is in the way") {
       return "nothing is in the way";
     }
-    const auto is_it = [&](const Node* node) {
-      return says(reason, fmt::format("{}: {}", op_name(node->op), attempt.finding)) || says(reason, attempt.finding);
-    };
+    const auto is_it = [&](const Node* node) { return says_of(reason, *node, attempt.finding); };
     if (std::ranges::any_of(attempt.second, is_it)) {
       return "";
     }

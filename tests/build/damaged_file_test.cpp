@@ -14,6 +14,7 @@
 #include "native/target.h"
 #include "program_folder.h"
 #include "saved/format.h"
+#include "saved/segments_bytes.h"
 #include "support/error_text.h"
 #include "support/program_parts.h"
 #include "support/random_graph.h"
@@ -218,6 +219,32 @@ TEST(DamagedFile, SlowManyChangesWithRightChecksumsDoNoHarm) {
     SCOPED_TRACE(seed);
     expect_no_harm(built(random_graph(seed).graph), seed, 300);
   }
+}
+
+/// What happens to a file whose program is another: when it is loaded, or specialised at three rows.
+std::string error_of_program(const std::function<void(Program&)>& change) {
+  const Value x = input("x", shape(f32, "row", 8));
+  ProgramParts parts = take_apart(built(Graph("plain", {x}, {{.name = "y", .value = softmax(x, -1)}})));
+  auto& program = parts.find(SectionKind::program).bytes;
+  auto& reasons = parts.find(SectionKind::reasons).bytes;
+  saved::ReadSegments read = saved::segments_from_bytes(program, reasons, [](const auto&) { return Array(); });
+  change(read.segments.segments[0].program);
+  saved::SegmentsBytes bytes = saved::to_bytes(read.segments, read.names, [](const Array&) { return 0U; });
+  program = std::move(bytes.program);
+  reasons = std::move(bytes.reasons);
+  const std::vector<std::byte> file = put_together(std::move(parts));
+  return error_text([&] { load_bytes(file).specialize({{"row", 3}}); });
+}
+
+TEST(DamagedFile, AnOutputOutsideOfItsBufferIsAnError) {
+  EXPECT_EQ(error_of_program([](Program&) {}), "no error");
+  EXPECT_TRUE(mentions(error_of_program([](Program& program) { program.outputs[0].offset = 5; }),
+                       {"output `y` has elements 5 to 28 of a buffer of 24: the program is damaged"}));
+  EXPECT_TRUE(mentions(error_of_program([](Program& program) { program.outputs[0].strides[1] = -1; }),
+                       {"output `y` has elements -7 to 16 of a buffer of 24: the program is damaged"}));
+  EXPECT_TRUE(mentions(
+      error_of_program([](Program& program) { program.outputs[0].strides[0] = std::numeric_limits<int64_t>::max(); }),
+      {"output `y` lies beyond 64 bits: the program is damaged"}));
 }
 
 /// The image of machine code, behind which nothing of the file lies.

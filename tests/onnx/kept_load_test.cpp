@@ -28,24 +28,6 @@ OnnxModelBuilder sum_of_two() {
   return model;
 }
 
-OnnxModelBuilder reshape_to_sizes() {
-  OnnxModelBuilder model;
-  model.input("x", "f32[n]");
-  model.input("to", "i64[2]");
-  model.node("Reshape", {"x", "to"}, {"y"});
-  model.output("y");
-  return model;
-}
-
-OnnxModelBuilder sum_along() {
-  OnnxModelBuilder model;
-  model.input("x", "f32[2, n]");
-  model.input("axes", "i64[1]");
-  model.node("ReduceSum", {"x", "axes"}, {"y"}, {attribute("keepdims", int64_t{0})});
-  model.output("y");
-  return model;
-}
-
 OnnxModelBuilder cache() {
   OnnxModelBuilder model;
   model.input("past", "f32[1, past]");

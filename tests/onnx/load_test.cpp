@@ -64,12 +64,7 @@ TEST_F(LoadTest, PathsThatNameNothingAreErrors) {
 }
 
 TEST_F(LoadTest, ValuesThatAreSizesAreNames) {
-  OnnxModelBuilder builder;
-  builder.input("x", "f32[n]");
-  builder.input("to", "i64[2]");
-  builder.node("Reshape", {"x", "to"}, {"y"});
-  builder.output("y");
-  const LoadedModel model = load_model(builder);
+  const LoadedModel model = load_model(reshape_to_sizes());
   EXPECT_TRUE(model.value_inputs().empty());
   const auto dims = [&](int64_t n, int64_t rows, int64_t columns) {
     const Array to = Array::from<int64_t>({2}, {rows, columns});
@@ -87,12 +82,7 @@ TEST_F(LoadTest, ValuesThatAreSizesAreNames) {
 }
 
 TEST_F(LoadTest, CompilesForValuesThatDecideMore) {
-  OnnxModelBuilder builder;
-  builder.input("x", "f32[2, n]");
-  builder.input("axes", "i64[1]");
-  builder.node("ReduceSum", {"x", "axes"}, {"y"}, {attribute("keepdims", int64_t{0})});
-  builder.output("y");
-  const LoadedModel model = load_model(builder);
+  const LoadedModel model = load_model(sum_along());
   EXPECT_EQ(model.value_inputs(), std::vector<std::string>{"axes"});
   EXPECT_EQ(model.compile_count(), 0);
   const auto dims = [&](int64_t n, int64_t axis) {

@@ -147,4 +147,22 @@ proto::GraphProto growing_body(const std::string& x) {
   return body;
 }
 
+OnnxModelBuilder reshape_to_sizes() {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.input("to", "i64[2]");
+  model.node("Reshape", {"x", "to"}, {"y"});
+  model.output("y");
+  return model;
+}
+
+OnnxModelBuilder sum_along() {
+  OnnxModelBuilder model;
+  model.input("x", "f32[2, n]");
+  model.input("axes", "i64[1]");
+  model.node("ReduceSum", {"x", "axes"}, {"y"}, {attribute("keepdims", int64_t{0})});
+  model.output("y");
+  return model;
+}
+
 }  // namespace tenon

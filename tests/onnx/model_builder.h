@@ -64,4 +64,9 @@ proto::GraphProto growing_body(const std::string& x);
 /// A list of integers, as shapes and axes are given.
 Array ints(const std::vector<int64_t>& values);
 
+/// `y` is `x` in the sizes that the values of `to` say.
+OnnxModelBuilder reshape_to_sizes();
+/// `y` is the sum of `x` (f32[2, n]) along the axis that the value of `axes` says.
+OnnxModelBuilder sum_along();
+
 }  // namespace tenon

@@ -11,7 +11,10 @@ namespace tenon {
 /// are counted from 0.
 std::string number_inside(const std::string& step, size_t bodies, size_t body, size_t at);
 
-/// The first few names of nodes, and how many more there are; empty for none.
-std::string node_text(std::span<const std::string> nodes);
+/// The first `most` names of nodes, and how many more there are; empty for none.
+std::string node_text(std::span<const std::string> nodes, size_t most = 4);
+
+/// A step by what the model calls it and its operators, "layers.0 (contract add relu)", or by these alone.
+std::string step_title(std::span<const std::string> nodes, const std::string& operators);
 
 }  // namespace tenon

@@ -18,8 +18,8 @@ if (limited && model.roofs) {
   const roof = Math.max(...flats.map(f => f.rate));
   if (points.length) {
     const W = 640, H = 400, L = 74, R = 12, T = 12, B = 44;
-    const ridge = roof / levels[levels.length - 1].rate, floor = Math.min(...flats.map(f => f.rate)) / 1e4;
-    const x0 = Math.floor(Math.log10(Math.min(...points.map(p => p.x), .1))), x1 = Math.ceil(Math.log10(Math.max(...points.map(p => p.x), 4 * ridge)));
+    const ridge = roof / levels[levels.length - 1].rate, floor = Math.min(...flats.map(f => f.rate)) / 30;
+    const x0 = Math.floor(Math.log10(Math.min(...points.map(p => p.x), .1))), x1 = Math.ceil(Math.log10(Math.max(...points.map(p => p.x), 1.5 * ridge)));
     const y0 = Math.floor(Math.log10(Math.min(...points.map(p => p.y), floor))), y1 = Math.ceil(Math.log10(Math.max(2 * roof, ...points.map(p => p.y))));
     const X = x => L + (Math.log10(x) - x0) / (x1 - x0) * (W - L - R), Y = y => H - B - (Math.log10(y) - y0) / (y1 - y0) * (H - T - B);
     const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "roofline of the steps" });
@@ -31,7 +31,7 @@ if (limited && model.roofs) {
     chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second, " + rates.threads + (rates.threads === 1 ? " thread" : " threads")));
     const clipped = draw("g", { "clip-path": "url(#inside)", "pointer-events": "none" }), lines = [], labels = [];
     const line = (cls, x1, y1, x2, y2) => { lines.push([x1, y1, x2, y2]); clipped.append(draw("path", { class: cls, d: "M" + x1 + " " + y1 + "L" + x2 + " " + y2 })); };
-    // Each name may stand anywhere beside its own line.
+    // Each name may stand anywhere beside its own line, above it but for the lowest.
     for (const l of levels) {
       line("level", X(10 ** x0), Y(10 ** x0 * l.rate), X(roof / l.rate), Y(roof));
       const from = Math.max(y0, x0 + Math.log10(l.rate)), to = Math.log10(roof), places = [];
@@ -39,7 +39,7 @@ if (limited && model.roofs) {
         const y = from + (to - from) * i / 40, x = X(10 ** y / l.rate);
         places.push([x + 7, Y(10 ** y) + 5, "start"], [x - 7, Y(10 ** y) - 1, "end"]);
       }
-      labels.push({ text: draw("text", { class: "rimmed" }, l.name), places });
+      labels.push({ text: draw("text", { class: "rimmed" }, l.name), places, side: l === levels[levels.length - 1] ? "start" : "end" });
     }
     for (const f of flats) {
       const from = X(Math.min(10 ** x1, f.rate / levels[0].rate)), places = [];
@@ -51,35 +51,10 @@ if (limited && model.roofs) {
     $("roofline").hidden = false;
     $("roofline").append(chart);
     clipped.append(...labels.map(l => l.text));
-    // Those with the fewest places choose first, each the place that covers least: no name, few lines and points.
-    const cuts = (b, [x1, y1, x2, y2]) => {
-      let t0 = 0, t1 = 1;
-      for (const [p, q] of [[x1 - x2, x1 - b.x], [x2 - x1, b.x + b.width - x1], [y1 - y2, y1 - b.y], [y2 - y1, b.y + b.height - y1]]) {
-        if (p === 0 && q < 0) return false;
-        if (p < 0) t0 = Math.max(t0, q / p);
-        if (p > 0) t1 = Math.min(t1, q / p);
-      }
-      return t0 <= t1;
-    };
-    const taken = [];
-    for (const l of labels.sort((a, b) => a.places.length - b.places.length)) {
-      const own = l.text.getBBox();
-      let best = null;
-      for (const [x, y, anchor] of l.places) {
-        const b = { x: (anchor === "end" ? x - own.width : x) - 2, y: y - own.height * .8 - 1, width: own.width + 4, height: own.height + 2 };
-        const meets = o => b.x < o.x + o.width && o.x < b.x + b.width && b.y < o.y + o.height && o.y < b.y + b.height;
-        const outside = b.x < L || b.x + b.width > W - R || b.y < T || b.y + b.height > H - B;
-        const cost = 1000 * (outside + taken.filter(meets).length) + 4 * lines.filter(o => cuts(b, o)).length
-          + 3 * points.filter(p => meets({ x: X(p.x) - 4, y: Y(p.y) - 4, width: 8, height: 8 })).length;
-        if (!best || cost < best.cost) best = { cost, x, y, anchor, b };
-      }
-      if (!best || best.cost >= 1000) { l.text.remove(); continue; }  // no place for it: the list below names all
-      l.text.setAttribute("x", best.x); l.text.setAttribute("y", best.y); l.text.setAttribute("text-anchor", best.anchor);
-      taken.push(best.b);
-    }
+    placeNames({ left: L, right: W - R, top: T, bottom: H - B }, labels, lines, points.map(p => [X(p.x), Y(p.y)]));
     for (const p of points) {
       const c = draw("circle", { cx: X(p.x), cy: Y(p.y), r: 4, "data-step": p.step });
-      c.append(draw("title", {}, p.step + ". " + steps[p.step - 1].operators + ": " + count(p.y) + "FLOP/s"));
+      c.append(draw("title", {}, p.step + ". " + nameOfStep(steps[p.step - 1]) + ": " + count(p.y) + "FLOP/s"));
       c.addEventListener("click", () => choose(p.step, true));
       clipped.before(c);
     }
@@ -110,11 +85,31 @@ if (model.timeline && model.timeline.blocks.length) {
   const lines = ["arena " + bytes(m.arena_bytes) + " for " + bytes(m.intermediate_bytes) + " of intermediates" + (m.untiled_arena_bytes !== m.arena_bytes ? " (" + bytes(m.untiled_arena_bytes) + " if no steps ran tile by tile)" : ""),
     "outputs " + bytes(m.output_bytes) + ", weights " + bytes(m.constant_bytes) + ", code " + bytes(m.code_bytes),
     "the peak is " + bytes(peak.live_bytes) + " during step " + peak.steps.join(", ") + ": " + m.peak_size + " bytes"];
-  const others = {};
-  for (const o of m.other_sizes) (others[o.axis] = others[o.axis] || []).push(o.size + ": " + (o.arena_bytes === null ? "-" : bytes(o.arena_bytes)));
-  for (const [axis, list] of Object.entries(others)) lines.push("at other sizes of " + axis + ": " + list.join(", "));
+  const others = {}, here = Object.fromEntries((model.bindings || "").split(", ").map(pair => pair.split("=")));
+  for (const o of m.other_sizes) if (o.arena_bytes !== null) (others[o.axis] = others[o.axis] || [[+here[o.axis], m.arena_bytes]]).push([o.size, o.arena_bytes]);
   $("memory").append(chart, make("ul", {}, ...lines.map(t => make("li", { textContent: t }))));
+  // The arena over the sizes of one axis, others as they are: a curve each.
+  const curves = make("div", { className: "curves" });
+  for (const [axis, list] of Object.entries(others)) {
+    list.sort((a, b) => a[0] - b[0]);
+    const w = 240, h = 130, l = 62, r = 14, t = 22, b = 26, most = Math.max(...list.map(p => p[1]), 1), last = list[list.length - 1][0];
+    const x = v => l + v / last * (w - l - r), y = v => h - b - v / most * (h - t - b);
+    const curve = draw("svg", { class: "chart", viewBox: "0 0 " + w + " " + h, role: "img", "aria-label": "the arena over " + axis + ": " + list.map(p => p[0] + ": " + bytes(p[1])).join(", ") });
+    curve.append(draw("text", { x: l, y: 14 }, "arena over " + axis), draw("path", { class: "axis", fill: "none", d: "M" + l + " " + t + "V" + (h - b) + "H" + (w - r) }));
+    curve.append(draw("text", { x: l - 5, y: y(most) + 4, "text-anchor": "end" }, bytes(most)), draw("text", { x: l - 5, y: h - b + 4, "text-anchor": "end" }, "0"));
+    curve.append(draw("path", { class: "curve", d: "M" + list.map(p => x(p[0]) + " " + y(p[1])).join("L") }));
+    let free = -Infinity;  // where a number may begin
+    for (const [size, arena] of list) {
+      const dot = draw("circle", { cx: x(size), cy: y(arena), r: size === +here[axis] ? 4.5 : 3 });
+      dot.append(draw("title", {}, axis + "=" + size + ": " + bytes(arena)));
+      curve.append(dot);
+      const half = 3.6 * String(size).length;
+      if (x(size) - half > free) { curve.append(draw("text", { x: x(size), y: h - 10, "text-anchor": "middle" }, String(size))); free = x(size) + half + 3; }
+    }
+    curves.append(curve);
+  }
   $("memory").hidden = false;
+  $("memory").append(curves);
 }
 )js";
 

@@ -26,7 +26,7 @@ if (model.run && model.run.threads.length) {
       }
       const rect = draw("rect", { class: "stretch" + (step % 2 ? " odd" : ""), x, y, width: Math.max(.5, width), height: row - 6, "data-step": step });
       const of = steps[step - 1];
-      rect.append(draw("title", {}, step + ". " + (of ? (of.nodes && of.nodes.length ? of.nodes.slice(0, 2).join(", ") + " (" + of.operators + ")" : of.operators) : "") + ": " + time(end - begin)));
+      rect.append(draw("title", {}, step + ". " + (of ? nameOfStep(of) : "") + ": " + time(end - begin)));
       rect.addEventListener("click", () => choose(step, true));
       chart.append(rect);
       if (width > 24) chart.append(draw("text", { class: "on", x: x + width / 2, y: y + 14, "text-anchor": "middle" }, String(step)));

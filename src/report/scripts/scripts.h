@@ -15,4 +15,6 @@ extern const std::string_view kExplainRun;      // threads through one run, the 
 extern const std::string_view kExplainCharts;   // the roofline and the timeline of memory
 extern const std::string_view kExplainKeys;     // search, keys, realizations, the first drawing
 
+extern const std::string_view kPlaceNames;  // names in charts, for any page
+
 }  // namespace tenon::report

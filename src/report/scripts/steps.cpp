@@ -54,7 +54,9 @@ const needRows = n => { for (let i = rows.length; i < Math.min(n, steps.length);
 const moreRows = () => { needRows(rows.length + 200); if (rows.length < steps.length) setTimeout(moreRows); };
 needRows(60);
 
-const link = n => { const a = make("a", { href: address(n), textContent: n + ". " + steps[n - 1].operators }); a.addEventListener("click", e => { e.preventDefault(); choose(n, true); }); return a; };
+// By its nodes, where the model names them.
+const nameOfStep = s => s.nodes && s.nodes.length ? s.nodes.slice(0, 2).join(", ") + (s.nodes.length > 2 ? " and " + (s.nodes.length - 2) + " more" : "") + " (" + s.operators + ")" : s.operators;
+const link = n => { const a = make("a", { href: address(n), textContent: n + ". " + nameOfStep(steps[n - 1]) }); a.addEventListener("click", e => { e.preventDefault(); choose(n, true); }); return a; };
 // Assembly with the loop that computes most: marked by a bar at its lines, and shown first.
 function assemblyOf(code) {
   const lines = code.text.replace(/\n$/, "").split("\n"), hot = code.hot || [0, -1];

@@ -103,6 +103,7 @@ class Fusion {
   std::set<int> readers_of(const Cluster& cluster) const;
   const KeptApart* kept_apart(const Cluster& cluster, const Cluster& reader) const;
   const KeptApart* kept_apart(const Cluster& cluster) const;
+  std::string between(const Cluster& cluster, const Node& reader) const;
   std::string why_apart(const Cluster& cluster) const;
   void settle_boundary(int id, std::vector<int>& pending);
   void rebuild_stale();

@@ -7,6 +7,7 @@
 #include "schedule/blocks/map_to_blocks.h"
 #include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
+#include "schedule/fuse/named.h"
 
 namespace tenon::schedule {
 
@@ -43,9 +44,17 @@ const KeptApart* Fusion::kept_apart(const Cluster& cluster) const {
   return last;
 }
 
+/// The node of a cluster that another reads, and that one.
+std::string Fusion::between(const Cluster& cluster, const Node& reader) const {
+  const std::vector<Value>& operands = roles_.operands(reader);
+  const auto read =
+      std::ranges::find_if(operands, [&](const Value& operand) { return cluster.members.contains(&operand.node()); });
+  return fmt::format("{} with {}", named(read == operands.end() ? *cluster.nodes.back() : read->node()), named(reader));
+}
+
 std::string Fusion::why_apart(const Cluster& cluster) const {
   const KeptApart* last = kept_apart(cluster);
-  return last == nullptr ? "" : fmt::format("{}: {}", op_name(last->reader->op), last->why);
+  return last == nullptr ? "" : fmt::format("{}: {}", between(cluster, *last->reader), last->why);
 }
 
 void Fusion::confirm_boundaries() const {
@@ -85,7 +94,7 @@ std::string Fusion::boundary(const Cluster& cluster) const {
       const Node& reader = *clusters_.at(id).nodes[0];
       is_read = true;
       if (roles_.of(reader) == NodeRole::alone) {
-        return fmt::format("{} is a step of its own", op_name(reader.op));
+        return fmt::format("{}: {} is a step of its own", between(cluster, reader), op_name(reader.op));
       }
     }
   }

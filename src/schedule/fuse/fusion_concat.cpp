@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
+#include "schedule/fuse/named.h"
 
 namespace tenon::schedule {
 
@@ -62,7 +63,8 @@ bool Fusion::try_place(const Node& concat) {
     auto built = build(maker.members, outputs_of(maker.owned, {}));
     TENON_CHECK(std::holds_alternative<Nest>(built), "{}", std::get<Refusal>(built).why);
     maker.nest = std::get<Nest>(std::move(built));
-    maker.boundary = "concat: it writes its part of the result in place";
+    maker.boundary =
+        fmt::format("{} with {}: it writes its part of the result in place", named(part.node()), named(concat));
   }
   clusters_.erase(cluster);
   homes_[&concat].clear();

@@ -6,6 +6,7 @@
 #include "kernel/loop/loop_walk.h"
 #include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
+#include "schedule/fuse/named.h"
 #include "schedule/fuse/repeated_bytes.h"
 
 namespace tenon::schedule {
@@ -131,7 +132,10 @@ std::string Fusion::try_move(int producer, int consumer, const std::unordered_se
     to.nest = std::move(std::get<Nest>(built));
     // Others may read what it stores: what was said of them holds.
     to.apart.insert(to.apart.end(), c.apart.begin(), c.apart.end());
-    to.boundary = left.empty() ? c.boundary : "what is reduced over all tiles is known after the last of them";
+    to.boundary = left.empty()
+                      ? c.boundary
+                      : fmt::format("{} with {}: what is reduced over all tiles is known after the last of them",
+                                    named(*to.nodes.back()), named(*from.nodes.front()));
   }
   if (why.empty() && !left.empty()) {
     auto rest = build(from.members, outputs_of(from.owned, {}));
