@@ -1,5 +1,7 @@
 #include "kernel/facts/kernel_facts.h"
 
+#include <algorithm>
+
 #include "kernel/facts/work.h"
 #include "kernel/loop/loop_walk.h"
 #include "shape/not_representable.h"
@@ -46,6 +48,27 @@ class InProgramNames {
   const Kernel& kernel_;
 };
 
+bool runs_in_blocks(const Kernel& kernel, const Phase& phase) {
+  const auto is_of_blocks = [&](int axis) {
+    return kernel.axes.at(static_cast<size_t>(axis)).binding == Binding::blocks;
+  };
+  return !phase.grid.empty() && std::ranges::all_of(phase.grid, is_of_blocks);
+}
+
+/// All of each buffer that a phase touches.
+std::vector<BufferUse> whole_buffers(const Kernel& kernel, const Phase& phase) {
+  std::vector<BufferUse> uses(kernel.buffers.size());
+  for_each_statement(phase.body, [&](const Statement& statement) {
+    if (const auto* const define = std::get_if<Define>(&statement.what)) {
+      const auto* const load = std::get_if<Load>(&kernel.values.at(static_cast<size_t>(define->value)).what);
+      if (load != nullptr) uses.at(static_cast<size_t>(load->buffer)).reads.whole = true;
+    } else if (const auto* const store = std::get_if<Store>(&statement.what)) {
+      uses.at(static_cast<size_t>(store->buffer)).writes.whole = true;
+    }
+  });
+  return uses;
+}
+
 }  // namespace
 
 KernelFacts facts_of(const Kernel& kernel) {
@@ -70,6 +93,15 @@ KernelFacts facts_of(const Kernel& kernel) {
     facts.sizes.push_back(named(size));
   }
   for (const Phase& phase : kernel.phases) {
+    // How much blocks of threads do at once, and where, the host does not decide: the formulas would be long ones.
+    if (runs_in_blocks(kernel, phase)) {
+      facts.phases.push_back({.grid = named(grid_size(kernel, phase)),
+                              .items = 1,
+                              .rows = 1,
+                              .work = 1,
+                              .buffers = whole_buffers(kernel, phase)});
+      continue;
+    }
     const RowAxes axes = row_axes(kernel, phase);
     const auto extent = [&](int axis) {
       return axis < 0 ? Extent(1) : named(kernel.axes.at(static_cast<size_t>(axis)).extent);

@@ -209,6 +209,15 @@ std::map<int, OperandLoops> take_operand_loops(const Kernel& kernel, Block& bloc
   return found;
 }
 
+Kernel without_operand_scratch(Kernel kernel) {
+  for (const loops::Phase& phase : kernel.phases) {
+    Block body = phase.body;
+    for (const auto& [buffer, loops] : take_operand_loops(kernel, body))
+      kernel.buffers[static_cast<size_t>(buffer)].elements = 0;
+  }
+  return kernel;
+}
+
 OperandElement element_of(Kernel& kernel, const OperandLoops& loops, const Affine& along, const Affine& depth,
                           const std::vector<loops::Bound>& inside) {
   OperandElement element;

@@ -30,6 +30,9 @@ struct OperandLoops {
 /// gives them by the scratch. Which loops do more than that, or in another order than they are numbered in, stay.
 std::map<int, OperandLoops> take_operand_loops(const loops::Kernel& kernel, loops::Block& block);
 
+/// The kernel with no room for such scratch.
+loops::Kernel without_operand_scratch(loops::Kernel kernel);
+
 /// Statements that compute an element: `value`, and what stands around it, outermost first.
 struct OperandElement {
   loops::Block defines;

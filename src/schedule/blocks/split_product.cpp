@@ -19,14 +19,20 @@ using loops::Block;
 using loops::Kernel;
 using loops::Loop;
 
-constexpr int64_t kBlocks = 264;    // that keep a GPU busy
+constexpr int64_t kBlocks = 264;      // that keep a GPU busy
+constexpr int64_t kResults = 6144;    // of a block, about
 constexpr int64_t kLeastSteps = 128;  // of a part
 constexpr int64_t kMultiple = 16;     // of steps
+
+const loops::Axis& axis_of(const Kernel& kernel, int axis) { return kernel.axes[static_cast<size_t>(axis)]; }
+
+/// All tiles of it together.
+const Extent& total_of(const loops::Axis& axis) { return axis.tile_of < 0 ? axis.extent : axis.total; }
 
 Extent steps_of(const Kernel& kernel, const std::vector<int>& axes) {
   Extent steps = 1;
   for (const int axis : axes)
-    steps = steps * kernel.axes[static_cast<size_t>(axis)].extent;
+    steps = steps * total_of(axis_of(kernel, axis));
   return steps;
 }
 
@@ -36,15 +42,15 @@ class Splitter {
 
   std::optional<SplitProduct> run() {
     if (!find_product()) return std::nullopt;
-    tiles_ = steps_of(kernel_, phase_.grid) * steps_of(kernel_, around_);
+    find_results();
     depth_ = steps_of(kernel_, product_.depth);
-    const auto blocks = tiles_.constant();
+    const auto results = results_.constant();
     const auto steps = depth_.constant();
-    if ((blocks && *blocks * 2 > kBlocks) || (steps && *steps < 2 * kLeastSteps)) return std::nullopt;
+    if ((results && *results * 2 > kBlocks * kResults) || (steps && *steps < 2 * kLeastSteps)) return std::nullopt;
     name_sizes();
     kernel_.buffers.push_back({.dtype = kernel_.buffers[static_cast<size_t>(product_.tile.buffer)].dtype,
                                .role = loops::Role::partial,
-                               .elements = (parts_ * tiles_ * tile_elements()).substitute(kernel_.arguments)});
+                               .elements = parts_of_all_ * results_});
     SplitProduct result;
     result.whole = result.parts = result.total = result.rest = kernel_;
     add_grid_axis(result.whole, 1 - splits_, "whole");
@@ -89,6 +95,19 @@ class Splitter {
     return std::get_if<loops::Product>(&here->what);
   }
 
+  /// Axes of the grid and around the product that do not count its tiles, and how many results all of it has.
+  void find_results() {
+    others_ = phase_.grid;
+    for (const std::vector<int>* side : {&product_.rows, &product_.columns}) {
+      for (const int axis : *side)
+        std::erase(others_, axis_of(kernel_, axis).tile_of);
+    }
+    others_.insert(others_.end(), around_.begin(), around_.end());
+    columns_ = steps_of(kernel_, product_.columns);
+    matrix_ = steps_of(kernel_, product_.rows) * columns_;
+    results_ = (steps_of(kernel_, others_) * matrix_).substitute(kernel_.arguments);
+  }
+
   Extent named(const Extent& size) {
     if (size.is_constant()) return size;
     const std::string name = fmt::format("${}", kernel_.arguments.size());
@@ -98,14 +117,13 @@ class Splitter {
 
   void name_sizes() {
     const Extent most = max(Extent(1), ceildiv(depth_, kLeastSteps));
-    const Extent wanted = max(Extent(1), min(floordiv(kBlocks, max(Extent(1), tiles_)), most));
+    const Extent wanted = max(Extent(1), min(floordiv(kBlocks * kResults, max(Extent(1), results_)), most));
     length_ = named(kMultiple * max(Extent(1), ceildiv(ceildiv(depth_, wanted), kMultiple)));
-    const Extent count = max(Extent(1), ceildiv(depth_, length_));
+    const Extent count = max(Extent(1), ceildiv(depth_, length_)).substitute(kernel_.arguments);
     splits_ = named(min(Extent(1), count - 1));
-    parts_ = named(splits_ * count);
+    parts_of_all_ = (splits_ * count).substitute(kernel_.arguments);
+    parts_ = named(parts_of_all_);
   }
-
-  Extent tile_elements() const { return steps_of(kernel_, product_.rows) * steps_of(kernel_, product_.columns); }
 
   static int add_grid_axis(Kernel& kernel, const Extent& extent, const char* name) {
     const int axis = add_axis(kernel, {.extent = extent, .name = name});
@@ -113,13 +131,29 @@ class Splitter {
     return axis;
   }
 
-  /// Where the tile of a block begins among parts.
-  Affine tile_at(Affine number) const {
-    for (const std::vector<int>* axes : {&phase_.grid, &around_}) {
-      for (const int axis : *axes)
-        number = add(scale(number, kernel_.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
+  /// Where a step of a side lies, counted through all tiles: the tile's first one, or steps within a tile.
+  Affine along(const std::vector<int>& side, bool is_first) const {
+    Affine at;
+    Extent inside = 1;  // steps of the axes further inside
+    for (size_t i = side.size(); i-- > 0;) {
+      const loops::Axis& axis = axis_of(kernel_, side[i]);
+      if (!is_first) at = add(at, scale(affine_axis(side[i]), inside));
+      if (is_first && axis.tile_of >= 0) at = add(at, scale(affine_axis(axis.tile_of), axis.extent * inside));
+      inside = inside * total_of(axis);
     }
-    return scale(number, tile_elements());
+    return at;
+  }
+
+  Affine results_at(bool is_first) const {
+    return add(scale(along(product_.rows, is_first), columns_), along(product_.columns, is_first));
+  }
+
+  /// Where the tile of a block begins in a part.
+  Affine tile_at() const {
+    Affine number;
+    for (const int axis : others_)
+      number = add(scale(number, axis_of(kernel_, axis).extent), affine_axis(axis));
+    return add(scale(number, matrix_), results_at(true));
   }
 
   int partial() const { return static_cast<int>(kernel_.buffers.size()) - 1; }
@@ -133,14 +167,14 @@ class Splitter {
     phase.body.resize(at_);
     loops::Product product = product_;
     product.tile = {.buffer = partial(),
-                    .at = tile_at(affine_axis(result.part.axis)),
-                    .row = steps_of(kernel_, product_.columns),
+                    .at = add(tile_at(), scale(affine_axis(result.part.axis), results_)),
+                    .row = columns_,
                     .column = 1};
     phase.body.push_back({std::move(product)});
   }
 
   void make_total(Kernel& kernel) const {
-    const Extent all = tiles_ * tile_elements();
+    const Extent& all = results_;
     const int block = add_axis(kernel, {.extent = splits_ * ceildiv(all, loops::kMostThreads),
                                         .name = "block",
                                         .binding = loops::Binding::blocks});
@@ -171,12 +205,10 @@ class Splitter {
 
   void make_rest(Kernel& kernel) const {
     add_grid_axis(kernel, splits_, "in_parts");
-    Affine within;  // the tile
     std::vector<int> axes = product_.rows;
     axes.insert(axes.end(), product_.columns.begin(), product_.columns.end());
-    for (const int axis : axes)
-      within = add(scale(within, kernel.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
-    const loops::Load load{.buffer = partial(), .at = add(tile_at({}), within), .inside = {}, .lookups = {}};
+    const loops::Load load{
+        .buffer = partial(), .at = add(tile_at(), results_at(false)), .inside = {}, .lookups = {}};
     const int value = add_value(kernel, {.what = load, .dtype = compute_dtype(dtype())});
     Block body;
     body.push_back({loops::Define{value}});
@@ -195,14 +227,14 @@ class Splitter {
   }
 
   Affine place_in_tile() const {
-    const auto along = [&](const std::vector<int>& axes) {
+    const auto steps = [&](const std::vector<int>& axes) {
       Affine at;
       for (const int axis : axes)
-        at = add(scale(at, kernel_.axes[static_cast<size_t>(axis)].extent), affine_axis(axis));
+        at = add(scale(at, axis_of(kernel_, axis).extent), affine_axis(axis));
       return at;
     };
     const loops::Matrix& tile = product_.tile;
-    return add(tile.at, add(scale(along(product_.rows), tile.row), scale(along(product_.columns), tile.column)));
+    return add(tile.at, add(scale(steps(product_.rows), tile.row), scale(steps(product_.columns), tile.column)));
   }
 
   Kernel kernel_;
@@ -210,7 +242,9 @@ class Splitter {
   loops::Product product_;
   std::vector<int> around_;  // axes of loops around it alone
   size_t at_ = 0;            // where it stands
-  Extent tiles_, depth_, length_, parts_, splits_;
+  std::vector<int> others_;
+  Extent columns_, matrix_, results_;  // of a row, of a product, of all
+  Extent depth_, length_, parts_, parts_of_all_, splits_;
 };
 
 }  // namespace

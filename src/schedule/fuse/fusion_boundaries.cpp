@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernel/program/program.h"
-#include "schedule/blocks/map_to_blocks.h"
+#include "schedule/blocks/operand_loops.h"
 #include "schedule/fuse/attempts.h"
 #include "schedule/fuse/fusion.h"
 #include "schedule/fuse/named.h"
@@ -113,8 +113,8 @@ bool Fusion::needs_much_scratch(const Nest& nest) const {
     const Extent bytes = loops::scratch_bytes(kernel).substitute(kernel.arguments);
     return bytes.evaluate([](std::string_view) { return kNominalSize; }) > kMostScratch;
   };
-  // Blocks of threads store no operands that they can compute where they are needed.
-  return nest.has_products && is_much(nest.kernel) && (!options_.blocks || is_much(map_to_blocks(nest.kernel)));
+  if (!nest.has_products || !is_much(nest.kernel)) return false;
+  return !options_.blocks || is_much(without_operand_scratch(nest.kernel));
 }
 
 double Fusion::largest_read(int id) const {
