@@ -31,6 +31,8 @@ def test_core_aten_is_there_but_for_what_is_named():
 def test_every_row_is_an_operator():
     for name in table.rows():
         space, packet, overload = name.split(".")
+        if space == "transformers":  # which registers its operators when it is imported; test_experts.py calls them
+            continue
         assert hasattr(getattr(getattr(torch.ops, space), packet), overload), name
 
 
