@@ -25,7 +25,7 @@ ANSWERS = {
     "What machine code is that?": r"\n\s+(v?movups|ret|ldr)\b",
     "Where does the time to compile go?": r"\n  fold_views +[\d.]+  yes\n(.*\n)*  all +[\d.]+\n",
     "What changed between two models, options, machines or versions?": r"split .*layers\.0",
-    "Did it become faster or slower, beyond noise?": r"\b(faster|slower|same)\b",
+    "Did it become faster or slower, beyond noise?": r"\b(faster|slower|same|too noisy to tell)\b",
     "Which sizes came, and was each prepared once?": r"specialised +3 ",
 }
 
