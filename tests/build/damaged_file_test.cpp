@@ -94,7 +94,7 @@ TEST(DamagedFile, WhatIsWrongIsSaid) {
   EXPECT_TRUE(mentions(load_error(std::span(small_file()).first(400)), {"is damaged: it has 400 bytes of "}));
   EXPECT_TRUE(mentions(changed([](auto file) { file[8] = std::byte{7}; }), {"is of format 7, and this Tenon reads"}));
   // As a machine of the other byte order would have written it.
-  EXPECT_TRUE(mentions(changed([](auto file) { std::reverse(&file[8], &file[12]); }), {"is of format 33554432, "}));
+  EXPECT_TRUE(mentions(changed([](auto file) { std::reverse(&file[8], &file[12]); }), {"is of format 50331648, "}));
   EXPECT_TRUE(mentions(changed([](auto file) { file[20] = std::byte{1}; }), {"its header is not what was written"}));
   EXPECT_TRUE(mentions(changed([](auto file) { file[70] = std::byte{1}; }), {"its table of sections is not what was"}));
   const ProgramParts parts = take_apart(small_file());
