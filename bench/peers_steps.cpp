@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/load_trainable.h"
-#include "cli/npy.h"
-#include "cli/stateful_run.h"
+#include "cli/models/load_trainable.h"
+#include "cli/models/npy.h"
+#include "cli/models/stateful_run.h"
 #include "support/timing.h"
 #include "tenon/load.h"
 #include "tenon/tenon.h"

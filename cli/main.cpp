@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/fail.h"
-#include "files.h"
-#include "help.h"
-#include "interrupt.h"
+#include "cli/models/files.h"
+#include "cli/print/interrupt.h"
+#include "cli/print/terminal.h"
+#include "cli/verbs/help.h"
 #include "tenon/cancel.h"
-#include "terminal.h"
 
 namespace tenon::cli {
 namespace {

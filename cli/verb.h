@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "arguments.h"
+#include "cli/words/arguments.h"
 
 namespace tenon::cli {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "cli/verb.h"
 #include "text/suggest.h"
-#include "verb.h"
 
 namespace tenon::cli {
 namespace {

@@ -40,6 +40,13 @@ def test_what_was_compiled_is_saved_and_loaded(graph, tmp_path):
     assert [runs for _, _, runs in info["machines"]] == [True]
 
 
+@pytest.mark.parametrize("key", ["", "source", "source_checksum"])
+def test_metadata_has_keys_that_are_not_ours(graph, tmp_path, key):
+    with pytest.raises(tenon.Error, match="metadata"):
+        tenon.compile(graph).save(tmp_path / "net.tenon", metadata={key: "x"})
+    assert not (tmp_path / "net.tenon").exists()
+
+
 def test_a_graph_is_saved_for_several_machines_and_known_sizes(graph, tmp_path):
     path = tmp_path / "net.tenon"
     tenon.save(graph, path, machines=["x86-64-v3", "armv8.2"], sizes={"batch": 2}, reasons=False)

@@ -27,7 +27,7 @@ tr:target, tr.chosen { background: #fef7e0; }
 .cards section > svg { width: 100%; height: auto; } .figure { white-space: nowrap; } .bar { display: inline-block; height: .8em; background: var(--accent); opacity: .75; border-radius: 2px; margin-right: .5em; vertical-align: middle; }
 .part rect.hull { fill-opacity: .55; stroke: #9aa0a6; cursor: pointer; } .part.chosen rect.hull { stroke: var(--accent); stroke-width: 2.5; }
 .op rect { fill: var(--box, white); stroke: #bdc1c6; } .op text, .part text { font: 11px system-ui, sans-serif; fill: var(--ink); pointer-events: none; }
-.part > text { font-weight: 600; fill: var(--soft); } path.edge { pointer-events: none; fill: none; stroke: #80868b; stroke-width: 1; opacity: .6; } path.edge.cut { stroke: #d93025; opacity: .75; }
+.part > text { font-weight: 600; fill: var(--ink); } @media (prefers-color-scheme: dark) { .part rect.hull { fill-opacity: .25; } } path.edge { pointer-events: none; fill: none; stroke: #80868b; stroke-width: 1; opacity: .6; } path.edge.cut { stroke: #d93025; opacity: .75; }
 svg.chart { width: 100%; height: auto; } .chart text { font: 11px system-ui, sans-serif; fill: var(--soft); } .chart .axis { stroke: var(--line); }
 .chart circle { fill: var(--accent); fill-opacity: .6; cursor: pointer; } .chart circle.chosen { fill: #d93025; fill-opacity: 1; r: 6; } .chart .fill { fill: var(--accent); fill-opacity: .25; stroke: var(--accent); }
 .chart .roof { fill: none; stroke: #d93025; stroke-width: 1.5; } .chart rect { fill: var(--accent); fill-opacity: .7; } .chart rect.write { fill: #f9ab00; } .chart rect.weight { fill: #9aa0a6; }

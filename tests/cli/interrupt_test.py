@@ -69,6 +69,11 @@ class Interrupt(unittest.TestCase):
         for after in (0, 0.3, 1.5):
             self.interrupt(*([verb, self.model, *sizes] for verb in ("run", "check", "bench")), after=after)
 
+    def test_building_leaves_nothing(self):
+        program = self.model.with_name("resnet50.tenon")
+        self.interrupt(["build", "resnet50", "--no-cache", "-o", program], after=1)
+        self.assertEqual(sorted(path.name for path in program.parent.iterdir()), [self.model.name])
+
     def test_between_runs(self):
         self.interrupt(["run", self.model, "--bind", "n=2", "--repeat", "1000000000"], after=0.5)
 
