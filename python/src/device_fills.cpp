@@ -24,27 +24,13 @@ class FillKernel final : public DeviceKernel {
   explicit FillKernel(nb::object otherwise) : otherwise_(std::move(otherwise)) {}
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs) override {
-    last_ = {};
-    DeviceCall call;
-    if (!read_call(args, kwargs, call)) {
-      return otherwise_(*args, **kwargs);
-    }
-    const auto found = known_.find(call.signature);
-    if (found != known_.end() && found->second.defined()) {
-      last_ = found->second;
-      return wrapped(again(found->second));
-    }
-    nb::object made = otherwise_(*args, **kwargs);
-    if (known_.size() >= kMostFills) {
-      known_.clear();
-    }
-    // The first call may stand for sizes that change with the next one: from the second on they are constants.
-    const auto [entry, is_new] = known_.try_emplace(std::move(call.signature));
-    if (!is_new) {
-      entry->second = value_of(made);
-    }
-    return made;
+    Tensor used;
+    nb::object result = answer(args, kwargs, used);
+    last_ = std::move(used);  // and not what calls inside of this one used
+    return result;
   }
+
+  void forget() override { last_ = {}; }
 
   bool enter(DispatchCall& call, CallSignature& key) override {
     if (!call.read(0, key)) {
@@ -71,6 +57,28 @@ class FillKernel final : public DeviceKernel {
   }
 
  private:
+  nb::object answer(const nb::args& args, const nb::kwargs& kwargs, Tensor& used) {
+    DeviceCall call;
+    if (!read_call(args, kwargs, call)) {
+      return otherwise_(*args, **kwargs);
+    }
+    const auto found = known_.find(call.signature);
+    if (found != known_.end() && found->second.defined()) {
+      used = found->second;
+      return wrapped(again(found->second));
+    }
+    nb::object made = otherwise_(*args, **kwargs);
+    if (known_.size() >= kMostFills) {
+      known_.clear();
+    }
+    // The first call may stand for sizes that change with the next one: from the second on they are constants.
+    const auto [entry, is_new] = known_.try_emplace(std::move(call.signature));
+    if (!is_new) {
+      entry->second = value_of(made);
+    }
+    return made;
+  }
+
   /// Another tensor with the same elements.
   static Tensor again(const Tensor& value) {
     tensors::Handle& handle = tensors::Access::handle(value);

@@ -62,6 +62,12 @@ class DirectKernel final : public DeviceKernel {
     return try_enter(call) || (other_ != nullptr && other_->enter(call, key));
   }
 
+  void forget() override {
+    if (other_ != nullptr) {
+      other_->forget();
+    }
+  }
+
   void learn(CallSignature key) override { other_->learn(std::move(key)); }
 
  private:

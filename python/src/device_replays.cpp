@@ -74,43 +74,13 @@ class ReplayKernel final : public DeviceKernel {
   }
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs) override {
-    last_ = nullptr;
-    DeviceCall call;
-    if (!read_call(args, kwargs, call)) {
-      return kernel_(*args, **kwargs);
-    }
-    const auto found = known_.find(call.signature);
-    if (found == known_.end()) {
-      if (known_.size() >= kMostSignatures) {
-        known_.clear();
-      }
-      nb::object result = kernel_(*args, **kwargs);
-      known_.try_emplace(std::move(call.signature), std::make_shared<KnownCall>());
-      return result;
-    }
-    KnownCall& known = *found->second;
-    if (known.replay && writes_lists_ &&
-        reads_what_it_wrote(call.operands, static_cast<size_t>(PyObject_Size(args[0].ptr())))) {
-      return kernel_(*args, **kwargs);
-    }
-    if (known.replay) {
-      const std::shared_ptr<const KnownCall> kept = found->second;
-      nb::object result = replay(known, call, args, kwargs);
-      last_ = kept;
-      return result;
-    }
-    std::vector<ReplayTarget> places;  // before they may be resized
-    for (const Target& target : targets_of(args, kwargs)) {
-      places.push_back({target.result, device_operand(target.tensor)});
-    }
-    nb::object result = kernel_(*args, **kwargs);
-    const auto again = known_.find(call.signature);  // the kernel may have called this one
-    if (again != known_.end() && !again->second->is_refused && !again->second->replay) {
-      again->second->is_refused = true;
-      learn_call(*again->second, row_, call, args, kwargs, places, returns_ ? &*returns_ : nullptr, result);
-    }
+    std::shared_ptr<const KnownCall> used;
+    nb::object result = answer(args, kwargs, used);
+    last_ = std::move(used);  // and not what calls inside of this one used
     return result;
   }
+
+  void forget() override { last_ = nullptr; }
 
   bool enter(DispatchCall& call, CallSignature& key) override {
     if (!call.read(0, key)) {
@@ -158,6 +128,44 @@ class ReplayKernel final : public DeviceKernel {
   }
 
  private:
+  nb::object answer(const nb::args& args, const nb::kwargs& kwargs, std::shared_ptr<const KnownCall>& used) {
+    DeviceCall call;
+    if (!read_call(args, kwargs, call)) {
+      return kernel_(*args, **kwargs);
+    }
+    const auto found = known_.find(call.signature);
+    if (found == known_.end()) {
+      if (known_.size() >= kMostSignatures) {
+        known_.clear();
+      }
+      nb::object result = kernel_(*args, **kwargs);
+      known_.try_emplace(std::move(call.signature), std::make_shared<KnownCall>());
+      return result;
+    }
+    KnownCall& known = *found->second;
+    if (known.replay && writes_lists_ &&
+        reads_what_it_wrote(call.operands, static_cast<size_t>(PyObject_Size(args[0].ptr())))) {
+      return kernel_(*args, **kwargs);
+    }
+    if (known.replay) {
+      const std::shared_ptr<const KnownCall> kept = found->second;
+      nb::object result = replay(known, call, args, kwargs);
+      used = kept;
+      return result;
+    }
+    std::vector<ReplayTarget> places;  // before they may be resized
+    for (const Target& target : targets_of(args, kwargs)) {
+      places.push_back({target.result, device_operand(target.tensor)});
+    }
+    nb::object result = kernel_(*args, **kwargs);
+    const auto again = known_.find(call.signature);  // the kernel may have called this one
+    if (again != known_.end() && !again->second->is_refused && !again->second->replay) {
+      again->second->is_refused = true;
+      learn_call(*again->second, row_, call, args, kwargs, places, returns_ ? &*returns_ : nullptr, result);
+    }
+    return result;
+  }
+
   nb::object target_of(const Written& written, const nb::args& args, const nb::kwargs& kwargs) const {
     if (written.position < args.size()) {
       return nb::borrow(args[written.position]);

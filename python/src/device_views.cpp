@@ -73,25 +73,13 @@ class ViewKernel final : public DeviceKernel {
       : otherwise_(std::move(otherwise)), reinterpret_(std::move(reinterpret)) {}
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs) override {
-    last_ = nullptr;
-    const std::optional<Base> base = args.empty() ? std::nullopt : read_base(args[0]);
-    Words key;
-    if (!base || !read_key(*base, args, kwargs, key)) {
-      return otherwise_(*args, **kwargs);
-    }
-    const auto found = known_.find(key);
-    if (found != known_.end()) {
-      if (nb::object made = try_make(args[0], *base, *found->second); made.is_valid()) {
-        last_ = found->second;
-        return made;
-      }
-    }
-    const bool is_first = found == known_.end();
-    const Tensor start = tensor_at(*base);
-    nb::object made = otherwise_(*args, **kwargs);
-    learn(std::move(key), *base, is_first ? Tensor() : start, made);
-    return made;
+    std::shared_ptr<const Layout> used;
+    nb::object result = answer(args, kwargs, used);
+    last_ = std::move(used);  // and not what calls inside of this one used
+    return result;
   }
+
+  void forget() override { last_ = nullptr; }
 
   // --- Without Python
 
@@ -133,6 +121,26 @@ class ViewKernel final : public DeviceKernel {
   }
 
  private:
+  nb::object answer(const nb::args& args, const nb::kwargs& kwargs, std::shared_ptr<const Layout>& used) {
+    const std::optional<Base> base = args.empty() ? std::nullopt : read_base(args[0]);
+    Words key;
+    if (!base || !read_key(*base, args, kwargs, key)) {
+      return otherwise_(*args, **kwargs);
+    }
+    const auto found = known_.find(key);
+    if (found != known_.end()) {
+      if (nb::object made = try_make(args[0], *base, *found->second); made.is_valid()) {
+        used = found->second;
+        return made;
+      }
+    }
+    const bool is_first = found == known_.end();
+    const Tensor start = tensor_at(*base);
+    nb::object made = otherwise_(*args, **kwargs);
+    learn(std::move(key), *base, is_first ? Tensor() : start, made);
+    return made;
+  }
+
   // --- What a call is
 
   static bool read_key(const Base& base, const nb::args& args, const nb::kwargs& kwargs, Words& key) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <string_view>
 #include <unordered_map>
 
@@ -290,11 +291,33 @@ std::unordered_map<PyObject*, std::shared_ptr<DeviceKernel>>& kernels() {
   return all;
 }
 
+/// What Python calls: a function of C's, which takes the arguments as they come.
+PyObject* call_kernel(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const nb::dict& none = *new nb::dict;
+  return pending_where_it_fails([&] {
+    auto* const kernel = static_cast<DeviceKernel*>(PyCapsule_GetPointer(self, nullptr));
+    const nb::handle named = kwargs == nullptr ? nb::handle(none) : nb::handle(kwargs);
+    return kernel->call(nb::borrow<nb::args>(args), nb::borrow<nb::kwargs>(named)).release().ptr();
+  });
+}
+
 }  // namespace
 
+void let_pend(const std::exception_ptr& thrown) {
+  static const nb::object& rethrow = *new nb::object(nb::cpp_function(
+      [](const nb::capsule& given) { std::rethrow_exception(*static_cast<const std::exception_ptr*>(given.data())); }));
+  try {
+    rethrow(nb::capsule(&thrown));
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+}
+
 nb::object kernel_function(std::shared_ptr<DeviceKernel> kernel) {
-  nb::object function =
-      nb::cpp_function([kernel](const nb::args& args, const nb::kwargs& kwargs) { return kernel->call(args, kwargs); });
+  static PyMethodDef definition = {"kernel", std::bit_cast<PyCFunction>(&call_kernel), METH_VARARGS | METH_KEYWORDS,
+                                   nullptr};
+  const nb::capsule self(kernel.get());
+  nb::object function = nb::steal(PyCFunction_NewEx(&definition, self.ptr(), nullptr));
   kernels().insert_or_assign(nb::object(function).release().ptr(), std::move(kernel));  // they live for good
   return function;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -127,9 +128,26 @@ class DeviceKernel {
   virtual nb::object call(const nb::args& args, const nb::kwargs& kwargs) = 0;
   /// Gives the call its results; false where Python must be asked. `key`, where it is not empty, is for learn().
   virtual bool enter(DispatchCall& call, CallSignature& key) = 0;
+  /// What call() finds out from now on is for the next learn() alone.
+  virtual void forget() = 0;
   /// call() has just answered what enter() refused: let it be known by that key.
   virtual void learn(CallSignature key) = 0;
 };
+
+/// Makes what was thrown the exception of Python's that pends.
+void let_pend(const std::exception_ptr& thrown);
+/// What `call` gives; null, and an exception of Python's that pends, where it throws.
+template <class Call>
+auto pending_where_it_fails(const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (...) {
+    let_pend(std::current_exception());
+  }
+  return {};
+}
 
 /// What PyTorch calls for a kernel by the Python key: a function, which is found faster than the method of an object.
 nb::object kernel_function(std::shared_ptr<DeviceKernel> kernel);

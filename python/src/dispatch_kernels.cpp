@@ -35,6 +35,7 @@ struct Entry {
       return;
     }
     const auto [args, kwargs] = call.for_python();
+    kernel->forget();
     call.give(kernel->call(args, kwargs));
     if (!key.empty()) {
       kernel->learn(std::move(key));
@@ -47,28 +48,15 @@ std::vector<std::unique_ptr<Entry>>& entries() {
   return all;
 }
 
-/// Makes what was thrown the exception of Python's that pends.
-void let_pend(const std::exception_ptr& thrown) {
-  static const nb::object& rethrow = *new nb::object(nb::cpp_function(
-      [](const nb::capsule& given) { std::rethrow_exception(*static_cast<const std::exception_ptr*>(given.data())); }));
-  try {
-    rethrow(nb::capsule(&thrown));
-  } catch (nb::python_error& error) {
-    error.restore();
-  }
-}
-
 void run_entry(size_t index, StableValue* stack) {
   const nb::gil_scoped_acquire lock;
-  try {
+  const bool is_done = pending_where_it_fails([&] {
     entries()[index]->run(stack);
-    return;
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (...) {
-    let_pend(std::current_exception());
+    return true;
+  });
+  if (!is_done) {
+    throw_pending_error();
   }
-  throw_pending_error();
 }
 
 template <size_t index>

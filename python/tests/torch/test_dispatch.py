@@ -103,6 +103,14 @@ def test_what_is_written_is_what_is_given():
     both(lambda x: F.batch_norm(x, None, None, None, None, True, 0.3), lambda s: [drawn(4, 2, seed=s)])
 
 
+def test_what_one_call_taught_is_for_no_other():
+    def step(a, b, c):  # rank 0, views, and what fills its storage go different ways inside of one operator
+        return [c.t() * c.t(), a * b, c[0] * c[1], b * a, c * c, a * c, c[0, 1] * b, c[1] * a]
+
+    both(step, lambda s: [drawn(seed=s), drawn(seed=s + 1), drawn(2, 2, seed=s)])
+    both(step, lambda s: [drawn(seed=s), drawn(seed=s + 1), drawn(3, 3, seed=s)])
+
+
 def test_the_default_dtype_decides():
     try:
         for _ in range(CALLS):
