@@ -68,8 +68,8 @@ class CodeGenerator {
   virtual std::string assembly(const loops::Kernel& kernel, const Target& target) = 0;
 
   /// The PTX of a kernel for a GPU: an entry for each phase. With scratch in memory of the device it is empty where
-  /// scratch always fits what a block shares. Error: the machine is no GPU, or the kernel calls functions that only CPUs
-  /// have.
+  /// scratch always fits what a block shares. Error: the machine is no GPU, or the kernel calls functions that only
+  /// CPUs have.
   virtual std::string ptx(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory = false) = 0;
 };
 

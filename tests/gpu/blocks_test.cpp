@@ -1,6 +1,8 @@
 // Kernels mapped to blocks of threads give what plain loops give, in the loop interpreter, which finds races.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/lowered.h"
 #include "kernel/loop/loop_bytes.h"
 #include "kernel/loop/loop_run.h"
@@ -165,8 +167,8 @@ void expect_right(const Graph& graph, const std::vector<std::vector<std::vector<
     const auto expected = interpret(graph, inputs);
     const auto actual = executable.run(inputs);
     for (size_t i = 0; i < expected.size(); ++i)
-      EXPECT_TRUE(close(actual[i], expected[i], 1e-4, 1e-4)) << "output " << i << ", " << dims[0][0] << " by "
-                                                             << dims[0].back();
+      EXPECT_TRUE(close(actual[i], expected[i], 1e-4, 1e-4))
+          << "output " << i << ", " << dims[0][0] << " by " << dims[0].back();
   }
 }
 

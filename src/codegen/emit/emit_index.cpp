@@ -82,8 +82,7 @@ llvm::Value* extent(Emission& e, const Extent& size) {
 llvm::Value* first_lane(Emission& e, const loops::Affine& at) {
   // Outer axes first: what an inner loop does not change stays outside of it. A constant last: addresses take it in.
   std::vector<loops::Term> terms = at.terms;
-  std::ranges::stable_sort(terms, {},
-                           [&](const loops::Term& term) { return e.made_at(term.axis); });
+  std::ranges::stable_sort(terms, {}, [&](const loops::Term& term) { return e.made_at(term.axis); });
   llvm::Value* sum = at.base.is_constant() ? nullptr : extent(e, at.base);
   for (const loops::Term& term : terms) {
     llvm::Value* const axis = e.axes[static_cast<size_t>(term.axis)];

@@ -167,9 +167,9 @@ class GpuCode : public LoadedCode {
   Handle context_;
   std::vector<int64_t> in_registers_;  // bytes of a launch's scratch, by object
   mutable std::mutex mutex_;
-  mutable std::vector<Handle> modules_;                                  // by object; those of texts_ behind
-  std::vector<std::shared_ptr<const std::vector<char>>> texts_;          // with scratch in the device's memory
-  std::vector<std::vector<Phase>> phases_;  // by object
+  mutable std::vector<Handle> modules_;                          // by object; those of texts_ behind
+  std::vector<std::shared_ptr<const std::vector<char>>> texts_;  // with scratch in the device's memory
+  std::vector<std::vector<Phase>> phases_;                       // by object
   std::vector<int> of_kernels_;
 };
 

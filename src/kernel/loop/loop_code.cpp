@@ -165,9 +165,8 @@ class Preparer {
                   .captures = {},
                   .unless = loop.unless});
     if (loop.digit) {
-      std::get<LoopCode>(phase()[place]).digit = {.of = affine(loop.digit->of),
-                                                      .apart = number(loop.digit->apart),
-                                                      .is_first = loop.digit->is_first};
+      std::get<LoopCode>(phase()[place]).digit = {
+          .of = affine(loop.digit->of), .apart = number(loop.digit->apart), .is_first = loop.digit->is_first};
     }
     if (in_lanes) {
       lane_axis_ = loop.axis;

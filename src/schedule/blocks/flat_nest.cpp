@@ -146,11 +146,9 @@ void share(Kernel& kernel, Candidate& candidate, int64_t threads, std::set<int>&
   }
   add_bounds(kernel, body, bounds);
   const int step = add_axis(kernel, {.extent = ceildiv(all, threads), .name = "turn"});
-  const int thread = add_axis(kernel, {.extent = threads,
-                                       .name = "element",
-                                       .tile_of = step,
-                                       .total = all,
-                                       .binding = loops::Binding::threads});
+  const int thread = add_axis(
+      kernel,
+      {.extent = threads, .name = "element", .tile_of = step, .total = all, .binding = loops::Binding::threads});
   steps.insert(step);
   const Affine element = add(scale(affine_axis(step), threads), affine_axis(thread));
   for (size_t i = axes.size(); i-- > 0;) {

@@ -20,14 +20,14 @@ struct OperandLoops {
     bool is_only = false;
   };
   std::vector<Part> parts;
-  std::vector<int> none;  // axes of one iteration
-  loops::Block defines;   // of what the loops have
-  int value = -1;         // that is stored
+  std::vector<int> none;           // axes of one iteration
+  loops::Block defines;            // of what the loops have
+  int value = -1;                  // that is stored
   bool depth_lies_inside = false;  // elements that follow each other along the depth lie side by side in memory
 };
 
-/// Takes the loops out of `block` that store operands of its products in scratch which nothing else reads or writes, and
-/// gives them by the scratch. Which loops do more than that, or in another order than they are numbered in, stay.
+/// Takes the loops out of `block` that store operands of its products in scratch which nothing else reads or writes,
+/// and gives them by the scratch. Which loops do more than that, or in another order than they are numbered in, stay.
 std::map<int, OperandLoops> take_operand_loops(const loops::Kernel& kernel, loops::Block& block);
 
 /// The kernel with no room for such scratch.
@@ -40,8 +40,8 @@ struct OperandElement {
   int value = -1;
 };
 
-/// The element at these positions along the rows or columns and along the depth. Where a bound does not hold, nothing is
-/// read.
+/// The element at these positions along the rows or columns and along the depth. Where a bound does not hold, nothing
+/// is read.
 OperandElement element_of(loops::Kernel& kernel, const OperandLoops& loops, const loops::Affine& along,
                           const loops::Affine& depth, const std::vector<loops::Bound>& inside);
 

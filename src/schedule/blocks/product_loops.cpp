@@ -52,7 +52,8 @@ class ProductLoops {
     const loops::Matrix& left = product_.left;
     const loops::Matrix& right = product_.right;
     left_.emplace(staging({.matrix = left, .apart = left.row, .step_apart = left.column}, rows_, scratch_.left));
-    right_.emplace(staging({.matrix = right, .apart = right.column, .step_apart = right.row, .panel = product_.panel}, columns_, scratch_.right));
+    right_.emplace(staging({.matrix = right, .apart = right.column, .step_apart = right.row, .panel = product_.panel},
+                           columns_, scratch_.right));
     sums_ = staged(scratch_.sums, rows_.sums * columns_.sums, loops::Scope::iteration);
     loops::Block body;
     body.push_back(by_thread(clear()));
@@ -129,8 +130,8 @@ class ProductLoops {
     int64_t panel = 0;
   };
 
-  /// A piece of an operand on its way: `outer` by `inner` threads take it in turns. They run along what lies side by side
-  /// in memory.
+  /// A piece of an operand on its way: `outer` by `inner` threads take it in turns. They run along what lies side by
+  /// side in memory.
   struct Staging {
     Operand operand;
     const Side& side;
@@ -146,7 +147,8 @@ class ProductLoops {
     Affine step(int64_t turn) const { return steps_inside ? affine_axis(inner_thread) : slow(turn); }
     /// Where threads are more than there is to copy.
     std::vector<Bound> own(int64_t turn) const {
-      return (turn + 1) * outer <= range ? std::vector<Bound>{} : std::vector<Bound>{{.index = slow(turn), .size = range}};
+      return (turn + 1) * outer <= range ? std::vector<Bound>{}
+                                         : std::vector<Bound>{{.index = slow(turn), .size = range}};
     }
     Affine place(int64_t turn) const { return add(scale(step(turn), side.pitch()), along(turn)); }
   };
@@ -208,8 +210,7 @@ class ProductLoops {
       fetch_of_panel(body, staging.operand, {.along = at, .depth = depth, .inside = inside}, {to, turn});
       return;
     }
-    const Affine from =
-        add(matrix.at, add(scale(at, staging.operand.apart), scale(depth, staging.operand.step_apart)));
+    const Affine from = add(matrix.at, add(scale(at, staging.operand.apart), scale(depth, staging.operand.step_apart)));
     write(body, to, affine_constant(turn), load(body, matrix.buffer, from, inside));
   }
 
@@ -384,8 +385,8 @@ class ProductLoops {
 
 }  // namespace
 
-loops::Statement product_loops(Kernel& kernel, const loops::Product& product,
-                               std::map<Dtype, ProductScratch>& scratch, const ProductParts& parts) {
+loops::Statement product_loops(Kernel& kernel, const loops::Product& product, std::map<Dtype, ProductScratch>& scratch,
+                               const ProductParts& parts) {
   return ProductLoops(kernel, product, scratch[loops::types_of(kernel, product).tile], parts).run();
 }
 

@@ -31,9 +31,8 @@ struct ProductParts {
 };
 
 /// The loops of a product, for a block of kProductThreads: parts of both operands go to the memory that the block
-/// shares, by way of registers, so that the next part is on its way while this one is summed up. Each thread has several
-/// sums in its registers. Adds axes, values, accumulators and buffers to the
-/// kernel.
+/// shares, by way of registers, so that the next part is on its way while this one is summed up. Each thread has
+/// several sums in its registers. Adds axes, values, accumulators and buffers to the kernel.
 loops::Statement product_loops(loops::Kernel& kernel, const loops::Product& product,
                                std::map<Dtype, ProductScratch>& scratch, const ProductParts& parts);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernel/loop/loop_threads.h"
 #include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/operand_loops.h"
 #include "schedule/blocks/phase_edit.h"
@@ -19,10 +18,13 @@ using loops::Block;
 using loops::Kernel;
 using loops::Loop;
 
-constexpr int64_t kBlocks = 264;      // that keep a GPU busy
-constexpr int64_t kResults = 6144;    // of a block, about
-constexpr int64_t kLeastSteps = 128;  // of a part
-constexpr int64_t kMultiple = 16;     // of steps
+constexpr int64_t kBlocks = 264;         // that keep a GPU busy
+constexpr int64_t kResults = 6144;       // of a block, about
+constexpr int64_t kLeastSteps = 128;     // of a part
+constexpr int64_t kMultiple = 16;        // of steps
+constexpr int64_t kShortestDepth = 512;  // steps that are worth it
+constexpr int64_t kTogetherElements =
+    128;  // that a block adds up: a warp, of which each thread has an access of 16 bytes
 
 const loops::Axis& axis_of(const Kernel& kernel, int axis) { return kernel.axes[static_cast<size_t>(axis)]; }
 
@@ -46,7 +48,7 @@ class Splitter {
     depth_ = steps_of(kernel_, product_.depth);
     const auto results = results_.constant();
     const auto steps = depth_.constant();
-    if ((results && *results * 2 > kBlocks * kResults) || (steps && *steps < 2 * kLeastSteps)) return std::nullopt;
+    if ((results && *results * 2 > kBlocks * kResults) || (steps && *steps < kShortestDepth)) return std::nullopt;
     name_sizes();
     kernel_.buffers.push_back({.dtype = kernel_.buffers[static_cast<size_t>(product_.tile.buffer)].dtype,
                                .role = loops::Role::partial,
@@ -175,16 +177,16 @@ class Splitter {
 
   void make_total(Kernel& kernel) const {
     const Extent& all = results_;
-    const int block = add_axis(kernel, {.extent = splits_ * ceildiv(all, loops::kMostThreads),
-                                        .name = "block",
-                                        .binding = loops::Binding::blocks});
-    const int thread = add_axis(kernel, {.extent = loops::kMostThreads,
+    const int block = add_axis(
+        kernel,
+        {.extent = splits_ * ceildiv(all, kTogetherElements), .name = "block", .binding = loops::Binding::blocks});
+    const int thread = add_axis(kernel, {.extent = kTogetherElements,
                                          .name = "element",
                                          .tile_of = block,
                                          .total = all,
                                          .binding = loops::Binding::threads});
     const int part = add_axis(kernel, {.extent = parts_, .name = "part"});
-    const Affine element = add(scale(affine_axis(block), loops::kMostThreads), affine_axis(thread));
+    const Affine element = add(scale(affine_axis(block), kTogetherElements), affine_axis(thread));
     const loops::Load load{
         .buffer = partial(), .at = add(element, scale(affine_axis(part), all)), .inside = {}, .lookups = {}};
     const int value = add_value(kernel, {.what = load, .dtype = compute_dtype(dtype())});
@@ -207,8 +209,7 @@ class Splitter {
     add_grid_axis(kernel, splits_, "in_parts");
     std::vector<int> axes = product_.rows;
     axes.insert(axes.end(), product_.columns.begin(), product_.columns.end());
-    const loops::Load load{
-        .buffer = partial(), .at = add(tile_at(), results_at(false)), .inside = {}, .lookups = {}};
+    const loops::Load load{.buffer = partial(), .at = add(tile_at(), results_at(false)), .inside = {}, .lookups = {}};
     const int value = add_value(kernel, {.what = load, .dtype = compute_dtype(dtype())});
     Block body;
     body.push_back({loops::Define{value}});
