@@ -153,7 +153,8 @@ Items Importer::find_all(const google::protobuf::RepeatedPtrField<std::string>& 
 void Importer::read_initializers(const proto::GraphProto& graph, bool is_main) {
   for (const auto& tensor : graph.initializer()) {
     const Array value = to_array(tensor, files_);
-    if (is_main && options_.weights != nullptr && !constants_.contains(tensor.name()) && may_be_trained(value, options_.weights_unread)) {
+    if (is_main && options_.weights != nullptr && !constants_.contains(tensor.name()) &&
+        may_be_trained(value, options_.weights_unread)) {
       graph_inputs_[tensor.name()] = true;
       weights_.push_back(input(tensor.name(), Shape(value.dtype(), {value.dims().begin(), value.dims().end()})));
       options_.weights->push_back({tensor.name(), value, tensor.doc_string() == kStatisticDoc});
