@@ -71,10 +71,21 @@ void print_text(const mesh::ShardedGraph& graph, const PreparedInputs& prepared,
              bytes_text(static_cast<int64_t>(times.each.bytes)));
 }
 
+/// One more run of all ranks.
+void write_trace(mesh::MeshProgram& program, mesh::Communicator& world, const std::vector<Array>& inputs,
+                 const Bindings& bindings, const std::string& file) {
+  mesh::MeshTrace trace;
+  program.set_trace(&trace);
+  program.run_whole(inputs, bindings);
+  program.set_trace(nullptr);
+  const std::string text = trace.to_json(world);
+  if (world.rank() == 0) write_text(file, text);
+}
+
 }  // namespace
 
 int run_on_mesh(const Arguments& arguments) {
-  refuse_beside_mesh(arguments, {"--device", "--donate", "--trace", "--stats", "--flush-denormals"});
+  refuse_beside_mesh(arguments, {"--device", "--donate", "--stats", "--flush-denormals"});
   return on_ranks(arguments, [&](mesh::Communicator& world) {
     const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
     const GraphModel model = load_mesh_model(arguments.rest()[0], {.inputs = arguments.all("--input"), .sizes = bound});
@@ -91,6 +102,7 @@ int run_on_mesh(const Arguments& arguments) {
     times.each = program->traffic();
     const auto repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(1));
     times.repeated = sample([&] { program->run_whole(inputs, prepared.bindings); }, repeat, 0);
+    if (const auto file = arguments.find("--trace")) write_trace(*program, world, inputs, prepared.bindings, *file);
     if (world.rank() != 0) return 0;
     if (const auto folder = arguments.find("--output")) {
       std::vector<std::string> names;

@@ -11,6 +11,7 @@
 #include "tenon/bindings.h"
 #include "tenon/cancel.h"
 #include "tenon/extent.h"
+#include "tenon/run_observer.h"
 #include "tenon/run_report.h"
 #include "tenon/shape.h"
 #include "tenon/strided_array.h"
@@ -37,6 +38,7 @@ struct RunOptions {
   /// Results stay in the memory of the device that ran (Array::place()), where a later run on it takes them without a
   /// copy; Executable::to_cpu() brings them. Of run() alone. On the CPU it changes nothing.
   bool results_on_device = false;
+  RunObserver* observer = nullptr;  ///< told of outputs of run() as soon as they are there
 };
 
 namespace runtime {

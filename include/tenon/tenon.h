@@ -50,6 +50,7 @@
 #include "tenon/random.h"
 #include "tenon/realizations.h"
 #include "tenon/recurrent.h"
+#include "tenon/run_observer.h"
 #include "tenon/run_report.h"
 #include "tenon/safetensors.h"
 #include "tenon/save.h"

@@ -165,7 +165,7 @@ TEST(Ranks, AnErrorOfOneEndsAll) {
               run_as_threads(3, [](Communicator& world) {
                 if (world.rank() == 2) throw Error("rank 2 has no memory");
                 std::byte byte{};
-                world.all_reduce(&byte, 1, 1, combine_function(ReduceOp::sum, Dtype::u8))->wait();
+                world.all_reduce(&byte, &byte, 1, 1, combine_function(ReduceOp::sum, Dtype::u8))->wait();
               });
             }),
             "rank 2 has no memory");

@@ -79,6 +79,22 @@ class Processes(unittest.TestCase):
             self.assertEqual(json.loads(out)["mesh"], "data=2")
             self.assertEqual([path.name for path in Path(folder).iterdir()], ["logits.npy"])
 
+    def test_a_trace_has_a_lane_for_each_rank(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "trace.json"
+            status, _, err = run(2, "run", "mlp", "--mesh", "model=2", "--bind", "batch=64", "--shard",
+                                 "layers.0.weight.1=model,layers.1.weight.0=model", "--trace", file)
+            self.assertEqual(status, 0, err)
+            events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
+            for rank in (1, 2):
+                own = [event for event in events if event["pid"] == rank]
+                self.assertTrue(any(event["ph"] == "X" and event["cat"].startswith("mlp") for event in own))
+                begins = [event for event in own if event["ph"] == "b"]
+                self.assertEqual([event["name"] for event in begins], ["all_reduce over model, 128.0 KiB"])
+            # Ranks leave the exchange together, whatever their clocks were before.
+            ends = [event["ts"] for event in events if event["ph"] == "e"]
+            self.assertLess(abs(ends[0] - ends[1]), 1e6)
+
     def test_other_number_of_ranks(self):
         status, _, err = run(2, "run", "mlp", "--mesh", "data=3")
         self.assertNotEqual(status, 0)

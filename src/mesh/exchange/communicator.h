@@ -39,8 +39,9 @@ class Communicator {
   /// How many ranks of the group share this machine's cores, this one included.
   virtual int ranks_here() const = 0;
 
-  /// `data` becomes the combination of the data of all ranks.
-  virtual std::unique_ptr<Request> all_reduce(std::byte* data, size_t count, size_t element_bytes, Combine combine) = 0;
+  /// `into` becomes the combination of `from` of all ranks; they may be the same memory.
+  virtual std::unique_ptr<Request> all_reduce(const std::byte* from, std::byte* into, size_t count,
+                                              size_t element_bytes, Combine combine) = 0;
   /// `all` gets bytes[i] bytes of each rank i, one after the other. `mine` are bytes[rank()].
   virtual std::unique_ptr<Request> all_gather(const std::byte* mine, const std::vector<size_t>& bytes,
                                               std::byte* all) = 0;

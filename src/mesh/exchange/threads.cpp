@@ -56,14 +56,15 @@ class ThreadRank : public Communicator {
   int size() const override { return static_cast<int>(group_->data.size()); }
   int ranks_here() const override { return size(); }
 
-  std::unique_ptr<Request> all_reduce(std::byte* data, size_t count, size_t element_bytes, Combine combine) override {
-    lend(data);
+  std::unique_ptr<Request> all_reduce(const std::byte* from, std::byte* into, size_t count, size_t element_bytes,
+                                      Combine combine) override {
+    lend(from);
     std::vector<std::byte> total(group_->data[0], group_->data[0] + count * element_bytes);
     for (size_t i = 1; i < group_->data.size(); ++i) {
       combine(group_->data[i], total.data(), count);
     }
     meet();
-    std::ranges::copy(total, data);
+    std::ranges::copy(total, into);
     return std::make_unique<Done>();
   }
 

@@ -212,12 +212,13 @@ class MpiGroup : public Base {
   int size() const override { return size_; }
   int ranks_here() const override { return here_; }
 
-  std::unique_ptr<Request> all_reduce(std::byte* data, size_t count, size_t element_bytes, Combine combine) override {
+  std::unique_ptr<Request> all_reduce(const std::byte* from, std::byte* into, size_t count, size_t element_bytes,
+                                      Combine combine) override {
     auto request = start(count / kMostAtOnce + 1);
     Reductions& reductions = Reductions::instance();
     in_pieces(count, [&](size_t begin, int some) {
-      MPI_Iallreduce(MPI_IN_PLACE, data + begin * element_bytes, some, reductions.type(element_bytes, combine),
-                     reductions.op(), comm_, request->add());
+      MPI_Iallreduce(from == into ? MPI_IN_PLACE : from + begin * element_bytes, into + begin * element_bytes, some,
+                     reductions.type(element_bytes, combine), reductions.op(), comm_, request->add());
     });
     return request;
   }

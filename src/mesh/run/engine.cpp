@@ -30,17 +30,21 @@ Bindings only(const std::set<std::string>& names, const Bindings& bindings) {
 
 Engine interpreting() {
   return [](const Graph& graph) -> SegmentRun {
-    return [graph, names = names_of(graph)](const std::vector<Array>& inputs, const Bindings& bindings) {
-      return interpret(graph, inputs, {.bindings = only(names, bindings)});
-    };
+    return
+        [graph, names = names_of(graph)](const std::vector<Array>& inputs, const Bindings& bindings, const Watchers&) {
+          return interpret(graph, inputs, {.bindings = only(names, bindings)});
+        };
   };
 }
 
 Engine compiling(const CompileOptions& options, int threads) {
   return [options, threads](const Graph& graph) -> SegmentRun {
-    return [executable = compile(graph, options), names = names_of(graph), threads](const std::vector<Array>& inputs,
-                                                                                    const Bindings& bindings) {
-      return executable.run(inputs, {.threads = threads, .bindings = only(names, bindings)});
+    return [executable = compile(graph, options), names = names_of(graph), threads](
+               const std::vector<Array>& inputs, const Bindings& bindings, const Watchers& watchers) {
+      return executable.run(inputs, {.threads = threads,
+                                     .bindings = only(names, bindings),
+                                     .trace = watchers.trace,
+                                     .observer = watchers.observer});
     };
   };
 }

@@ -3,17 +3,26 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "mesh/exchange/communicator.h"
+#include "mesh/run/exchange.h"
+#include "mesh/run/mesh_trace.h"
 #include "mesh/split/program.h"
 #include "tenon/array.h"
 #include "tenon/compile.h"
 
 namespace tenon::mesh {
 
+/// Who watches a run. The observer may be told of outputs before the run ends.
+struct Watchers {
+  RunObserver* observer = nullptr;
+  Trace* trace = nullptr;
+};
+
 /// Runs a graph of one rank on inputs, with names of axes bound.
-using SegmentRun = std::function<std::vector<Array>(const std::vector<Array>&, const Bindings&)>;
+using SegmentRun = std::function<std::vector<Array>(const std::vector<Array>&, const Bindings&, const Watchers&)>;
 /// Makes a graph ready to run.
 using Engine = std::function<SegmentRun(const Graph&)>;
 
@@ -51,16 +60,17 @@ class MeshProgram {
 
   const Traffic& traffic() const { return traffic_; }
 
+  /// Runs are written there from now on; null: nowhere.
+  void set_trace(MeshTrace* trace) { trace_ = trace; }
+
  private:
+  class Values;
+
   /// Error on every rank unless all have the same number. `what` says of what.
   void require_same(uint64_t number, const char* what);
   Communicator& group(size_t mesh_axis) { return *groups_[mesh_axis]; }
-  void exchange(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
-  void gather_together(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
-  void scatter_together(const std::vector<size_t>& collectives, std::vector<Array>& values, const Bindings& bindings);
-  void reduce_together(const std::vector<size_t>& collectives, std::vector<Array>& values);
-  Array exchanged(const Collective& step, const Array& mine, const Bindings& bindings);
-  void count(CollectiveKind kind, int ranks, double bytes);
+  /// Which collectives go together at these sizes.
+  void plan_exchanges(const Bindings& bindings);
 
   ShardedGraph graph_;
   Communicator& world_;
@@ -68,7 +78,12 @@ class MeshProgram {
   std::vector<std::unique_ptr<Communicator>> groups_;  // one for each axis of the mesh
   std::vector<SegmentRun> runs_;
   std::vector<std::vector<size_t>> last_;  // values that nobody needs after each segment
+  std::optional<Bindings> planned_for_;
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  std::vector<std::vector<size_t>> exchanges_of_;  // that each segment starts, in order
+  std::vector<int> giver_;                         // the exchange that gives a value, or -1
   Traffic traffic_;
+  MeshTrace* trace_ = nullptr;
 };
 
 }  // namespace tenon::mesh

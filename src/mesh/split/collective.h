@@ -25,11 +25,13 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   size_t mesh_axis = 0;
   Placement from, to;
-  Value source;      // what the rank has
-  Value result;      // an input without a value in the graph: what it gets
-  Shape whole;       // of the tensor over all ranks
-  Extent bytes;      // that the ranks along the axis hold of it together, when it is whole
-  size_t level = 0;  // so many collectives are on the way to the source, one behind the other; the same on all ranks
+  Value source;          // what the rank has
+  Value result;          // an input without a value in the graph: what it gets
+  Shape whole;           // of the tensor over all ranks
+  Extent bytes;          // that the ranks along the axis hold of it together, when it is whole
+  size_t level = 0;      // it starts when so many segments have run; those behind are its level and more; on all ranks
+  bool is_late = false;  // outputs alone wait for it
+  size_t depth = 0;  // of the tensor in the whole graph: its longest way from an input, in nodes; the same on all ranks
   std::string of, reason;  // what the tensor is, and who needs it so
 
   /// Bytes that one rank sends, of `bytes`: 2(n-1)/n of them for all_reduce, (n-1)/n for all_gather and

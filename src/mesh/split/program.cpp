@@ -3,22 +3,30 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/fail.h"
 #include "ir/unify_names.h"
 #include "ir/walk.h"
+#include "mesh/split/ways.h"
 #include "ops/make.h"
 
 namespace tenon::mesh {
 namespace {
+
+/// A value that something behind a segment needs.
+struct Given {
+  size_t place = 0;
+  Value value;
+  size_t depth = 0;
+};
 
 /// One segment while it is made: its own values for those of the rank's graph.
 struct Draft {
   std::unordered_map<Value, Value> known;
   std::vector<Value> inputs;
   std::vector<size_t> takes;
-  std::vector<Output> outputs;
-  std::vector<size_t> gives;
+  std::vector<Given> gives;
 };
 
 class Cutter {
@@ -31,6 +39,7 @@ class Cutter {
       levels_[&input.node()] = 0;
     }
     find_levels();
+    sink();
     const UnifyNames lenient;
     for (const Node* node : order_) {
       if (node->as<Input>() == nullptr && !is_made_anew(*node)) build(*node, level(*node));
@@ -67,16 +76,20 @@ class Cutter {
       for (const Node* node : topological_order(std::span(&root, 1))) {
         if (levels_.contains(node)) continue;
         size_t most = 0;
+        size_t depth = 0;
         for (const Value& operand : node->inputs) {
           most = std::max(most, level(operand.node()));
+          depth = std::max(depth, depths_[&operand.node()] + 1);
         }
         levels_.emplace(node, most);
+        depths_[node] = depth;
         order_.push_back(node);
       }
     };
     for (const Collective& each : sharded_.collectives) {
       visit(each.source);
       levels_[&each.result.node()] = each.level + 1;
+      depths_[&each.result.node()] = depths_[&each.source.node()] + 1;
     }
     for (const Output& output : sharded_.outputs) {
       visit(output.value);
@@ -88,6 +101,48 @@ class Cutter {
     }
     drafts_.resize(most + 1);
     collectives_.resize(most + 1);
+  }
+
+  /// What later segments alone need, and is cheap to make of what they can have anyway, is made there: half of an
+  /// optimiser's step does not need the gradient, and would cross from one segment to the next.
+  void sink() {
+    std::unordered_map<const Node*, size_t> first_use;
+    const auto use = [&](const Value& value, size_t at) {
+      const auto [found, is_new] = first_use.emplace(&value.node(), at);
+      if (!is_new) found->second = std::min(found->second, at);
+    };
+    for (const Collective& each : sharded_.collectives) {
+      use(each.source, each.level);
+    }
+    for (const Output& output : sharded_.outputs) {
+      use(output.value, std::max(sharded_.tail_level, level(output.value.node())));
+    }
+    for (const Node* node : order_) {
+      if (is_elementwise(*node) &&
+          std::ranges::all_of(node->inputs, [&](const Value& operand) { return is_at_hand(operand); })) {
+        at_hand_.insert(node);
+      }
+    }
+    for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
+      size_t& at = levels_.at(*node);
+      const auto used = first_use.find(*node);
+      if (used != first_use.end() && used->second > at && is_cheap(**node)) at = used->second;
+      for (const Value& operand : (*node)->inputs) {
+        use(operand, at);
+      }
+    }
+  }
+
+  /// A value that any segment can have without anything large from another one.
+  bool is_at_hand(const Value& value) const {
+    const Node& node = value.node();
+    return node.as<Input>() != nullptr || is_made_anew(node) || value.rank() == 0 || at_hand_.contains(&node);
+  }
+
+  /// No more bytes cross than its result has.
+  bool is_cheap(const Node& node) const {
+    return is_elementwise(node) &&
+           std::ranges::count_if(node.inputs, [&](const Value& operand) { return !is_at_hand(operand); }) <= 1;
   }
 
   std::vector<size_t>& by_level(size_t at) { return collectives_[at]; }
@@ -128,9 +183,8 @@ class Cutter {
     const size_t place = number(value);
     if (value.node().as<Input>() != nullptr) return place;  // it is there already
     Draft& draft = drafts_[at];
-    if (std::ranges::find(draft.gives, place) == draft.gives.end()) {
-      draft.outputs.push_back({.name = fmt::format("value.{}.out", place), .value = fetch(value, at)});
-      draft.gives.push_back(place);
+    if (std::ranges::find(draft.gives, place, &Given::place) == draft.gives.end()) {
+      draft.gives.push_back({.place = place, .value = fetch(value, at), .depth = depths_.at(&value.node())});
     }
     return place;
   }
@@ -140,10 +194,16 @@ class Cutter {
       Draft& draft = drafts_[at];
       Segment segment;
       segment.takes = draft.takes;
-      segment.gives = draft.gives;
       segment.collectives = collectives_[at];
-      if (!draft.outputs.empty()) {
-        segment.graph = Graph(fmt::format("{}.{}", sharded_.whole.name(), at), draft.inputs, draft.outputs);
+      // What is there first comes first: steps follow the order of outputs, and a collective can start.
+      std::ranges::stable_sort(draft.gives, {}, &Given::depth);
+      std::vector<Output> outputs;
+      for (const Given& each : draft.gives) {
+        segment.gives.push_back(each.place);
+        outputs.push_back({.name = fmt::format("value.{}.out", each.place), .value = each.value});
+      }
+      if (!outputs.empty()) {
+        segment.graph = Graph(fmt::format("{}.{}", sharded_.whole.name(), at), draft.inputs, outputs);
       }
       program_.segments.push_back(std::move(segment));
     }
@@ -152,7 +212,9 @@ class Cutter {
   const ShardedGraph& sharded_;
   RankProgram program_;
   std::unordered_map<const Node*, size_t> levels_;
+  std::unordered_map<const Node*, size_t> depths_;  // the longest way from an input, in nodes
   std::vector<const Node*> order_;
+  std::unordered_set<const Node*> at_hand_;  // functions of inputs, element by element
   std::unordered_map<Value, size_t> numbers_;
   std::vector<Draft> drafts_;
   std::vector<std::vector<size_t>> collectives_;

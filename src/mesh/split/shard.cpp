@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/fail.h"
-#include "base/hash.h"
 #include "ir/data_axes.h"
 #include "ir/unify_names.h"
 #include "mesh/split/estimate.h"
@@ -45,11 +44,16 @@ class Sharder {
       if (const auto layout = wanted_output(output)) pulls_.add(output.value, *layout);
     }
     pulls_.follow(out_.whole);
+    find_tail();
     const UnifyNames lenient;  // names that were allowed to meet when the graph was built may meet again
     for (size_t i = 0; i < out_.input_layouts.size(); ++i) {
       add_input(out_.whole.inputs()[i], out_.input_layouts[i]);
     }
     for (const Node* node : out_.whole.nodes()) {
+      size_t& depth = depths_[node];
+      for (const Value& operand : node->inputs) {
+        depth = std::max(depth, depths_.at(&operand.node()) + 1);
+      }
       if (node->as<Input>() == nullptr) {
         const Place place(node->place);
         add_node(*node);
@@ -58,15 +62,43 @@ class Sharder {
     for (const Output& output : out_.whole.outputs()) {
       add_output(output);
     }
+    put_late_ones_last();
     return std::move(out_);
   }
 
  private:
+  /// What elementwise functions and views make for outputs alone, such as the step of an optimiser.
+  void find_tail() {
+    std::unordered_set<const Node*> is_needed;  // by something else
+    const auto& nodes = out_.whole.nodes();
+    for (auto each = nodes.rbegin(); each != nodes.rend(); ++each) {
+      const Node& node = **each;
+      if (is_elementwise(node) && !is_needed.contains(&node)) {
+        tail_.insert(&node);
+        continue;
+      }
+      for (const Value& operand : node.inputs) {
+        is_needed.insert(&operand.node());
+      }
+    }
+  }
+
+  /// Nothing but outputs waits for them: all else comes first, and sends meanwhile.
+  void put_late_ones_last() {
+    for (const Collective& each : out_.collectives) {
+      if (!each.is_late) out_.tail_level = std::max(out_.tail_level, each.level + 1);
+    }
+    for (Collective& each : out_.collectives) {
+      if (each.is_late) each.level += out_.tail_level;
+    }
+  }
+
   /// A tensor of the whole graph in one layout, as this rank has it.
   struct Version {
     Layout layout;
     Value local;
-    size_t level = 0;  // of Collective
+    size_t level = 0;  // of Collective, of those that are not late
+    size_t late = 0;   // so many late ones are behind those
   };
 
   const MeshAxis& mesh_axis(size_t m) const { return out_.mesh.axes[m]; }
@@ -97,16 +129,17 @@ class Sharder {
     }
     out_.seconds += estimate_.seconds_to_compute(node) / shares(wanted, results);
     std::vector<Value> operands;
-    size_t level = 0;
+    size_t level = 0, late = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Version now = bring(node.inputs[i], wanted[i], fmt::format("{} needs it", call_it(Value(&node, 0))));
       operands.push_back(std::move(now.local));
       level = std::max(level, now.level);
+      late = std::max(late, now.late);
     }
     const std::vector<Value> made =
         make_all(localize(node, results[0], out_.mesh, out_.coordinates), std::move(operands));
     for (size_t i = 0; i < made.size(); ++i) {
-      versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i], level}};
+      versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i], level, late}};
     }
     out_.values.push_back({node.place, std::string(op_name(node.op)), node.shapes[0], results[0], std::move(reason)});
   }
@@ -247,7 +280,9 @@ class Sharder {
     step.kind = from.is_partial() ? (is_direct ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce)
                                   : (is_direct ? CollectiveKind::all_to_all : CollectiveKind::all_gather);
     step.source = now.local;
-    step.level = now.level++;
+    step.is_late = tail_.contains(&value.node());
+    step.level = step.is_late ? now.late++ : now.level++;
+    step.depth = depths_.at(&value.node());
     step.whole = value.shape();
     step.of = call_it(value);
     step.reason = reason;
@@ -313,6 +348,8 @@ class Sharder {
   ShardedGraph out_;
   std::unordered_map<Value, std::vector<Version>> versions_;
   Pulls pulls_;
+  std::unordered_map<const Node*, size_t> depths_;
+  std::unordered_set<const Node*> tail_;
 };
 
 }  // namespace
@@ -325,55 +362,6 @@ ShardedGraph shard(const Graph& graph, const MeshShape& mesh, const Sharding& sh
          *undecided.begin());
   }
   return Sharder(passes::inline_calls(graph), mesh, rank, options).run(input_layouts(graph, mesh, sharding));
-}
-
-Sharding choose_sharding(const Graph& graph, const MeshShape& mesh, const ShardOptions& options) {
-  std::set<std::string> names;
-  for (const Value& input : graph.inputs()) {
-    for (const Axis& axis : input.shape().axes()) {
-      if (!axis.name().empty()) names.insert(axis.name());
-    }
-  }
-  Sharding best;
-  double least = shard(graph, mesh, best, 0, options).seconds;
-  for (const MeshAxis& axis : mesh.axes) {
-    const Sharding before = best;
-    for (const std::string& name : names) {
-      Sharding with = before;
-      if (!with.along.emplace(name, axis.name).second) continue;
-      try {
-        const double seconds = shard(graph, mesh, with, 0, options).seconds;
-        if (seconds < least) {
-          least = seconds;
-          best = std::move(with);
-        }
-      } catch (const Error&) {
-        continue;  // such as a name that one input has twice
-      }
-    }
-  }
-  return best;
-}
-
-uint64_t fingerprint(const ShardedGraph& graph) {
-  uint64_t hash = graph.whole.hash();
-  const auto add = [&](uint64_t more) { hash = hash * 0x9e3779b97f4a7c15 + more; };
-  const auto add_text = [&](std::string_view text) {
-    for (const char c : text) {
-      add(static_cast<unsigned char>(c));
-    }
-  };
-  add_text(graph.mesh.to_string());
-  for (const Collective& each : graph.collectives) {
-    add_text(name(each.kind));
-    add(each.mesh_axis);
-    add(each.level);
-    add_text(each.whole.to_string());
-    add_text(name(each.from.op));
-    add(static_cast<uint64_t>(each.from.axis));
-    add(static_cast<uint64_t>(each.to.axis));
-  }
-  return hash;
 }
 
 }  // namespace tenon::mesh

@@ -42,6 +42,7 @@ struct ShardedGraph {
   std::vector<Output> outputs;  // of the rank
   std::vector<Layout> output_layouts;
   std::vector<Collective> collectives;  // each before those that need its result
+  size_t tail_level = 0;                // of what is made for outputs alone
   std::vector<ShardedValue> values;     // of every node, in order
   double seconds = 0;                   // that a rank computes and sends, as estimated
 };

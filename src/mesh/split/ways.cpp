@@ -269,4 +269,10 @@ Op localize(const Node& node, const Layout& result, const MeshShape& mesh, const
   return op;
 }
 
+bool is_elementwise(const Node& node) {
+  return node.as<Map>() != nullptr || node.as<Reshape>() != nullptr || node.as<Transpose>() != nullptr ||
+         node.as<Broadcast>() != nullptr || node.as<Slice>() != nullptr || node.as<Pad>() != nullptr ||
+         node.as<Flip>() != nullptr;
+}
+
 }  // namespace tenon::mesh

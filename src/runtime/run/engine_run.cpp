@@ -48,7 +48,7 @@ auto Engine::execute(RunState& state, std::span<Array> donated, const RunOptions
   const auto run = [&](Watch* watch) {
     const FlushDenormals flush(options.flush_denormals);
     state.waited_ns = 0;
-    execution.run(executor, options.threads, watch);
+    execution.run(executor, options.threads, watch, options.observer);
     if (s->too_small.get()) [[unlikely]] {
       widen(state.key, *s);
     }

@@ -6,6 +6,7 @@
 #include "runtime/memory/copy_elements.h"
 #include "runtime/memory/copy_view.h"
 #include "runtime/memory/device_array.h"
+#include "runtime/run/announcer.h"
 
 namespace tenon::runtime {
 
@@ -52,23 +53,26 @@ void Execution::reserve(const Context& context, RunState& state) {
   state.arguments.resize(context.plan.arguments.size());
 }
 
-void Execution::run(Executor executor, int threads, Watch* watch) {
+void Execution::run(Executor executor, int threads, Watch* watch, RunObserver* observer) {
   try {
-    execute(executor, threads, watch);
+    execute(executor, threads, watch, observer);
   } catch (...) {
     c_.device.wait();  // what was launched uses memory that goes back; it failed for another reason already
     throw;
   }
 }
 
-void Execution::execute(Executor executor, int threads, Watch* watch) {
+void Execution::execute(Executor executor, int threads, Watch* watch, RunObserver* observer) {
+  std::optional<Announcer> announcer;
+  if (observer != nullptr && c_.is_host) announcer.emplace(c_, s_, state_, *observer);
   executor({.context = c_,
             .s = s_,
             .state = state_,
             .threads = threads,
             .watch = watch,
             .arena = arena_.get(),
-            .memory_of_bodies = arena_.get() + s_.bodies_offset});
+            .memory_of_bodies = arena_.get() + s_.bodies_offset,
+            .announcer = announcer ? &*announcer : nullptr});
 }
 
 void Execution::check_outputs() {

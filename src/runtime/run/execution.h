@@ -18,7 +18,8 @@ class Execution {
   /// Have the state's lists have their sizes, so that a run allocates none of them.
   static void reserve(const Context& context, RunState& state);
 
-  void run(Executor executor, int threads, Watch* watch);
+  /// `observer` is told of outputs while it goes on; null where nobody is.
+  void run(Executor executor, int threads, Watch* watch, RunObserver* observer);
 
   // After run(), one of:
   /// In the CPU's memory, or where the device has them.
@@ -27,7 +28,7 @@ class Execution {
   void write_outputs() const;
 
  private:
-  void execute(Executor executor, int threads, Watch* watch);
+  void execute(Executor executor, int threads, Watch* watch, RunObserver* observer);
   void check_outputs();
   void copy_input(const Operand& input, std::byte* to);
   void provide_input(size_t slot, std::span<Array> donated);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "runtime/run/announcer.h"
 #include "runtime/run/failure.h"
 
 namespace tenon::runtime {
@@ -111,23 +112,30 @@ void run_launch(const Run& run, const Launch& launch, Failure& failure) {
   }
 }
 
+void run_stage(const Run& run, const Stage& stage, bool parallel, Failure& failure) {
+  if (stage.region >= 0) {
+    run_region(run, run.s.regions[static_cast<size_t>(stage.region)], parallel);
+    return;
+  }
+  if (stage.launches.count == 0) {
+    const Step& step = run.context.program.steps[static_cast<size_t>(stage.step)];
+    const bool is_routine = std::holds_alternative<RoutineStep>(step.what);
+    (is_routine ? run_library_step : run_control_step)(run, stage.step);
+    return;
+  }
+  for (uint32_t i = stage.launches.first; i < stage.launches.end(); ++i) {
+    const Launch& launch = run.s.launches[i];
+    (parallel ? run_launch : run_whole)(run, launch, failure);
+    failure.raise();
+  }
+}
+
 void execute(const Run& run, bool parallel) {
   Failure failure;
-  for (const Stage& stage : run.s.stages) {
-    if (stage.region >= 0) {
-      run_region(run, run.s.regions[static_cast<size_t>(stage.region)], parallel);
-      continue;
-    }
-    if (stage.launches.count == 0) {
-      const Step& step = run.context.program.steps[static_cast<size_t>(stage.step)];
-      const bool is_routine = std::holds_alternative<RoutineStep>(step.what);
-      (is_routine ? run_library_step : run_control_step)(run, stage.step);
-      continue;
-    }
-    for (uint32_t i = stage.launches.first; i < stage.launches.end(); ++i) {
-      const Launch& launch = run.s.launches[i];
-      (parallel ? run_launch : run_whole)(run, launch, failure);
-      failure.raise();
+  for (size_t i = 0; i < run.s.stages.size(); ++i) {
+    run_stage(run, run.s.stages[i], parallel, failure);
+    if (run.announcer != nullptr) [[unlikely]] {
+      run.announcer->after(i);
     }
   }
   if (run.within < 0) {

@@ -13,6 +13,8 @@
 
 namespace tenon::runtime {
 
+class Announcer;
+
 /// What runs share. All of it outlives them.
 struct Context {
   const Program& program;
@@ -40,7 +42,8 @@ struct Run {
   Watch* watch = nullptr;  // where somebody watches
   std::byte* arena = nullptr;
   std::byte* memory_of_bodies = nullptr;
-  int within = -1;  // of a body: the step of the outermost program that it belongs to
+  Announcer* announcer = nullptr;  // where somebody is told of outputs; not of a body
+  int within = -1;                 // of a body: the step of the outermost program that it belongs to
 
   /// The number under which a step is watched.
   int watched(int step) const { return within < 0 ? step : within; }

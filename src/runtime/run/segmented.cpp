@@ -122,6 +122,7 @@ template <class RunOne>
 std::vector<Array> Segmented::run_all(Bindings bindings, const RunOptions& options, Made& made, const RunOne& run_one) {
   RunOptions each = options;
   each.results_on_device = true;  // where the next segment reads them
+  each.observer = nullptr;        // which knows of no segments
   for (size_t i = 0; i < parts_.size(); ++i) {
     each.bindings = known_to(parts_[i], bindings);
     made.push_back(run_one(i, each));
