@@ -46,6 +46,7 @@ constexpr Option kCheckOptions[] = {
     kMesh,
     kShard,
     kRanks,
+    kNetwork,
     kLongOption,
 };
 

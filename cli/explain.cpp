@@ -60,6 +60,7 @@ constexpr Option kExplainOptions[] = {
     {"--no-fuse", "", "every operation as a kernel of its own"},
     {"--mesh", "NAME=N,...", "how the model lies on a mesh of ranks instead: every tensor, what is sent and why"},
     kShard,
+    kNetwork,
     kDevice,
     kDonate,
     kNoPipelines,

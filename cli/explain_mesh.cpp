@@ -50,6 +50,8 @@ void print_text(const mesh::ShardedGraph& graph, const Bindings& bindings, const
              sizes.empty() ? "" : " at ", sizes, graph.mesh.to_string(), sent.size(), sent.size() == 1 ? "" : "s",
              bytes_text(static_cast<int64_t>(total)));
   fmt::print("  along: {}\n", sharding.along.empty() ? "nothing; every rank computes all" : sharding.to_string());
+  fmt::print("  estimated: {} a run, {} of it to compute\n", time_text(graph.seconds * 1e6),
+             time_text(graph.compute_seconds * 1e6));
   fmt::print("  tensors\n");
   for (const mesh::ShardedValue& value : graph.values) {
     fmt::print("    {:<24} {:<36} {}\n", label(value), value.shape.to_string(),
@@ -117,8 +119,9 @@ int explain_mesh(const Arguments& arguments) {
   const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
   const Bindings bindings = complete_bindings(ports_of(model), bound);
   const mesh::Sharding sharding = sharding_of(arguments, mesh, model.graph, bindings);
-  const mesh::ShardedGraph graph =
-      mesh::shard(model.graph, mesh, sharding, 0, {.typical = bindings, .state_stays = arguments.has("--train")});
+  const mesh::ShardOptions options{
+      .costs = costs_of(arguments), .typical = bindings, .state_stays = arguments.has("--train")};
+  const mesh::ShardedGraph graph = mesh::shard(model.graph, mesh, sharding, 0, options);
   const std::vector<Sent> sent = sent_bytes(graph, bindings);
   (arguments.has("--json") ? print_json : print_text)(graph, bindings, sharding, sent);
   return 0;

@@ -47,8 +47,13 @@ bool has_thread_ranks(const Arguments& arguments) {
 
 }  // namespace
 
+mesh::MeshCosts costs_of(const Arguments& arguments) {
+  const auto file = arguments.find(kNetwork.name);
+  return file ? mesh::read_costs(*file) : mesh::MeshCosts();
+}
+
 void require_mesh_for_its_options(const Arguments& arguments) {
-  for (const Option& option : {kShard, kRanks}) {
+  for (const Option& option : {kShard, kRanks, kNetwork}) {
     if (arguments.has(option.name)) fail("`{}` is for `--mesh`", option.name);
   }
 }
@@ -85,7 +90,7 @@ GraphModel load_mesh_model(const std::string& word, const LoadGraphOptions& opti
 mesh::Sharding sharding_of(const Arguments& arguments, const mesh::MeshShape& mesh, const Graph& graph,
                            const Bindings& bindings) {
   if (const auto words = arguments.find(kShard.name)) return mesh::Sharding::parse(*words);
-  return mesh::choose_sharding(graph, mesh, {.typical = bindings});
+  return mesh::choose_sharding(graph, mesh, {.costs = costs_of(arguments), .typical = bindings});
 }
 
 int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communicator&)>& body) {
@@ -121,8 +126,8 @@ mesh::MeshProgram compile_for_rank(const Arguments& arguments, const GraphModel&
   CompileOptions options;
   take_compile_options(arguments, options);
   const mesh::Sharding sharding = sharding_of(arguments, mesh, model.graph, bindings);
-  return {mesh::shard(model.graph, mesh, sharding, world.rank(), {.typical = bindings}), world,
-          mesh::compiling(options, threads_of_rank(arguments, mesh))};
+  return {mesh::shard(model.graph, mesh, sharding, world.rank(), {.costs = costs_of(arguments), .typical = bindings}),
+          world, mesh::compiling(options, threads_of_rank(arguments, mesh))};
 }
 
 }  // namespace tenon::cli

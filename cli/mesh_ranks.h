@@ -19,6 +19,12 @@ inline constexpr Option kShard{
     "which axes lie along which of the mesh: `batch=data,w.1=model`; else a cost model says"};
 inline constexpr Option kRanks{"--ranks", "mpi|threads", "what the ranks of the mesh are (default mpi)"};
 
+inline constexpr Option kNetwork{"--network", "FILE.json",
+                                 "what sending along axes of the mesh takes, as `tenon partition --measure` writes it"};
+
+/// What `--network` says, or what is usual.
+mesh::MeshCosts costs_of(const Arguments& arguments);
+
 /// Error: `--shard` or `--ranks` without `--mesh`.
 void require_mesh_for_its_options(const Arguments& arguments);
 /// Error: one of `options` is there, which goes with one process alone.

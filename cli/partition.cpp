@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/read_file.h"
 #include "files.h"
+#include "mesh_ranks.h"
+#include "partition_mesh.h"
 #include "partition_page.h"
 #include "partition_report.h"
 #include "partition_run.h"
@@ -46,6 +48,12 @@ constexpr Option kPartitionOptions[] = {
     {"--compare", "FILE.json", "show this plan beside the other on the page"},
     {"--svg", "FILE.svg", "write the graph with its parts as a picture", false, true},
     {"--dot", "FILE.dot", "... in Graphviz's language", false, true},
+    {"--mesh", "NAME=N,...",
+     "on a mesh of ranks instead, which need not be there: time, memory and bytes of a rank, and how weights lie best"},
+    kShard,
+    kMeshRanks,
+    kNetwork,
+    kMeasure,
     {"--plot", "FILE.svg", "with --run: draw what was estimated for parts against what was measured", false, true},
 };
 
@@ -61,6 +69,8 @@ constexpr Example kPartitionExamples[] = {
     {"partition mobilenet_v2 --html page.html", "a page to look at"},
     {"partition bert_base --profile host --fuse compiler --run --plot e.svg",
      "kernels on this machine, estimated and measured"},
+    {"partition bert_base --train --ranks 1024 --bind batch=4096,seq=128",
+     "meshes of 1,024 ranks that nobody has here, best first, and how the weights lie on the best"},
     {"partition mlp --train --bind batch=512 --memory 6MiB --run", "a training step within less memory"},
 };
 
@@ -165,6 +175,9 @@ Plan read_plan(const std::string& file, const PartitionModel& model, partition::
 }
 
 int run_partition(const Arguments& arguments) {
+  if (is_about_mesh(arguments)) {
+    return partition_mesh(arguments);
+  }
   if (arguments.has("--diff")) {
     return print_differences(arguments);
   }

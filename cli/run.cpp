@@ -51,6 +51,7 @@ constexpr Option kRunOptions[] = {
     kMesh,
     kShard,
     kRanks,
+    kNetwork,
     kLongOption,
 };
 

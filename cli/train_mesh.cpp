@@ -68,8 +68,9 @@ train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& d
       if (name && !typical.find(*name)) typical.set(*name, batch);
     }
     const auto program = std::make_shared<mesh::MeshProgram>(
-        mesh::shard(step, mesh, sharding, world.rank(), {.typical = typical, .state_stays = true}), world,
-        mesh::compiling({}, threads_of_rank(arguments, mesh)));
+        mesh::shard(step, mesh, sharding, world.rank(),
+                    {.costs = costs_of(arguments), .typical = typical, .state_stays = true}),
+        world, mesh::compiling({}, threads_of_rank(arguments, mesh)));
     return {
         .run =
             [program, step, columns = examples.size()](std::vector<Array>&& inputs, const Bindings& known) {

@@ -10,7 +10,7 @@
 
 namespace tenon::mesh {
 
-ShardOptions free_network() { return {.costs = {.latency = 0, .bytes_per_second = 1e15, .work_per_second = 1e6}}; }
+ShardOptions free_network() { return {.costs = {.link = {.latency = 0, .bytes_per_second = 1e15}, .work_per_second = 1e6}}; }
 
 MeshRun run_on_threads(const Graph& graph, const std::string& mesh, const std::string& sharding,
                        const std::vector<Array>& inputs, const Bindings& bindings, const ShardOptions& options,

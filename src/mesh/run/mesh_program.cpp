@@ -11,22 +11,11 @@
 #include "base/hash.h"
 #include "disk/content_hash.h"
 #include "mesh/run/buckets.h"
+#include "mesh/run/measure_costs.h"
 #include "mesh/run/pieces.h"
 #include "tenon/interpreter.h"
 
 namespace tenon::mesh {
-namespace {
-
-/// Ranks that differ only along axis `m` of the mesh have the same color.
-int color_of(const MeshShape& mesh, const std::vector<int>& coordinates, size_t m) {
-  int color = 0;
-  for (size_t i = 0; i < coordinates.size(); ++i) {
-    color = color * mesh.axes[i].size + (i == m ? 0 : coordinates[i]);
-  }
-  return color;
-}
-
-}  // namespace
 
 /// What a rank has while it runs.
 class MeshProgram::Values : public RunObserver {
@@ -149,7 +138,7 @@ MeshProgram::MeshProgram(ShardedGraph graph, Communicator& world, const Engine& 
   require_same(fingerprint(graph_), "another program");
   program_ = cut_into_segments(graph_);
   for (size_t m = 0; m < graph_.mesh.axes.size(); ++m) {
-    groups_.push_back(world.split(color_of(graph_.mesh, graph_.coordinates, m)));
+    groups_.push_back(ranks_along(graph_.mesh, m, world));
   }
   std::vector<size_t> last(program_.value_count, 0);
   for (size_t s = 0; s < program_.segments.size(); ++s) {

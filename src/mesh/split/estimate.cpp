@@ -49,7 +49,8 @@ double Estimate::value(const Extent& extent) const {
 
 double Estimate::elements(const Shape& shape) const { return value(shape.element_count()); }
 
-double Estimate::seconds_to_move(const Shape& shape, const Placement& from, const Placement& to, int ranks) const {
+double Estimate::seconds_to_move(const Shape& shape, const Placement& from, const Placement& to,
+                                 const MeshAxis& axis) const {
   if (from == to || from.is_whole()) return 0;
   CollectiveKind kind = CollectiveKind::all_gather;
   if (from.is_partial()) {
@@ -58,7 +59,8 @@ double Estimate::seconds_to_move(const Shape& shape, const Placement& from, cons
     kind = CollectiveKind::all_to_all;
   }
   const double bytes = elements(shape) * static_cast<double>(byte_size(shape.dtype()));
-  return costs_.latency + Collective::sent_share(kind, ranks) * bytes / costs_.bytes_per_second;
+  const LinkCosts& link = costs_.along(axis.name);
+  return link.latency + Collective::sent_share(kind, axis.size) * bytes / link.bytes_per_second;
 }
 
 double Estimate::seconds_to_compute(const Node& node) const {

@@ -12,13 +12,14 @@ class Estimate {
   /// Elements of the tensor at the typical sizes.
   double elements(const Shape& shape) const;
   /// Seconds to bring a tensor from one placement to another; cutting a part from the whole is free.
-  double seconds_to_move(const Shape& shape, const Placement& from, const Placement& to, int ranks) const;
+  double seconds_to_move(const Shape& shape, const Placement& from, const Placement& to, const MeshAxis& axis) const;
   /// Seconds to compute the whole node on one rank.
   double seconds_to_compute(const Node& node) const;
 
- private:
+  /// At the typical sizes.
   double value(const Extent& extent) const;
 
+ private:
   MeshCosts costs_;
   Bindings typical_;
 };

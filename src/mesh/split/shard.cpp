@@ -127,7 +127,9 @@ class Sharder {
         results[i][m] = way.results[i];
       }
     }
-    out_.seconds += estimate_.seconds_to_compute(node) / shares(wanted, results);
+    const double seconds = estimate_.seconds_to_compute(node) / shares(wanted, results);
+    out_.seconds += seconds;
+    out_.compute_seconds += seconds;
     std::vector<Value> operands;
     size_t level = 0, late = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -203,7 +205,6 @@ class Sharder {
   }
 
   double seconds(const Node& node, size_t m, const std::vector<Placement>& now, const Way& way, int share) const {
-    const int ranks = mesh_axis(m).size;
     const std::optional<Placement> end = pulls_.at(Value(&node, 0), m);
     // Elementwise work counts as if it were never shared out where its result becomes whole and what it reads has such
     // readers beside it: to move that is as good, and serves all of them.
@@ -225,14 +226,14 @@ class Sharder {
           std::ranges::find(now, way.operands[i]) != now.end() || pulls_.at(operand, m) == way.operands[i];
       const Placement& to = now[i].is_partial() && !has_company ? Placement{} : way.operands[i];
       const bool is_input = operand.node().as<Input>() != nullptr;
-      time += (is_input ? kMovingInputs : 1) * estimate_.seconds_to_move(operand.shape(), now[i], to, ranks);
+      time += (is_input ? kMovingInputs : 1) * estimate_.seconds_to_move(operand.shape(), now[i], to, mesh_axis(m));
     }
     for (size_t i = 0; i < node.shapes.size(); ++i) {
       // What comes to lie along another axis than all of its operands did will mostly be brought back.
       const std::optional<Placement> wanted = pulls_.at(Value(&node, static_cast<int>(i)), m);
       const bool is_brought_back = wanted ? *wanted != way.results[i] : !keeps_direction;
       if (way.results[i].is_partial() || (way.results[i].is_split() && is_brought_back)) {
-        time += estimate_.seconds_to_move(node.shapes[i], way.results[i], wanted.value_or(Placement{}), ranks);
+        time += estimate_.seconds_to_move(node.shapes[i], way.results[i], wanted.value_or(Placement{}), mesh_axis(m));
       }
     }
     return time;
@@ -241,7 +242,7 @@ class Sharder {
   double seconds_between(const Shape& shape, const Layout& from, const Layout& to) const {
     double time = 0;
     for (size_t m = 0; m < from.size(); ++m) {
-      time += estimate_.seconds_to_move(shape, from[m], to[m], mesh_axis(m).size);
+      time += estimate_.seconds_to_move(shape, from[m], to[m], mesh_axis(m));
     }
     return time;
   }
@@ -295,7 +296,7 @@ class Sharder {
     step.result = now.local;
     const Placement step_to = step.to;
     out_.collectives.push_back(std::move(step));
-    out_.seconds += estimate_.seconds_to_move(value.shape(), from, step_to, mesh_axis(m).size);
+    out_.seconds += estimate_.seconds_to_move(value.shape(), from, step_to, mesh_axis(m));
     remember(value, now);
   }
 

@@ -6,16 +6,10 @@
 
 #include "mesh/parts/sharding.h"
 #include "mesh/split/collective.h"
+#include "mesh/split/costs.h"
 #include "tenon/bindings.h"
 
 namespace tenon::mesh {
-
-/// What a choice costs: seconds are compared, so only ratios matter.
-struct MeshCosts {
-  double latency = 20e-6;         // of a collective
-  double bytes_per_second = 5e9;  // that a rank sends
-  double work_per_second = 5e10;  // multiply-accumulates of a rank, or a tenth of it elements
-};
 
 struct ShardOptions {
   MeshCosts costs = {};
@@ -45,6 +39,7 @@ struct ShardedGraph {
   size_t tail_level = 0;                // of what is made for outputs alone
   std::vector<ShardedValue> values;     // of every node, in order
   double seconds = 0;                   // that a rank computes and sends, as estimated
+  double compute_seconds = 0;           // without what it sends
 };
 
 /// Layouts go from the inputs to the outputs: each node runs in the way that costs least, moving its operands first
@@ -56,6 +51,10 @@ ShardedGraph shard(const Graph& graph, const MeshShape& mesh, const Sharding& sh
 /// A sharding of axis names that inputs have, for a user who gives none: for each axis of the mesh, in order, the name
 /// with which the estimated time is least, or none.
 Sharding choose_sharding(const Graph& graph, const MeshShape& mesh, const ShardOptions& options = {});
+
+/// The same and more axes of inputs with known sizes, weights, as long as the estimated time falls; inputs that are
+/// named alike but for numbers (`layers.*.weight`) lie alike. Takes hundreds of times as long as to shard.
+Sharding choose_weights(const Graph& graph, const MeshShape& mesh, Sharding from, const ShardOptions& options = {});
 
 /// The same for every rank, and for every process that compiles the same: of the graph, the mesh and the collectives.
 uint64_t fingerprint(const ShardedGraph& graph);
