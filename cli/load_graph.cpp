@@ -98,6 +98,7 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   known.dims = model.dims = dims_of_files(options);
   std::vector<OnnxWeight> weights;
   known.weights = options.trained != nullptr ? &weights : nullptr;
+  known.weights_unread = options.unread;
   while (true) {
     try {
       model.graph = import_onnx(path, known);

@@ -28,6 +28,7 @@ struct LoadGraphOptions {
   std::map<std::string, std::vector<int64_t>> dims = {};
   /// Where given, it gets the weights of an ONNX model, which are the last inputs of the graph then.
   std::vector<train::Weight>* trained = nullptr;
+  bool unread = false;  ///< the numbers of these are not looked at: OnnxOptions::weights_unread
 };
 
 struct GraphModel {

@@ -80,6 +80,7 @@ GraphModel load_mesh_model(const std::string& word, const LoadGraphOptions& opti
   std::vector<train::Weight> weights;
   LoadGraphOptions with_weights = options;
   with_weights.trained = &weights;
+  with_weights.unread = true;
   GraphModel model = load_model(word, with_weights);
   for (train::Weight& weight : weights) {
     model.values.emplace(weight.name, std::move(weight.value));

@@ -71,12 +71,23 @@ void print_text(const mesh::ShardedGraph& graph, const PreparedInputs& prepared,
              bytes_text(static_cast<int64_t>(times.each.bytes)));
 }
 
+/// This rank's parts of all inputs. The whole ones are let go: a file's weights are not in memory any more.
+std::vector<Array> take_parts(const mesh::MeshProgram& program, GraphModel& model, PreparedInputs& prepared) {
+  model.values.clear();
+  std::vector<Array> parts;
+  for (NamedArray& each : prepared.inputs) {
+    parts.push_back(program.part_of_input(parts.size(), each.value, prepared.bindings));
+    each.value = Array();
+  }
+  return parts;
+}
+
 /// One more run of all ranks.
-void write_trace(mesh::MeshProgram& program, mesh::Communicator& world, const std::vector<Array>& inputs,
+void write_trace(mesh::MeshProgram& program, mesh::Communicator& world, const std::vector<Array>& parts,
                  const Bindings& bindings, const std::string& file) {
   mesh::MeshTrace trace;
   program.set_trace(&trace);
-  program.run_whole(inputs, bindings);
+  program.run(parts, bindings);
   program.set_trace(nullptr);
   const std::string text = trace.to_json(world);
   if (world.rank() == 0) write_text(file, text);
@@ -88,21 +99,25 @@ int run_on_mesh(const Arguments& arguments) {
   refuse_beside_mesh(arguments, {"--device", "--donate", "--stats", "--flush-denormals"});
   return on_ranks(arguments, [&](mesh::Communicator& world) {
     const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
-    const GraphModel model = load_mesh_model(arguments.rest()[0], {.inputs = arguments.all("--input"), .sizes = bound});
-    const PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
+    GraphModel model = load_mesh_model(arguments.rest()[0], {.inputs = arguments.all("--input"), .sizes = bound});
+    PreparedInputs prepared = prepare_inputs(model, bound, arguments.all("--input"));
     if (world.rank() == 0) announce_cost(CostModel(model.graph), prepared.bindings, arguments);
     MeshTimes times;
     std::optional<mesh::MeshProgram> program;
     times.compile =
         microseconds([&] { program.emplace(compile_for_rank(arguments, model, prepared.bindings, world)); });
-    const std::vector<Array> inputs = prepared.arrays();
-    program->require_same_contents(inputs);
+    std::vector<const Array*> whole;
+    for (const NamedArray& each : prepared.inputs) {
+      whole.push_back(&each.value);
+    }
+    program->require_same_inputs(whole);
+    const std::vector<Array> parts = take_parts(*program, model, prepared);
     std::vector<Array> outputs;
-    times.first = microseconds([&] { outputs = program->run_whole(inputs, prepared.bindings); });
+    times.first = microseconds([&] { outputs = program->run(parts, prepared.bindings); });
     times.each = program->traffic();
     const auto repeat = static_cast<size_t>(arguments.find_number("--repeat", 1).value_or(1));
-    times.repeated = sample([&] { program->run_whole(inputs, prepared.bindings); }, repeat, 0);
-    if (const auto file = arguments.find("--trace")) write_trace(*program, world, inputs, prepared.bindings, *file);
+    times.repeated = sample([&] { program->run(parts, prepared.bindings); }, repeat, 0);
+    if (const auto file = arguments.find("--trace")) write_trace(*program, world, parts, prepared.bindings, *file);
     if (world.rank() != 0) return 0;
     if (const auto folder = arguments.find("--output")) {
       std::vector<std::string> names;

@@ -48,6 +48,9 @@ struct OnnxOptions {
   /// floats of an axis or more, all finite, none of whose values decides a shape. For training: constants of equal
   /// elements are one node, and two weights must not be.
   std::vector<OnnxWeight>* weights = nullptr;
+  /// With `weights`: whatever numbers they have, which are not looked at, so that nothing is read of a file that is
+  /// mapped. For graphs in parts, of which each process reads its own.
+  bool weights_unread = false;
   /// Gets the sizes that the model is usually run at, where its metadata has them (OnnxExportOptions::usual).
   Bindings* usual = nullptr;
   /// Gets the files beside the model's own that hold its large tensors.

@@ -152,7 +152,7 @@ void bind_meshes(nb::module_& m) {
       "import_onnx_with_weights",
       [](const std::string& path) {
         std::vector<OnnxWeight> weights;
-        Graph graph = import_onnx(path, {.weights = &weights});
+        Graph graph = import_onnx(path, {.weights = &weights, .weights_unread = true});
         nb::dict values;
         for (const OnnxWeight& weight : weights) {
           values[weight.name.c_str()] = weight.value;

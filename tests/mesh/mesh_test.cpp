@@ -160,6 +160,25 @@ TEST(Ranks, WithOtherInputsAreFound) {
             "files");
 }
 
+TEST(Ranks, WithOtherWeightsInPartsAreFound) {
+  const auto error_of = [](int other, int64_t element) {
+    return error_text([&] {
+      run_as_threads(3, [&](Communicator& world) {
+        MeshProgram program(shard(mlp(), MeshShape::parse("m=3"), Sharding::parse("w.1=m"), world.rank()), world,
+                            interpreting());
+        std::vector<Array> inputs = random_inputs(mlp(), {{"batch", 2}, {"ffn", 6}}, 1);
+        if (world.rank() == other) inputs[1].mutable_values<float>()[static_cast<size_t>(element)] += 1;
+        program.require_same_inputs({&inputs[0], &inputs[1], nullptr});
+      });
+    });
+  };
+  EXPECT_EQ(error_of(-1, 0), "no error");
+  const std::string end = "; start every rank with the same command and the same files";
+  EXPECT_EQ(error_of(1, 20), "rank 1 of the mesh has other inputs than rank 0" + end);  // rank 1's own share
+  EXPECT_EQ(error_of(1, 40), "rank 2 of the mesh has other inputs than rank 1" + end);  // the next one's
+  EXPECT_EQ(error_of(0, 0), "rank 2 of the mesh has other inputs than rank 0" + end);
+}
+
 TEST(Ranks, AnErrorOfOneEndsAll) {
   EXPECT_EQ(error_text([] {
               run_as_threads(3, [](Communicator& world) {

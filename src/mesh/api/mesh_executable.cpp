@@ -25,20 +25,11 @@ int threads_of_rank(const mesh::Communicator& world, int asked) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, world.ranks_here()));
 }
 
-std::vector<Array> of_values(const std::map<std::string, Array>& values) {
-  std::vector<Array> arrays;
-  for (const auto& [name, array] : values) {
-    arrays.push_back(array);
-  }
-  return arrays;
-}
-
 }  // namespace
 
 struct MeshExecutable::State {
   State(const Graph& graph, const Mesh& on, const MeshOptions& options)
       : mesh(on), sharding(sharding_of(graph, on, options)), program(make(graph, on, sharding, options)) {
-    program.require_same_contents(of_values(options.values));
     std::vector<const Array*> known(graph.inputs().size());
     size_t found = 0;
     for (size_t i = 0; i < known.size(); ++i) {
@@ -58,6 +49,7 @@ struct MeshExecutable::State {
         fail("MeshOptions::values has `{}`, and graph `{}` has no such input", name, graph.name());
       }
     }
+    program.require_same_inputs(known);
     sizes = mesh::bind_given(graph, known);
     parts.resize(known.size());
     for (size_t i = 0; i < known.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "mesh/run/mesh_program.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -190,6 +191,40 @@ void MeshProgram::require_same_contents(const std::vector<Array>& arrays) {
     hash = combine_hash(hash, disk::content_hash(bytes).low);
   }
   require_same(hash, "other inputs");
+}
+
+void MeshProgram::require_same_inputs(const std::vector<const Array*>& inputs) {
+  const auto ranks = static_cast<size_t>(world_.size());
+  const auto own = static_cast<size_t>(world_.rank());
+  uint64_t whole = 0, mine = 0, next = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    const std::string_view bytes(reinterpret_cast<const char*>(inputs[i]->data()), inputs[i]->byte_count());
+    const auto hash_of = [&](size_t share) {
+      const size_t begin = bytes.size() / ranks * share;
+      const size_t end = share + 1 == ranks ? bytes.size() : bytes.size() / ranks * (share + 1);
+      return disk::content_hash(bytes.substr(begin, end - begin)).low;
+    };
+    if (std::ranges::none_of(graph_.input_layouts[i], &Placement::is_split)) {
+      whole = combine_hash(whole, disk::content_hash(bytes).low);
+    } else {
+      mine = combine_hash(mine, hash_of(own));
+      next = combine_hash(next, hash_of((own + 1) % ranks));
+    }
+  }
+  require_same(whole, "other inputs");
+  const std::array<uint64_t, 2> both{mine, next};
+  std::vector<std::array<uint64_t, 2>> all(ranks);
+  world_
+      .all_gather(reinterpret_cast<const std::byte*>(&both), std::vector<size_t>(ranks, sizeof(both)),
+                  reinterpret_cast<std::byte*>(all.data()))
+      ->wait();
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const size_t after = (rank + 1) % ranks;
+    if (all[rank][1] == all[after][0]) continue;
+    fail("rank {} of the mesh has other inputs than rank {}; start every rank with the same command and the same files",
+         std::max(rank, after), std::min(rank, after));
+  }
 }
 
 Array MeshProgram::part_of_input(size_t input, const Array& whole, const Bindings& bindings) const {

@@ -53,6 +53,10 @@ class MeshProgram {
   /// Error on every rank unless these arrays are the same on all of them. Takes as long as to read them.
   void require_same_contents(const std::vector<Array>& arrays);
 
+  /// The same of all inputs, whole ones of this graph; null for one that is not to be compared. Of one that lies in
+  /// parts a rank reads its own share and the next rank's alone: what is in parts may not fit a rank's memory.
+  void require_same_inputs(const std::vector<const Array*>& inputs);
+
   /// The whole of an input that lies in parts, from this rank's part. All ranks call it together.
   Array whole_input(size_t input, const Array& part, const Bindings& bindings);
   /// This rank's part of it.

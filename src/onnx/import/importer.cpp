@@ -63,9 +63,12 @@ void tell_place(Error& error, const proto::NodeProto& node) {
 }
 
 /// Masks hold infinities, and single numbers are scales and limits.
-bool may_be_trained(const Array& value) {
+bool may_be_trained(const Array& value, bool is_unread) {
   if (!is_float(value.dtype()) || value.rank() == 0) {
     return false;
+  }
+  if (is_unread) {
+    return true;
   }
   for (int64_t i = 0; i < value.size(); ++i) {
     if (!std::isfinite(value.at(i))) {
@@ -150,7 +153,7 @@ Items Importer::find_all(const google::protobuf::RepeatedPtrField<std::string>& 
 void Importer::read_initializers(const proto::GraphProto& graph, bool is_main) {
   for (const auto& tensor : graph.initializer()) {
     const Array value = to_array(tensor, files_);
-    if (is_main && options_.weights != nullptr && !constants_.contains(tensor.name()) && may_be_trained(value)) {
+    if (is_main && options_.weights != nullptr && !constants_.contains(tensor.name()) && may_be_trained(value, options_.weights_unread)) {
       graph_inputs_[tensor.name()] = true;
       weights_.push_back(input(tensor.name(), Shape(value.dtype(), {value.dims().begin(), value.dims().end()})));
       options_.weights->push_back({tensor.name(), value, tensor.doc_string() == kStatisticDoc});
