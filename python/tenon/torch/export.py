@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def export(
         for spec in signature.input_specs
         if spec.kind in _WEIGHTS and spec.target not in changed
     }
-    names = _names(program, example, kwargs or {}, dynamic_shapes)
+    names = _names(program, example, kwargs or {}, dynamic_shapes, inspect.signature(module.forward))
     lowered = lower(
         program.graph_module,
         constants=constants,
@@ -168,11 +169,11 @@ def _weights(program) -> dict[str, torch.Tensor]:
     return weights
 
 
-def _names(program, example, kwargs, dynamic_shapes) -> dict[sympy.Symbol, str]:
+def _names(program, example, kwargs, dynamic_shapes, signature) -> dict[sympy.Symbol, str]:
     """The user's names of symbols, where a `Dim` gave one; else the argument's name and the axis."""
     names: dict[sympy.Symbol, str] = {}
     values = _user_values(program)
-    for value, dims in zip(values, _dims_of_leaves(example, kwargs, dynamic_shapes, program)):
+    for value, dims in zip(values, _dims_of_leaves(example, kwargs, dynamic_shapes, signature)):
         for axis, dim in (dims or {}).items():
             expr = expression(value.shape[axis])
             name = getattr(getattr(dim, "root", dim), "__name__", None)  # `half` of 2 * half
@@ -196,20 +197,18 @@ def _user_values(program) -> list:
     return [n.meta.get("val") for n in nodes if kinds.get(n.name) == InputKind.USER_INPUT]
 
 
-def _dims_of_leaves(example, kwargs, dynamic_shapes, program) -> list:
+def _dims_of_leaves(example, kwargs, dynamic_shapes, signature) -> list:
     """For each leaf of the arguments the mapping from axes to Dims."""
     leaves = pytree.tree_leaves((example, kwargs))
     if not dynamic_shapes:
         return [None] * len(leaves)
-    if isinstance(dynamic_shapes, dict):
-        import inspect
-
-        names = list(inspect.signature(program.module().forward).parameters)
-        by_name = dict(zip(names, example)) | kwargs
-        specs = [dynamic_shapes.get(name) for name in by_name]
-        arguments = list(by_name.values())
-    else:
-        specs, arguments = list(dynamic_shapes), list(example)
+    try:
+        by_name = dict(signature.bind_partial(*example).arguments) | kwargs  # *arguments are one, a tuple
+    except TypeError:
+        by_name = dict(enumerate(example)) | kwargs
+    arguments = list(by_name.values())
+    is_named = isinstance(dynamic_shapes, dict)
+    specs = [dynamic_shapes.get(name) for name in by_name] if is_named else list(dynamic_shapes)
     found: list = []
     for spec, argument in zip(specs, arguments):
         found += _spread(spec, argument)

@@ -179,3 +179,15 @@ def test_missing_operators_are_listed_with_counts():
         tenon.torch.export(Odd(), torch.randn(3, 3))
     text = str(caught.value)
     assert "_linalg_eigh x 2" in text and "airy_ai x 1" in text
+
+
+def test_arguments_of_any_number_have_axes_of_their_own():
+    class Sum(nn.Module):
+        def forward(self, *arguments):
+            return sum(x.sum() for x in arguments)
+
+    rows = torch.export.Dim("rows", min=1)
+    given = tuple(torch.ones(3 + i, 2) for i in range(3))
+    exported = tenon.torch.export(Sum(), given, dynamic_shapes=(({0: rows}, {0: rows + 1}, {0: rows + 2}),))
+    assert exported(*(torch.ones(7 + i, 2) for i in range(3))) == 48
+    assert "rows" in str(exported.graph)
