@@ -16,7 +16,7 @@ constexpr int64_t kStreamArrays = 3;
 
 int arrays_of(StreamLoop loop) {
   switch (loop) {
-    case StreamLoop::sum: return 1;
+    case StreamLoop::sum: return 3;
     case StreamLoop::copy:
     case StreamLoop::scale:
     case StreamLoop::copy_past: return 2;
@@ -35,48 +35,55 @@ void store_past(float* to, const float* from) {
 #endif
 }
 
+/// Each time again, as far as the compiler knows.
+void repeat(int times, int64_t count, float* __restrict a, const float* __restrict b, const float* __restrict c,
+            auto f) {
+  for (int time = 0; time < times; ++time) {
+    for (int64_t i = 0; i < count; ++i)
+      a[i] = f(b[i], c[i]);
+    asm volatile("" ::: "memory");
+  }
+}
+
+/// So many times the sum, in sums that do not wait for one another and stay in registers.
+float sum(const float* values, int64_t count, int times) {
+  alignas(64) std::array<float, Stream::kStep> sums = {};
+  for (int time = 0; time < times; ++time) {
+    _Pragma("GCC unroll 4") for (int64_t i = 0; i < count; i += Stream::kStep) {
+      for (int64_t k = 0; k < Stream::kStep; ++k)
+        sums[static_cast<size_t>(k)] += values[i + k];
+    }
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0F);  // of all, or half of them would not be read
+}
+
 }  // namespace
 
 void Stream::Free::operator()(float* block) const { tenon::free_aligned(reinterpret_cast<std::byte*>(block)); }
 
 Stream::Stream(int64_t bytes)
-    : count_(std::max<int64_t>(64, bytes / kStreamArrays / 4 / 64 * 64)),
+    : count_(std::max(kStep, bytes / kStreamArrays / 4 / kStep * kStep)),
       memory_(reinterpret_cast<float*>(tenon::allocate_aligned(static_cast<size_t>(kStreamArrays * count_ * 4)))) {
   std::fill_n(memory_.get(), kStreamArrays * count_, 1.0F);
 }
 
 int64_t Stream::bytes(StreamLoop loop, int64_t count) { return arrays_of(loop) * 4 * count; }
 
-void Stream::run(StreamLoop loop, int64_t first, int64_t count) {
-  float* __restrict a = memory_.get() + first;
-  const float* __restrict b = a + count_;
-  const float* __restrict c = b + count_;
-  constexpr int64_t kSums = 64;  // which do not wait for one another
-  std::array<float, kSums> sums = {};
+void Stream::run(StreamLoop loop, int64_t first, int64_t count, int times) {
+  float* a = memory_.get() + first;
+  const float* b = a + count_;
+  const float* c = b + count_;
   switch (loop) {
-    case StreamLoop::sum:
-      for (int64_t i = 0; i < count; i += 64) {
-        for (int64_t k = 0; k < 64; ++k)
-          sums[static_cast<size_t>(k)] += b[i + k];
-      }
-      sum_ = std::accumulate(sums.begin(), sums.end(), 0.0F);  // of all, or half of them would not be read
-      break;
-    case StreamLoop::copy:
-    case StreamLoop::scale:
-      for (int64_t i = 0; i < count; ++i)
-        a[i] = (loop == StreamLoop::copy ? 1.0F : 3.0F) * b[i];
-      break;
-    case StreamLoop::add:
-      for (int64_t i = 0; i < count; ++i)
-        a[i] = b[i] + c[i];
-      break;
-    case StreamLoop::triad:
-      for (int64_t i = 0; i < count; ++i)
-        a[i] = b[i] + 3.0F * c[i];
-      break;
+    case StreamLoop::sum: sum_ = sum(memory_.get() + 3 * first, 3 * count, times); break;  // side by side
+    case StreamLoop::copy: repeat(times, count, a, b, c, [](float x, float /*y*/) { return x; }); break;
+    case StreamLoop::scale: repeat(times, count, a, b, c, [](float x, float /*y*/) { return 3.0F * x; }); break;
+    case StreamLoop::add: repeat(times, count, a, b, c, [](float x, float y) { return x + y; }); break;
+    case StreamLoop::triad: repeat(times, count, a, b, c, [](float x, float y) { return x + 3.0F * y; }); break;
     case StreamLoop::copy_past:
-      for (int64_t i = 0; i < count; i += 4)
-        store_past(a + i, b + i);
+      for (int time = 0; time < times; ++time) {
+        for (int64_t i = 0; i < count; i += 4)
+          store_past(a + i, b + i);
+      }
       break;
   }
 }

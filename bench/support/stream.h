@@ -16,6 +16,7 @@ inline constexpr std::array kStreamLoops = {StreamLoop::sum, StreamLoop::copy,  
 /// Arrays of f32 for one thread.
 class Stream {
  public:
+  static constexpr int64_t kStep = 128;
   /// Of so many bytes together.
   explicit Stream(int64_t bytes);
 
@@ -23,8 +24,9 @@ class Stream {
   int64_t count() const { return count_; }
   /// That the loop reads and writes of so many elements.
   static int64_t bytes(StreamLoop loop, int64_t count);
-  /// Elements `first` to `first + count` of each array; both are multiples of 64.
-  void run(StreamLoop loop, int64_t first, int64_t count);
+  /// Elements `first` to `first + count` of each array, so many times; `sum` takes as many of all three together; both
+  /// are multiples of kStep.
+  void run(StreamLoop loop, int64_t first, int64_t count, int times);
 
  private:
   struct Free {

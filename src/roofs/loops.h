@@ -20,10 +20,10 @@ std::vector<ArithmeticLoop> arithmetic_loops(Unit unit, const CpuMachine& machin
 
 inline constexpr int64_t kLineFloats = 16;  // of 64 bytes
 
-/// Goes over `count` floats of each array once; `count` is a multiple of 8 * kLineFloats, arrays begin at lines.
-/// `a` is written, where anything is.
+/// Goes over `count` floats of each array so many times; `count` is a multiple of 8 * kLineFloats, arrays begin at
+/// lines. `a` is written, where anything is.
 struct StreamLoop {
-  void (*run)(float* a, const float* b, const float* c, int64_t count) = nullptr;
+  void (*run)(float* a, const float* b, const float* c, int64_t count, int64_t passes) = nullptr;
   int arrays = 1;            // that it touches, of a, b and c; b first where it is one
   bool past_caches = false;  // writes go to memory and leave no line in caches
 };

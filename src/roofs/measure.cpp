@@ -21,8 +21,9 @@ namespace {
 constexpr int kStretches = 10;
 constexpr int64_t kStretchNs = 700'000;
 constexpr int kLeastStretches = 2;
-constexpr int64_t kMostNs = 100'000'000;          // of all stretches of a loop, but for the least number of them
-constexpr int64_t kPassFloats = 8 * kLineFloats;  // StreamLoop::run
+constexpr int64_t kMostNs = 100'000'000;           // of all stretches of a loop, but for the least number of them
+constexpr int64_t kPassFloats = 8 * kLineFloats;   // StreamLoop::run
+constexpr int64_t kCallFloats = int64_t{1} << 16;  // in a call: to begin and to add up sums takes long beside fewer
 constexpr int64_t kMostMemoryBytes = int64_t{512} << 20;
 
 struct FreeAligned {
@@ -180,7 +181,7 @@ struct Stream {
     State state{.arrays = block->at(3 * floats * static_cast<int64_t>(thread))};
     if (beyond_caches) {  // which hold what was measured before: the end of all that is read now takes its place
       const int64_t count = 3 * floats / kPassFloats * kPassFloats;
-      loops.front().run(state.arrays, state.arrays, state.arrays, count);
+      loops.front().run(state.arrays, state.arrays, state.arrays, count, 1);
     }
     return state;
   }
@@ -197,9 +198,11 @@ struct Stream {
       const int64_t count = std::min(all - state.at, most) / least * kPassFloats;
       float* const first = state.arrays + state.at;
       float* const second = first + (loop.arrays == 1 ? 0 : count);
-      loop.run(loop.arrays == 1 ? state.arrays : first, second, loop.arrays == 3 ? second + count : second, count);
+      const int64_t passes = std::max<int64_t>(1, kCallFloats / (count * loop.arrays));
+      loop.run(loop.arrays == 1 ? state.arrays : first, second, loop.arrays == 3 ? second + count : second, count,
+               passes);
       state.at += count * loop.arrays;
-      done += count * loop.arrays;
+      done += count * loop.arrays * passes;
     }
     return static_cast<double>(done) * 4;
   }
