@@ -79,7 +79,7 @@ class Interface(unittest.TestCase):
         subprocess.run([COMMAND, "build", graph, "-o", program], check=True, capture_output=True)
         example = COMMAND.parent / "examples/example_run_program"
         self.assertEqual(subprocess.run([example, program], check=True, capture_output=True, text=True).stdout,
-                         "small: f32[batch, 3] to f32[batch, 6]\n"
+                         "small.graph: f32[batch, 3] to f32[batch, 6]\n"
                          + "".join(f"batch {n} gives {6 * n} numbers, the first is 0.5\n" for n in (1, 2, 4)))
         wrong = subprocess.run([example, self.folder / "none.tenon"], capture_output=True, text=True)
         self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))

@@ -94,7 +94,7 @@ class Package(unittest.TestCase):
 
     def runs(self, program, project):
         printed = run(program, project / "half.tenon")
-        self.assertEqual(printed.splitlines(), ["half: f32[batch, 5] to f32[batch, 5]"]
+        self.assertEqual(printed.splitlines(), ["half.graph: f32[batch, 5] to f32[batch, 5]"]
                          + [f"batch {n} gives {5 * n} numbers, the first is 0.25" for n in (1, 2, 4)])
 
     def test_the_project_of_the_page_for_c_builds_and_runs(self):

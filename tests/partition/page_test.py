@@ -32,7 +32,7 @@ class Page(unittest.TestCase):
                 browser.open(folder / "page.html")
                 self.assertEqual(browser.value("document.querySelectorAll('.op').length"), OPERATORS)
                 parts = browser.value("data.plans[0].parts.length")
-                self.assertEqual(browser.value("document.querySelectorAll('.part').length"), parts)
+                self.assertEqual(browser.value("document.querySelectorAll('.part .hull').length"), parts)
                 view = "document.querySelector('.graph')"
                 height = browser.value(f"{view}.scrollHeight - {view}.clientHeight")
                 self.assertGreater(height, 1000)
