@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/fail.h"
+#include "cli/explain/asked.h"
 #include "cli/explain/numbered_steps.h"
 #include "cli/explain/shared_bytes.h"
 #include "ir/node.h"
@@ -22,8 +23,6 @@ namespace {
 
 using schedule::FusionAttempt;
 
-constexpr size_t kMostListed = 8;
-
 /// The first few of a group.
 std::string group_text(const std::vector<const Node*>& nodes) {
   std::vector<std::string> texts;
@@ -33,126 +32,6 @@ std::string group_text(const std::vector<const Node*>& nodes) {
   const size_t more = texts.size() > 3 ? texts.size() - 3 : 0;
   texts.resize(texts.size() - more);
   return fmt::format("{}{}", fmt::join(texts, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
-}
-
-struct Asked {
-  Nodes nodes;
-  std::set<size_t> steps;  // that compute them, by their places in the list of all; none: a concat whose operands are
-                           // written in their places
-  std::string text;
-};
-
-bool is_named(const Node& node, const std::string& word) {
-  const auto* const call = node.as<Call>();
-  return node.place == word || op_name(node.op) == word || (call != nullptr && call->body.name() == word);
-}
-
-using Test = std::function<bool(const Node*)>;
-
-/// Whether one of a segment or a body is such, those of bodies inside of it included.
-bool any_inside(const auto& part, const Test& test) {
-  return std::ranges::any_of(part.graph.nodes(), test) || std::ranges::any_of(part.bodies, [&](const auto& of_step) {
-           return std::ranges::any_of(of_step,
-                                      [&](const schedule::ScheduledBody& body) { return any_inside(body, test); });
-         });
-}
-
-/// A node that no step computes: a concat of which every part is written in its place. Error, which says what became of
-/// the name, for any other.
-Asked asked_of_none(const compiler::Lowered& lowered, const std::vector<FusionAttempt>& attempts,
-                    const std::string& word) {
-  Asked found;
-  for (const FusionAttempt& attempt : attempts) {
-    if (attempt.rule == schedule::kConcatRule && attempt.joined && is_named(*attempt.second[0], word)) {
-      found.nodes.insert(attempt.second[0]);
-    }
-  }
-  if (found.nodes.size() == 1) {
-    found.text = fmt::format("{} (no step)", word);
-    return found;
-  }
-  if (found.nodes.size() > 1) {
-    fail("`--why {}`: there are {} of them; name one by its name in the model", word, found.nodes.size());
-  }
-  const auto names = [&](const Node* node) { return is_named(*node, word); };
-  if (std::ranges::any_of(lowered.segments, [&](const auto& segment) { return any_inside(segment, names); })) {
-    fail("`--why {}`: no step computes it: kernels read through views, and compute numbers where they need them", word);
-  }
-  const std::vector<Graph> given = reachable_graphs(lowered.given);
-  if (std::ranges::any_of(given, [&](const Graph& graph) { return std::ranges::any_of(graph.nodes(), names); })) {
-    fail("`--why {}`: the passes left nothing of it; `tenon explain --passes` lists them", word);
-  }
-  return found;
-}
-
-/// All steps but those of bodies, or those of the one body that the number is of.
-std::string numbers_text(const std::vector<NumberedStep>& steps, const std::string& word) {
-  const size_t dot = word.rfind('.');
-  const std::string before = dot == std::string::npos ? "" : word.substr(0, dot + 1);
-  std::vector<std::string> numbers;
-  for (const NumberedStep& step : steps) {
-    if (step.number.starts_with(before) && step.number.find('.', before.size()) == std::string::npos) {
-      numbers.push_back(step.number);
-    }
-  }
-  return numbers.empty()       ? numbers_text(steps, "1")
-         : numbers.size() == 1 ? "one step" + (dot == std::string::npos ? "" : fmt::format(" there, {}", numbers[0]))
-                               : fmt::format("steps {} to {}", numbers.front(), numbers.back());
-}
-
-/// A step by its number; else all nodes of one place; else the one node of that operator.
-Asked asked_for(const compiler::Lowered& lowered, const std::vector<NumberedStep>& steps,
-                const std::vector<FusionAttempt>& attempts, const std::string& word) {
-  if (word.empty()) {
-    fail("`--why`: an empty word names nothing; give a step, a node of the model or an operator");
-  }
-  const bool is_number = is_step_number(word);
-  const auto numbered = std::ranges::find(steps, word, &NumberedStep::number);
-  if (is_number && numbered == steps.end()) {
-    fail("`--why`: there is no step {}; graph `{}` has {}", word, lowered.given.name(), numbers_text(steps, word));
-  }
-  Asked places;
-  Asked operators;
-  std::set<std::string> names;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (is_number && &steps[i] == &*numbered) {
-      places.steps.insert(i);  // also where it computes no node of the graph
-    }
-    for (const Node* node : steps[i].nodes) {
-      names.insert(node->place.empty() ? std::string(op_name(node->op)) : node->place);
-      const bool is_place = is_number ? &steps[i] == &*numbered : node->place == word;
-      for (Asked* to : {is_place ? &places : nullptr, op_name(node->op) == word ? &operators : nullptr}) {
-        if (to != nullptr) {
-          to->nodes.insert(node);
-          to->steps.insert(i);
-        }
-      }
-    }
-  }
-  if (places.steps.empty() && operators.nodes.empty()) {
-    operators = asked_of_none(lowered, attempts, word);
-  }
-  Asked& found = places.steps.empty() ? operators : places;
-  if (found.nodes.empty() && found.steps.empty()) {
-    std::vector<std::string> some(names.begin(), names.end());
-    some.resize(std::min(some.size(), kMostListed));
-    fail("`--why {}`: no step has an operation of this name\n  its steps have {}{}", word, fmt::join(some, ", "),
-         some.size() < names.size() ? ", ..." : "");
-  }
-  const auto in_steps = [&] {
-    std::vector<std::string> numbers;
-    std::ranges::transform(found.steps, std::back_inserter(numbers), [&](size_t i) { return steps[i].number; });
-    return fmt::format("step{} {}", found.steps.size() == 1 ? "" : "s", fmt::join(numbers, ", "));
-  };
-  if (&found == &operators && (found.nodes.size() > 1 || found.steps.size() > 1)) {
-    fail("`--why {}`: there are {} of them, in {}; name one by its step or its name in the model", word,
-         std::max(found.nodes.size(), found.steps.size()), in_steps());
-  }
-  if (found.text.empty()) {
-    found.text = is_number ? fmt::format("step {} ({})", word, numbered->step().label)
-                           : fmt::format("{} ({})", word, in_steps());
-  }
-  return found;
 }
 
 bool has_any(const std::vector<const Node*>& group, const Nodes& nodes) {
@@ -351,7 +230,8 @@ std::string why_text(const WhyApart& why) {
     return text + fmt::format("  {}\n", why.together);
   }
   if (!why.untried.empty()) {
-    text += fmt::format("  no rule tries it: {}\n", why.untried);
+    text +=
+        fmt::format("  no rule {}: {}\n", why.findings.empty() ? "tries it" : "makes one kernel of them", why.untried);
   }
   for (const RuleFinding& each : why.findings) {
     text += fmt::format("  rule `{}` tried {} with {}: {}\n", each.rule, each.first, each.second, each.finding);
@@ -384,8 +264,16 @@ Json why_json(const WhyApart& why) {
       .set("saved_of", why.saved.empty() ? Json() : Json(why.shared ? "what both read" : "what one makes"));
 }
 
-int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const schedule::AttemptLog& log) {
-  const WhyApart why = why_apart(lowered, log.attempts(), *arguments.find("--why"), arguments.rest()[1]);
+int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const MergedNames& merged,
+             const schedule::AttemptLog& log) {
+  const std::string first = *arguments.find("--why");
+  const std::string& second = arguments.rest()[1];
+  for (const std::string* word : {&first, &second}) {
+    if (const auto maker = merged.find(*word); maker != merged.end() && !has_place(lowered, *word)) {
+      fail("`--why {}`: it gives what `{}` gives, and nothing is computed for it: ask for that", *word, maker->second);
+    }
+  }
+  const WhyApart why = why_apart(lowered, log.attempts(), first, second);
   if (arguments.has("--json")) {
     why_json(why).print();
   } else {

@@ -1,6 +1,8 @@
 // Why two operations are not one kernel: what `tenon explain --why` prints.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +30,12 @@ struct WhyApart {
   bool shared = false;                     // they are of what both read, not of what one makes
 };
 
-/// `first` and `second` are numbers of steps (4.2 is inside of step 4), names of nodes of the model, or operators.
-/// Error: there is no such step or name, there are several of that name, both are the same, or no step computes it.
+/// Nodes of the model that give what an earlier one gives, and the names of these.
+using MergedNames = std::map<std::string, std::string, std::less<>>;
+
+/// `first` and `second` are numbers of steps (4.2 is inside of step 4), names of nodes or modules of the model, or
+/// operators. Error: there is no such step or name, there are several of that name, both are the same, or no step
+/// computes it.
 WhyApart why_apart(const compiler::Lowered& lowered, const std::vector<schedule::FusionAttempt>& attempts,
                    const std::string& first, const std::string& second);
 
@@ -37,6 +43,7 @@ std::string why_text(const WhyApart& why);
 Json why_json(const WhyApart& why);
 
 /// The answer for `--why` and the second word, by what was tried while `lowered` was made.
-int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const schedule::AttemptLog& log);
+int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const MergedNames& merged,
+             const schedule::AttemptLog& log);
 
 }  // namespace tenon::cli

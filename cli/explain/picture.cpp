@@ -23,15 +23,7 @@ std::string dot_escaped(std::string_view text) {
 class DotWriter {
  public:
   DotWriter(const compiler::Lowered& lowered, const std::vector<PipelineReport>& pipelines)
-      : graph_(lowered), pipelines_(pipelines), step_of_(graph_.step_of()) {
-    for (const Node* node : graph_.nodes()) {
-      // What a segment reads of an earlier one is drawn there.
-      if (&graph_.source(Value(node, 0)).node() == node) {
-        nodes_.push_back(node);
-        ids_.emplace(node, ids_.size());
-      }
-    }
-  }
+      : graph_(report::drawn_graph(lowered)), pipelines_(pipelines) {}
 
   std::string write(const Executable& executable) {
     text_ = fmt::format(
@@ -41,22 +33,23 @@ class DotWriter {
         "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#5f6368\", arrowsize=0.6];\n"
         "  graph [fontname=\"Helvetica\", fontsize=11];\n",
         dot_escaped(executable.name()));
-    for (const Node* node : nodes_) {
-      if (!step_of_.contains(node)) {
-        text_ += "  " + box(*node);
+    for (size_t id = 0; id < graph_.nodes.size(); ++id) {
+      if (!graph_.nodes[id].step) {
+        text_ += "  " + box(id);
       }
     }
     for (size_t i = 0; i < executable.steps().size(); ++i) {
       hull(i, executable.steps()[i]);
     }
-    for (const Node* node : nodes_) {
-      edges(*node);
+    for (size_t id = 0; id < graph_.nodes.size(); ++id) {
+      edges(id);
     }
-    const std::vector<Value> outputs = graph_.outputs();
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      text_ += fmt::format("  out{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n  n{} -> out{}{};\n", i,
-                           dot_escaped(executable.outputs()[i].name), ids_.at(&outputs[i].node()), i,
-                           edge_label(outputs[i]));
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      text_ += fmt::format("  out{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n", i,
+                           dot_escaped(executable.outputs()[i].name));
+      if (const auto& output = graph_.outputs[i]) {
+        text_ += fmt::format("  n{} -> out{}{};\n", output->from, i, edge_label(output->value));
+      }
     }
     return text_ + "}\n";
   }
@@ -66,11 +59,8 @@ class DotWriter {
     return fmt::format(" [label=\"{}\"]", dot_escaped(value.shape().to_string()));
   }
 
-  std::string box(const Node& node) {
-    const size_t id = ids_.at(&node);
-    if (report::is_number(node)) {
-      return "";
-    }
+  std::string box(size_t id) const {
+    const Node& node = *graph_.nodes[id].node;
     if (const auto* in = node.as<Input>()) {
       return fmt::format("n{} [label=\"{}\", shape=ellipse, fillcolor=\"#d2e3fc\"];\n", id, dot_escaped(in->name));
     }
@@ -78,8 +68,8 @@ class DotWriter {
       return fmt::format("n{} [label=\"{}\", shape=cylinder, fillcolor=\"#f1f3f4\"];\n", id,
                          dot_escaped(node.shapes[0].to_string()));
     }
-    const auto step = step_of_.find(&node);
-    const std::string in_step = step == step_of_.end() ? "" : fmt::format(", class=\"step{}\"", step->second + 1);
+    const std::optional<size_t> step = graph_.nodes[id].step;
+    const std::string in_step = step ? fmt::format(", class=\"step{}\"", *step + 1) : "";
     return fmt::format("n{} [label=\"{}\", tooltip=\"{}\"{}];\n", id, dot_escaped(op_name(node.op)),
                        dot_escaped(node.place), in_step);
   }
@@ -105,37 +95,25 @@ class DotWriter {
         "URL=\"#step{}\"; class=\"step{}\"; tooltip=\"{}\";\n",
         i + 1, i + 1, name(report.kind), region, region.empty() ? "#9aa0a6" : "#1a73e8",
         kHullColours[i % std::size(kHullColours)], i + 1, i + 1, dot_escaped(report.boundary));
-    for (const Node* node : nodes_) {
-      const auto at = step_of_.find(node);
-      if (at != step_of_.end() && at->second == i) {
-        text_ += "    " + box(*node);
+    for (size_t id = 0; id < graph_.nodes.size(); ++id) {
+      if (graph_.nodes[id].step == i) {
+        text_ += "    " + box(id);
       }
     }
     text_ += "  }\n";
   }
 
-  void edges(const Node& node) {
-    if (report::is_number(node)) {
-      return;
-    }
-    for (const Value& operand : node.inputs) {
-      if (report::is_number(operand.node())) {
-        continue;
-      }
-      const Node& producer = graph_.source(operand).node();
+  void edges(size_t to) {
+    for (const report::DrawnValue& operand : graph_.nodes[to].operands) {
       // Shapes stand where memory is read and written; inside of a hull nothing is.
-      const auto from = step_of_.find(&producer);
-      const auto to = step_of_.find(&node);
-      const bool inside = from != step_of_.end() && to != step_of_.end() && from->second == to->second;
-      text_ += fmt::format("  n{} -> n{}{};\n", ids_.at(&producer), ids_.at(&node), inside ? "" : edge_label(operand));
+      const std::optional<size_t> from = graph_.nodes[operand.from].step;
+      const bool inside = from && from == graph_.nodes[to].step;
+      text_ += fmt::format("  n{} -> n{}{};\n", operand.from, to, inside ? "" : edge_label(operand.value));
     }
   }
 
   const report::DrawnGraph graph_;
   const std::vector<PipelineReport>& pipelines_;
-  std::vector<const Node*> nodes_;
-  std::unordered_map<const Node*, size_t> step_of_;
-  std::unordered_map<const Node*, size_t> ids_;
   std::string text_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/mesh/mesh_ranks.h"
+#include "cli/models/files.h"
 #include "cli/models/output_files.h"
 #include "cli/print/cost.h"
 #include "cli/print/json.h"

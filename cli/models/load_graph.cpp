@@ -93,6 +93,7 @@ GraphModel read_onnx(const std::string& path, const LoadGraphOptions& options) {
   Bindings usual;
   known.usual = &usual;
   known.assumed = &model.assumed;
+  known.merged = &model.merged;
   known.files = &model.files;
   known.at = options.sizes;
   known.dims = model.dims = dims_of_files(options);

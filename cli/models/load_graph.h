@@ -40,8 +40,9 @@ struct GraphModel {
   std::map<std::string, Array> decided_values = {};       // and those values
   std::map<std::string, std::vector<int64_t>> dims = {};  // of inputs from files, for which it was read
   std::map<std::string, Array, std::less<>> values = {};  // of inputs that begin with some: weights that are trained
-  std::vector<OnnxAssumption> assumed = {};               // of sizes, when an ONNX model was read
-  std::vector<std::filesystem::path> files = {};          // beside its own, with its large tensors
+  std::map<std::string, std::string, std::less<>> merged = {};  // OnnxOptions::merged
+  std::vector<OnnxAssumption> assumed = {};                     // of sizes, when an ONNX model was read
+  std::vector<std::filesystem::path> files = {};                // beside its own, with its large tensors
 };
 
 /// Whether the model was read for such sizes. What they do not say is left to the run.

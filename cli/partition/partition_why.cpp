@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "cli/explain/numbered_steps.h"
 #include "compiler/lowered.h"
+#include "ir/node.h"
 
 namespace tenon::cli {
 namespace {
@@ -26,6 +27,20 @@ std::vector<int> operators_where(const WorkGraph& work, const Test& test) {
     }
   }
   return found;
+}
+
+bool computes(const compiler::LoweredStep& step, const Operator& op) {
+  return std::ranges::any_of(step.nodes, [&](const Node* node) {
+    const auto* const call = node->as<Call>();
+    return node->place == op.place &&
+           (op_name(node->op) == op.kind || (call != nullptr && call->body.name() == op.kind));
+  });
+}
+
+/// Several operators may have one name in the model, of which a step computes some.
+bool is_of_another_step(const std::vector<compiler::LoweredStep>& steps, size_t step, const Operator& op) {
+  return !computes(steps[step], op) &&
+         std::ranges::any_of(steps, [&](const compiler::LoweredStep& other) { return computes(other, op); });
 }
 
 /// What a step of the compiled model computes, by the names that the model has for it.
@@ -47,8 +62,10 @@ std::vector<int> operators_of_step(const PartitionModel& model, const std::strin
          steps.size() == 1 ? "one step" : fmt::format("steps 1 to {}", steps.size()), model.model.graph.name());
   }
   const std::vector<std::string>& nodes = steps[number - 1].step.nodes;
-  std::vector<int> found = operators_where(
-      model.work, [&](size_t i) { return std::ranges::find(nodes, model.work.operators[i].place) != nodes.end(); });
+  std::vector<int> found = operators_where(model.work, [&](size_t i) {
+    const Operator& op = model.work.operators[i];
+    return std::ranges::find(nodes, op.place) != nodes.end() && !is_of_another_step(steps, number - 1, op);
+  });
   if (found.empty()) {
     fail(
         "`--why {}`: step {} is {}, for which the model has no names: name operators of the plan, such as `{}`, or "

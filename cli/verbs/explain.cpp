@@ -323,7 +323,7 @@ int run_explain(const Arguments& arguments) {
   }
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   if (log) {
-    return show_why(arguments, lowered, *log);
+    return show_why(arguments, lowered, model.merged, *log);
   }
   if (loops_of) {
     return show(arguments, "loops", step_loops(lowered, *loops_of));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -54,6 +55,8 @@ struct OnnxOptions {
   bool weights_unread = false;
   /// Gets the sizes that the model is usually run at, where its metadata has them (OnnxExportOptions::usual).
   Bindings* usual = nullptr;
+  /// Gets nodes that give what an earlier one gives, or an input, which the graph has once, and the names of these.
+  std::map<std::string, std::string, std::less<>>* merged = nullptr;
   /// Gets the files beside the model's own that hold its large tensors.
   std::vector<std::filesystem::path>* files = nullptr;
 };

@@ -1,7 +1,7 @@
 // What a picture shows of a lowered graph: its segments as one, and the step that each operation is drawn in.
 #pragma once
 
-#include <unordered_map>
+#include <optional>
 #include <vector>
 
 #include "compiler/lowered.h"
@@ -11,28 +11,27 @@ namespace tenon::report {
 /// Whether it is a single number, or views of one: not worth a box.
 bool is_number(const Node& node);
 
-/// A view; `lowered` must outlive it. Steps count from 0, in the order of Executable::steps().
-class DrawnGraph {
- public:
-  explicit DrawnGraph(const compiler::Lowered& lowered) : lowered_(lowered) {}
-
-  /// Of all segments, each once, operands before users.
-  std::vector<const Node*> nodes() const;
-
-  /// The value that an input of a segment stands for: what an earlier segment computes. Others are themselves.
-  Value source(const Value& value) const;
-
-  /// Of the graph, in its order.
-  std::vector<Value> outputs() const;
-
-  /// The step that a node is drawn in: the first that computes it; for a view, the first that reads through it. None
-  /// for inputs, constants and what outputs see directly.
-  std::unordered_map<const Node*, size_t> step_of() const;
-
- private:
-  const Value& output_of(const runtime::SegmentSource& from) const;
-
-  const compiler::Lowered& lowered_;
+/// What is read, and which of the drawn nodes it is of.
+struct DrawnValue {
+  size_t from = 0;
+  Value value;
 };
+
+/// An input, a constant, or an operation in a step. What several steps compute is drawn in each of them, and what no
+/// step computes (a view, a concat that is written in place) in each that reads through it: an edge between two steps
+/// is a value that the one stores and the other loads.
+struct DrawnNode {
+  const Node* node = nullptr;
+  std::optional<size_t> step = {};  // from 0, in the order of Executable::steps(); none: an input, a constant, or a
+                                    // view that an output sees
+  std::vector<DrawnValue> operands = {};
+};
+
+/// Points into the lowered graph.
+struct DrawnGraph {
+  std::vector<DrawnNode> nodes;                    // operands before users; no numbers
+  std::vector<std::optional<DrawnValue>> outputs;  // of the graph, in its order; none where one is a number
+};
+DrawnGraph drawn_graph(const compiler::Lowered& lowered);
 
 }  // namespace tenon::report

@@ -18,7 +18,7 @@ ANSWERS = {
     "What runs, and why is it not fewer kernels?": r"1\. kernel contract.*\n(.*\n)*?.*ends here: \w",
     "Why are these two not one kernel?": r"rule `operand` tried .*: \w(.*\n)*.*one kernel would save .* bytes",
     "How far is each step from what the machine can do?": r"limited by|roofs?\b",
-    "Where does memory go, and what holds the peak?": r"the peak is .* during steps? [\d-]+ .*\n +[\d.]+ \w+ +made by step \d+",
+    "Where does memory go, and what holds the peak?": r"the peak is .* during steps? [\d-]+.*\n +[\d.]+ \w+ +made by step \d+",
     "Which nodes of the file became which step?": r"1\. kernel contract .*\n.* from layers\.0,",
     "All of it on one page?": ("page.html", r"<title>mobilenet_v2</title>"),
     "What do the loops of a step look like?": r"\n +loop i1 begins (.*\n)*.* = exp_normal v",

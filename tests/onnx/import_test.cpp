@@ -313,5 +313,18 @@ TEST(OnnxImport, SequencesLeaveNothingBehind) {
   EXPECT_EQ(operations(imported(model)), Names{"slice"});
 }
 
+TEST(Import, SaysWhichNodesGiveWhatAnotherGives) {
+  OnnxModelBuilder model;
+  model.input("x", "f32[n]");
+  model.node("Exp", {"x"}, {"a"}).set_name("first");
+  model.node("Exp", {"x"}, {"b"}).set_name("second");
+  model.node("Identity", {"x"}, {"c"}).set_name("nothing");
+  model.node("Sum", {"a", "b", "c"}, {"y"}).set_name("sum");
+  model.output("y");
+  std::map<std::string, std::string, std::less<>> merged;
+  (void)imported(model, {.merged = &merged});
+  EXPECT_EQ(merged, (std::map<std::string, std::string, std::less<>>{{"nothing", "x"}, {"second", "first"}}));
+}
+
 }  // namespace
 }  // namespace tenon::import_test

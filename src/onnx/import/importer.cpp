@@ -319,6 +319,13 @@ void Importer::run_node(const proto::NodeProto& node) {
     if (static_cast<size_t>(i) >= results.size()) {
       fail("output {} of {} is not supported", i, node.op_type());
     }
+    if (i == 0 && results[0].value && options_.merged != nullptr) {
+      const Value& value = results[0].value;
+      const std::string maker(value.node().place.empty() ? value.name() : std::string_view(value.node().place));
+      if (const std::string own = describe(node); !maker.empty() && maker != own) {
+        options_.merged->emplace(own, maker);
+      }
+    }
     define(node.output(i), std::move(results[static_cast<size_t>(i)]));
   }
 }
