@@ -3,6 +3,7 @@ making storages, and moving modules."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 
@@ -188,10 +189,18 @@ class Guard(torch._C._acc.DeviceGuard):
     type_ = _tenon.device_type
 
 
-def _run_backward(*args, before=None, **kwargs):
+def _on_this_thread(roots):
+    """What the backward pass of these runs in. PyTorch gives each device a thread of its own, which passes Python's lock
+    to and fro with the caller's. Here kernels only record, so that the caller does it all, as on the CPU."""
+    kinds = {root.device.type for root in roots}
+    ours = kinds <= {"cpu", "tenon"} and not torch.cuda.is_initialized()
+    return torch.autograd.set_multithreading_enabled(False) if ours else contextlib.nullcontext()
+
+
+def _run_backward(roots, *args, before=None, **kwargs):
     try:
-        with distributed.around_backward():
-            return before(*args, **kwargs)
+        with distributed.around_backward(), _on_this_thread(roots):
+            return before(roots, *args, **kwargs)
     except SystemError:
         error = _tenon.take_error()
         if error is None:

@@ -1,5 +1,7 @@
 """Exceptions of the user's that pass through PyTorch's engine, which calls the device on its way out."""
 
+import threading
+
 import pytest
 import torch
 from device_support import DEVICE
@@ -55,3 +57,13 @@ def test_an_exception_of_a_function_reaches_the_caller():
     with pytest.raises(RuntimeError, match="same reduction dim"):
         torch.autograd.grad(FailsInside.apply(x).sum(), x)
     works()
+
+
+def test_a_backward_pass_runs_on_the_thread_of_its_caller():
+    threads = set()
+    x = leaf()
+    y = (x * 2).exp()
+    y.register_hook(lambda gradient: threads.add(threading.get_ident()))
+    y.sum().backward()
+    assert threads == {threading.get_ident()}
+    assert torch.autograd.is_multithreading_enabled()
