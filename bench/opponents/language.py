@@ -28,7 +28,7 @@ class Tenon:
         import tenon
 
         options = {"weights": weights} if weights else {}
-        self._generator = tenon.Generator(folder, **options)
+        self._generator = tenon.Generator(folder, prefix_bytes=0, **options)  # runs repeat their prompts
         self._generator.engine.decoder.ends = set()
         self._threads = threads
         self.words = self._generator.engine.decoder.vocabulary

@@ -67,6 +67,11 @@ int call_python(const Verb& verb, const char* module, const Arguments& arguments
 constexpr Option kPython = {"--python", "PROGRAM", "the Python that has the package tenon (default python3)"};
 constexpr Option kWeights = {"--weights", "bf16|f16|i8", "keep matrices in fewer bits, rounded"};
 
+constexpr Option kPrefixBytes = {"--prefix-bytes", "N",
+                                 "memory for what prompts that begin alike share (default 256 MiB; 0: none)"};
+constexpr Option kSpeculate = {"--speculate", "N", "guess so many tokens at a time, where the text repeats itself"};
+constexpr Option kDraft = {"--draft", "FOLDER", "a smaller model that guesses tokens instead"};
+
 constexpr Option kGenerateOptions[] = {
     {"--prompt", "TEXT", "what is continued"},
     {"--prompt-ids", "N,N,...", "the same as token ids, where there is no tokenizer"},
@@ -82,6 +87,9 @@ constexpr Option kGenerateOptions[] = {
     {"--stop", "WORD", "end before this", true},
     {"--threads", "N", "at most so many"},
     {"--rows", "N", "prompts of --batch that run at a time (default 16)"},
+    kPrefixBytes,
+    kSpeculate,
+    kDraft,
     kWeights,
     kPython,
 };
@@ -101,6 +109,9 @@ constexpr Option kServeOptions[] = {
     {"--cache-bytes", "N", "the most that caches of all requests take; others wait"},
     {"--max-new-tokens", "N", "the most that a request may ask for (default 1024)"},
     {"--threads", "N", "at most so many"},
+    kPrefixBytes,
+    kSpeculate,
+    kDraft,
     kWeights,
     kPython,
 };

@@ -19,6 +19,8 @@ from tenon.generation.engine import Engine, Request
 from tenon.generation.sampling import Sampling
 from tenon.generation.texts import Text, Tokenizer
 
+PREFIX_BYTES = 256 << 20
+
 __all__ = ["Generation", "Generator", "Sampling", "generate"]
 
 
@@ -46,15 +48,19 @@ class Generator:
     >>> generator = tenon.Generator("folder")                           # doctest: +SKIP
     >>> generator.generate("Once upon a time", max_new_tokens=40).text  # doctest: +SKIP
 
-    At most `rows` prompts run at a time, with caches of at most `cache_bytes` where that is given; others wait. Further
-    options are those of `tenon.load` (of `tenon.compile` for folders of transformers). Without `tokenizer.json`, or
+    At most `rows` prompts run at a time, with caches of at most `cache_bytes` where that is given; others wait. Prompts
+    that begin like an earlier text are read from where they differ: copies of caches take at most `prefix_bytes`. Up to
+    `speculate` tokens are guessed at a time and checked in one run, from what the text had before or by the smaller model
+    in the folder `draft`; the text stays the same. Further options are those of `tenon.load` (of `tenon.compile` for folders of transformers). Without `tokenizer.json`, or
     without the package `tokenizers`, prompts are lists of token ids.
     """
 
-    def __init__(self, folder, *, rows=16, cache_bytes=None, **options):
+    def __init__(self, folder, *, rows=16, cache_bytes=None, prefix_bytes=PREFIX_BYTES, speculate=0, draft=None, **options):
         folder = os.fspath(folder)
         decoder = load_decoder(folder, options)
-        self._engine = Engine(decoder, rows, cache_bytes)
+        smaller = None if draft is None else load_decoder(os.fspath(draft), options)
+        speculate = speculate or (0 if smaller is None else 4)
+        self._engine = Engine(decoder, rows, cache_bytes, prefix_bytes, speculate, smaller)
         self._tokenizer = Tokenizer(folder)
 
     @property

@@ -6,7 +6,7 @@ import json
 import sys
 
 from tenon import _tenon
-from tenon.generation import Generator
+from tenon.generation import PREFIX_BYTES, Generator
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,10 +40,23 @@ def _parser(program):
     parser.add_argument("--seed", type=int, help="the same text each time")
     parser.add_argument("--stop", action="append", default=[], metavar="WORD", help="end before this; may be repeated")
     parser.add_argument("--threads", type=int, help="at most so many")
-    parser.add_argument("--weights", choices=["bf16", "f16", "i8"], help="keep matrices in fewer bits, rounded")
+    add_engine_options(parser)
     parser.add_argument("--rows", type=int, default=16, help="prompts of --batch that run at a time (default 16)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     return parser
+
+
+ENGINE_OPTIONS = ("prefix_bytes", "speculate", "draft", "weights")
+
+
+def add_engine_options(parser):
+    """Options of a Generator by the names of its parameters, for the server, too."""
+    parser.add_argument("--prefix-bytes", type=int, default=PREFIX_BYTES,
+                        help="memory for what prompts that begin alike share (default 256 MiB; 0: none)")
+    parser.add_argument("--speculate", type=int, default=0, metavar="N",
+                        help="guess so many tokens at a time, where the text repeats itself")
+    parser.add_argument("--draft", metavar="FOLDER", help="a smaller model that guesses tokens instead")
+    parser.add_argument("--weights", choices=["bf16", "f16", "i8"], help="keep matrices in fewer bits, rounded")
 
 
 def _peak_bytes():
@@ -100,16 +113,17 @@ def _show(generator, prompt, threads, options):
 
 def main(arguments=None, program="python -m tenon.generation"):
     given = vars(_parser(program).parse_args(arguments))
-    folder, text, ids, chat, system, batch, as_json, rows, weights, threads = (
-        given.pop(name)
-        for name in ("folder", "prompt", "prompt_ids", "chat", "system", "batch", "json", "rows", "weights", "threads")
+    folder, text, ids, chat, system, batch, as_json, threads = (
+        given.pop(name) for name in ("folder", "prompt", "prompt_ids", "chat", "system", "batch", "json", "threads")
     )
+    rows = given.pop("rows")
+    engine = {name: given.pop(name) for name in ENGINE_OPTIONS}
     try:
         prompts = None
         if batch is not None:
             with open(batch, encoding="utf-8") as file:
                 prompts = file.read().splitlines()
-        generator = Generator(folder, rows=rows, **({} if weights is None else {"weights": weights}))
+        generator = Generator(folder, rows=rows, **engine)
         if prompts is not None:
             _run_batch(generator, prompts, threads, given)
             return 0

@@ -42,6 +42,7 @@ class TransformersDecoder:
     """Safetensors and what `config.json` says of them. Sequences of a run may have different lengths."""
 
     is_batched = True
+    mixes_lengths = True
 
     def __init__(self, folder, options):
         path = os.path.join(folder, "config.json")
@@ -56,7 +57,8 @@ class TransformersDecoder:
         self.model = _tenon.compile_graph(graph, keep_graph=False, **options)
 
     def run(self, ids, begin, last, caches, threads):
-        """Logits[batch, vocabulary] behind the tokens at `last`; the caches hold all of `ids` from `begin` on then."""
+        """Logits[batch, asked, vocabulary] behind the tokens at last[batch, asked]; the caches hold all of `ids` from
+        `begin` on then."""
         capacity = caches[0].shape[1]
         used = -(-(int(begin.max()) + ids.shape[1]) // _READ) * _READ
         sizes = {"used": min(used, capacity)}
@@ -78,6 +80,8 @@ def _tensors_of(folder):
 class OnnxDecoder:
     """An ONNX model with caches as inputs and outputs, which genai_config.json names. They are updated in place where
     the model appends to them. Where GroupQueryAttention does, sequences of a run may have different lengths."""
+
+    mixes_lengths = False  # but not sequences of several tokens each behind others
 
     def __init__(self, folder, options):
         config = read_json(os.path.join(folder, "genai_config.json"))
@@ -125,7 +129,7 @@ class OnnxDecoder:
         """As above. Sequences of a run are prompts, which begin at 0, or have one token each."""
         rows, count = ids.shape
         past = int(begin.max())
-        lengths = begin + last + 1
+        lengths = begin + last[:, -1] + 1
         inputs = {self._ids: ids}
         if self._mask in self._integers:
             inputs[self._mask] = (np.arange(past + count)[None] < lengths[:, None])
@@ -137,4 +141,4 @@ class OnnxDecoder:
         for present, cache in zip(self._caches.values(), caches):
             if out[present] is not cache:  # memory that a run could not write
                 cache[...] = out[present].numpy()
-        return out[self._logits].numpy()[np.arange(rows), last]
+        return out[self._logits].numpy()[np.arange(rows)[:, None], last]

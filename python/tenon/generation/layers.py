@@ -12,7 +12,7 @@ from tenon._tenon import input as parameter
 # Tensors of files that say nothing which config.json does not say.
 _UNUSED = re.compile(r"rotary_emb\.inv_freq$|\.attn\.bias$|\.attn\.masked_bias$|\.attention\.(bias|masked_bias)$")
 
-BATCH, SEQ, CAPACITY, USED = "batch", "seq", "capacity", "used"
+BATCH, SEQ, CAPACITY, USED, ASKED = "batch", "seq", "capacity", "used", "asked"
 
 
 class _Weights:
@@ -61,7 +61,7 @@ class _Builder:
         self.names, self.architecture = config.architecture.names, config.architecture
         self.ids = parameter("ids", f"i64[{BATCH}, {SEQ}]")
         self.begin = parameter("begin", f"i64[{BATCH}]")  # how many places of each sequence hold something
-        self.last = parameter("last", f"i64[{BATCH}]")  # whose logits are asked for
+        self.last = parameter("last", f"i64[{BATCH}, {ASKED}]")  # whose logits are asked for
         self.batch, self.used = Extent(BATCH), Extent(USED)
         grid = Shape(i64, [BATCH, SEQ])
         self.places = ops.expand_dims(self.begin, [1]) + ops.iota(grid, 1)
@@ -213,9 +213,9 @@ class _Builder:
         return add(x, self.norm(place(names.after_feed_forward), self.feed_forward(layer, read)))
 
     def logits(self, x):
-        """Of the last token of each sequence alone."""
+        """Of few tokens of each sequence alone."""
         config = self.config
-        at = ops.stack([ops.iota(Shape(i64, [BATCH]), 0), self.last], -1)
+        at = ops.stack([ops.iota(Shape(i64, [BATCH, ASKED]), 0), self.last], -1)
         x = self.norm(self.names.norm, ops.gather_nd(x, at))
         head = self.weights.get(self.names.head + ".weight", is_needed=False)
         self.is_tied = head is None
@@ -249,7 +249,7 @@ def _product(x, weights, axis):
 
 
 def decoder_graph(config, tensors, folder):
-    """Takes ids[batch, seq], begin[batch], last[batch] and caches; gives logits[batch, vocabulary] of the tokens at
-    `last`, and the caches with what is new. The axis `used`, which no input has, is how many places are read."""
+    """Takes ids[batch, seq], begin[batch], last[batch, asked] and caches; gives logits[batch, asked, vocabulary] of the
+    tokens at `last`, and the caches with what is new. The axis `used`, which no input has, is how many places are read."""
     with building_graph(unify_names=True):
         return _Builder(config, _Weights(tensors, config, folder)).build()

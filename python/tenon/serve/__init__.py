@@ -266,8 +266,10 @@ class _Service:
     def _usage(answers):
         prompts = {id(each._prompt): len(each.request.ids) for each in answers}  # several choices share a prompt
         new = sum(len(each.request.new) for each in answers)
+        shared = {id(each._prompt): each.request.shared or 0 for each in answers}
         return {"prompt_tokens": sum(prompts.values()), "completion_tokens": new,
-                "total_tokens": sum(prompts.values()) + new}
+                "total_tokens": sum(prompts.values()) + new,
+                "prompt_tokens_details": {"cached_tokens": sum(shared.values())}}
 
 
 async def _disconnected(http):

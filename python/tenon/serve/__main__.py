@@ -6,7 +6,7 @@ import sys
 
 from tenon import _tenon
 from tenon.generation import Generator
-from tenon.generation.__main__ import Parser
+from tenon.generation.__main__ import ENGINE_OPTIONS, Parser, add_engine_options
 
 
 def _parser(program):
@@ -25,7 +25,7 @@ def _parser(program):
     parser.add_argument("--cache-bytes", type=int, help="the most that caches of all requests take; others wait")
     parser.add_argument("--max-new-tokens", type=int, default=1024, help="the most that a request may ask for")
     parser.add_argument("--threads", type=int, help="at most so many")
-    parser.add_argument("--weights", choices=["bf16", "f16", "i8"], help="keep matrices in fewer bits, rounded")
+    add_engine_options(parser)
     parser.add_argument("--json", action="store_true", help="print the address as a JSON object")
     return parser
 
@@ -40,8 +40,8 @@ def main(arguments=None, program="python -m tenon.serve"):
         print(f"tenon: a server needs what python/requirements-serve.txt names: {missing}", file=sys.stderr)
         return 1
     try:
-        weights = {} if given.weights is None else {"weights": given.weights}
-        generator = Generator(given.folder, rows=given.rows, cache_bytes=given.cache_bytes, **weights)
+        options = {name: getattr(given, name) for name in ENGINE_OPTIONS}
+        generator = Generator(given.folder, rows=given.rows, cache_bytes=given.cache_bytes, **options)
         name = given.name or os.path.basename(os.path.abspath(given.folder))
         app = create_app(generator, Options(name, given.waiting, given.max_new_tokens, given.threads))
     except (_tenon.Error, OSError) as error:

@@ -50,11 +50,12 @@ class Metrics:
         value("tenon_serve_requests_total", "counter", "requests that have ended, by the reason", *ended)
         refused = [(f'{{status="{status}"}}', n) for status, n in sorted(self.refused.items())]
         value("tenon_serve_refused_total", "counter", "requests that were refused", *refused)
-        for name in ("prompt_tokens", "new_tokens", "runs"):
+        for name in ("prompt_tokens", "shared_tokens", "new_tokens", "guessed_tokens", "right_tokens", "runs"):
             value(f"tenon_serve_{name}_total", "counter", f"{name.replace('_', ' ')} so far", ("", counts.get(name, 0)))
         for name in ("waiting", "reading", "decoding"):
             value(f"tenon_serve_{name}", "gauge", f"requests that are {name} now", ("", state[name]))
         value("tenon_serve_cache_bytes", "gauge", "memory of caches of keys and values", ("", state["cache_bytes"]))
+        value("tenon_serve_prefix_bytes", "gauge", "memory of copies for prompts that begin alike", ("", state["prefix_bytes"]))
         lines.extend(self._first.lines())
         lines.extend(self._all.lines())
         return "\n".join(lines) + "\n"

@@ -94,8 +94,10 @@ def test_logits_and_tokens_of_transformers(kind, tmp_path):
         expected = model(torch.tensor([prompts[1]])).logits[0].numpy()
     tolerance = {"rtol": 1e-4, "atol": 1e-5 * np.abs(expected).max()}
     ids, zero = np.array([prompts[1]]), np.zeros(1, np.int64)
-    np.testing.assert_allclose(decoder.run(ids[:, :9], zero, zero + 8, caches, None)[0], expected[8], **tolerance)
-    np.testing.assert_allclose(decoder.run(ids[:, 9:], zero + 9, zero + 3, caches, None)[0], expected[12], **tolerance)
+    first = decoder.run(ids[:, :9], zero, np.array([[8]]), caches, None)
+    np.testing.assert_allclose(first[0], expected[8:9], **tolerance)
+    rest = decoder.run(ids[:, 9:], zero + 9, np.array([[0, 3]]), caches, None)
+    np.testing.assert_allclose(rest[0], expected[[9, 12]], **tolerance)
 
     # Three at once, two of them read together, and all alone.
     results = generator.generate(prompts, max_new_tokens=20)
