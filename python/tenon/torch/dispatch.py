@@ -11,7 +11,7 @@ import torch
 from tenon import _tenon
 
 # Two of the functions are the library's own: versions with which the tests have run. (2.10 and 2.14 have them, too.)
-_KNOWN = [(2, 13)]
+_KNOWN = [(2, 10), (2, 13), (2, 15)]
 _TYPES = {"Tensor": "T", "int": "i", "float": "d", "bool": "b", "ScalarType": "t", "Layout": "l", "MemoryFormat": "m",
           "Device": "v", "str": "s"}  # fmt: skip
 # What PyTorch negates when it reads it reaches these as it is.
