@@ -21,6 +21,7 @@
 #include "interrupt.h"
 #include "tensor/record/cell.h"
 #include "tensor/record/replay.h"
+#include "tensor/record/user_lines.h"
 
 namespace tenon::python {
 namespace {
@@ -93,7 +94,7 @@ class ReplayKernel final : public DeviceKernel {
     }
     const std::shared_ptr<const KnownCall> known = found->second;
     std::optional<Place> line;
-    if (known->replay->names_lines()) {
+    if (known->replay->names_lines() && !tensors::keeps_lines()) {  // which name modules, too
       line.emplace(LazyCall::line());
     }
     const std::vector<Tensor> made = known->replay->record(call.operands());
@@ -197,7 +198,7 @@ class ReplayKernel final : public DeviceKernel {
                     const nb::kwargs& kwargs) const {
     const std::vector<Tensor>& operands = call.operands;
     std::optional<Place> line;
-    if (known.replay->names_lines()) {
+    if (known.replay->names_lines() && !tensors::keeps_lines()) {
       line.emplace(LazyCall::line());
     }
     const std::vector<Tensor> made = known.replay->record(operands);

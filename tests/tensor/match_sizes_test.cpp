@@ -20,6 +20,10 @@ TEST(MatchSizes, NamesGoAlongWithTheirAxes) {
   EXPECT_EQ(text(match_reshape(activations(), {8, 3840})), "f32[ms_batch, 768*ms_seq]");
   EXPECT_EQ(text(match_reshape(activations(), {8, 1, 5, 768, 1})), "f32[ms_batch, 1, ms_seq, 768, 1]");
   EXPECT_EQ(text(match_reshape({f32, {symbol("ms_batch", 8) * 5, 768}}, {8, 5, 768})), "f32[ms_batch, 5, 768]");
+  const Extent merged = symbol("ms_batch", 8) * symbol("ms_seq", 5);
+  EXPECT_EQ(text(match_reshape({f32, {merged, 768}}, {8, 5, 768})), "f32[ms_batch, ms_seq, 768]");
+  EXPECT_EQ(text(match_reshape({f32, {merged, 768}}, {5, 8, 12, 64})), "f32[ms_seq, ms_batch, 12, 64]");
+  EXPECT_EQ(text(match_reshape({f32, {merged * 2, 768}}, {16, 5, 768})), "f32[2*ms_batch, ms_seq, 768]");
 }
 
 TEST(MatchSizes, NumbersStayWhereNamesDoNotFit) {

@@ -70,6 +70,23 @@ TEST_F(Recompiles, NumbersThatChangeAndSizesThatChange) {
   EXPECT_LE(realization_counts().compiles, 3);
 }
 
+TEST_F(Recompiles, OneIntegerIsComputedWithoutACompileAtFirst) {
+  for (int64_t n = 1; n <= 34; ++n) {
+    const Tensor x = tensor(Array(Dtype::i64, {n + 1}));
+    EXPECT_EQ((x + 1).sum().item(), static_cast<double>(n + 1));
+    EXPECT_EQ(realization_counts().compiles, n <= 32 ? 0 : 1) << n << ": a loop is compiled, for all sizes";
+  }
+  EXPECT_EQ(realizations().front().kernels, 0);
+}
+
+TEST_F(Recompiles, ManyIntegersAndFloatsAreCompiledAtOnce) {
+  const Tensor x = tensor(Array(Dtype::i64, {100000}));
+  EXPECT_EQ((x + 1).sum().item(), 100000);
+  EXPECT_EQ(realization_counts().compiles, 1);
+  EXPECT_EQ((tensor(counted({4})) + 1).sum().item(), 10);
+  EXPECT_EQ(realization_counts().compiles, 2);
+}
+
 TEST_F(Recompiles, AreWrittenWhereThatIsAskedFor) {
   const Tensor x = tensor(counted({4}));
   log_recompiles(true);

@@ -295,7 +295,8 @@ _LEFT_TO_PYTORCH = {"aten._to_copy.default", "aten.detach.default", "aten.detach
 
 
 # Operators that PyTorch takes apart before it differentiates, unless a device has them whole: one call instead of some.
-_WHOLE = {"aten.linear.default"}
+# PyTorch 2.10 does not differentiate whole linear layers of complex tensors; 2.13 does.
+_WHOLE = {"aten.linear.default"} if dispatch.version() >= (2, 13) else set()
 
 
 def _overloads():

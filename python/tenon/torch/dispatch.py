@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from tenon import _tenon
 
-# Two of the functions are the library's own: versions with which the tests have run. (2.10 and 2.14 have them, too.)
-_KNOWN = [(2, 13)]
+# Two of the functions are the library's own: versions with which the tests have run. (2.11, 2.12 and 2.14 were not there to try.)
+_KNOWN = [(2, 10), (2, 13), (2, 15)]
 _TYPES = {"Tensor": "T", "int": "i", "float": "d", "bool": "b", "ScalarType": "t", "Layout": "l", "MemoryFormat": "m",
           "Device": "v", "str": "s"}  # fmt: skip
 # What PyTorch negates when it reads it reaches these as it is.
@@ -35,13 +35,18 @@ def _device(kind: int, index: int) -> torch.device:
     return torch.device(name) if index < 0 else torch.device(name, index)
 
 
+def version() -> tuple[int, int]:
+    """PyTorch's, as (2, 13)."""
+    major, minor = torch.__version__.split("+")[0].split(".")[:2]
+    return int(major), int(minor)
+
+
 def install() -> None:
     """Find what is needed."""
-    version = tuple(int(n) for n in torch.__version__.split("+")[0].split(".")[:2])
     handle_of = getattr(getattr(torch._C, "_aoti", None), "unsafe_alloc_void_ptr_from_tensor", None)
     if os.environ.get("TENON_TORCH_DISPATCH") == "python":
         _reasons.append("TENON_TORCH_DISPATCH=python")
-    elif version not in _KNOWN:
+    elif version() not in _KNOWN:
         _reasons.append(f"PyTorch {torch.__version__} has not been tried")
     elif handle_of is None:
         _reasons.append(f"PyTorch {torch.__version__} hands out no handles of tensors")

@@ -208,7 +208,7 @@ def part_of_storage(x: torch.Tensor, sizes, strides, offset: int) -> torch.Tenso
     """The same where it is known that the storage has these elements, which is not checked."""
     if reinterpret is None:
         return same_storage(x, sizes, strides, offset)
-    return reinterpret(x, sizes, strides, offset - x.storage_offset())
+    return reinterpret(x, tuple(sizes), tuple(strides), offset - x.storage_offset())
 
 
 def set_storage(x: torch.Tensor, storage, offset: int, sizes, strides) -> torch.Tensor:

@@ -96,6 +96,18 @@ def test_what_the_device_records_has_modules_and_lines(tmp_path):
     assert len(torch.nn.modules.module._global_forward_hooks) == before
 
 
+def test_what_is_recorded_again_has_modules_too():
+    net = Net().to("tenon")
+    x = torch.ones(5, 3, 8, 8, device="tenon")
+    with tenon.torch.explaining():
+        for look in (torch.sum, torch.mean, torch.amax, torch.amin, torch.prod):  # each is another program
+            tenon.clear_realizations()
+            look(net(x)).item()
+    told = tenon.torch.explain()
+    names = [name for i in range(len(json.loads(told.json())["programs"])) for name in names_of(told, i)]
+    assert any(name.startswith("head at test_explain.py:") for name in names), names
+
+
 def test_paths_of_modules_are_read_in_all_forms():
     from tenon.torch.origins import line_of_stack, plain_path
 

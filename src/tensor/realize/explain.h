@@ -13,6 +13,7 @@ namespace tenon::tensors {
 /// A realization and what it ran. Programs and leaves are not kept alive by it.
 struct KeptRun {
   Realization what;
+  bool interpreted = false;  // by the graph's interpreter: there is no program
   std::weak_ptr<const Program> program = {};
   Bindings bindings = {};               // of every name that the program's inputs have, and of free ones
   std::vector<TraceEvent> events = {};  // where steps were timed

@@ -56,12 +56,6 @@ History& history() {
   return instance;
 }
 
-int log_level() {
-  History& all = history();
-  const std::lock_guard lock(all.mutex);
-  return all.asked.level;
-}
-
 /// One step of a run, of all threads together.
 struct Ran {
   int64_t begin = 0;
@@ -83,16 +77,23 @@ std::string line_of(const StepReport& step, int number, const Ran& ran) {
   return line;
 }
 
-std::string_view how_found(const Realization& one) {
-  return one.compiled ? "compiled" : one.laid_out ? "laid out" : "found";
+std::string_view how_found(const KeptRun& run) {
+  return run.interpreted ? "interpreted" : run.what.compiled ? "compiled" : run.what.laid_out ? "laid out" : "found";
 }
 
-std::string summary(const Realization& one) {
-  return fmt::format("{:<14} {:<28} {:>7} {:>6} {:>10} {:>7} {:>9} {:>10.3f}", one.reason, one.place, one.tensors,
-                     one.writes, one.operations, one.kernels, how_found(one), one.milliseconds);
+std::string summary(const KeptRun& run) {
+  const Realization& one = run.what;
+  return fmt::format("{:<14} {:<28} {:>7} {:>6} {:>10} {:>7} {:>11} {:>10.3f}", one.reason, one.place, one.tensors,
+                     one.writes, one.operations, one.kernels, how_found(run), one.milliseconds);
 }
 
 }  // namespace
+
+int log_level() {
+  History& all = history();
+  const std::lock_guard lock(all.mutex);
+  return all.asked.level;
+}
 
 std::string place_of(const std::source_location& where) {
   const UserLine at = user_line(where);
@@ -118,7 +119,7 @@ void log_realization(KeptRun run) {
   if (all.asked.level > 0) {
     fmt::print(stderr, "tenon: {}{}{}: {} operations, {} writes, {} kernels, {}, {:.3f} ms\n", realization.reason,
                realization.place.empty() ? "" : " at ", realization.place, realization.operations, realization.writes,
-               realization.kernels, how_found(realization), realization.milliseconds);
+               realization.kernels, how_found(run), realization.milliseconds);
   }
   if (all.asked.recompiles && !realization.why.empty()) {
     fmt::print(stderr, "tenon: compiled again{}{} ({:.0f} ms): {}\n", realization.place.empty() ? "" : " at ",
@@ -202,10 +203,10 @@ void clear_realizations() {
 }
 
 std::string realizations_text() {
-  std::string text = fmt::format("{:<14} {:<28} {:>7} {:>6} {:>10} {:>7} {:>9} {:>10}\n", "reason", "place", "tensors",
+  std::string text = fmt::format("{:<14} {:<28} {:>7} {:>6} {:>10} {:>7} {:>11} {:>10}\n", "reason", "place", "tensors",
                                  "writes", "operations", "kernels", "program", "ms");
-  for (const Realization& one : realizations()) {
-    text += tensors::summary(one) + '\n';
+  for (const tensors::KeptRun& run : tensors::kept_runs()) {
+    text += tensors::summary(run) + '\n';
   }
   return text;
 }

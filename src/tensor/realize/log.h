@@ -18,6 +18,9 @@ namespace tenon::tensors {
 /// "train.cpp:41"; empty for no place.
 std::string place_of(const std::source_location& where);
 
+/// What log_kernels() (tenon/realizations.h) asks for.
+int log_level();
+
 void log_realization(KeptRun run);
 /// The last ones, oldest first.
 std::vector<KeptRun> kept_runs();

@@ -73,6 +73,16 @@ passes::Substitution plain_names(const std::vector<std::string>& names) {
   return by;
 }
 
+passes::Substitution known_sizes(const std::vector<std::string>& names) {
+  passes::Substitution by;
+  for (const std::string& name : names) {
+    if (const auto info = symbol_info(name)) {
+      by.emplace(name, Extent(info->size));
+    }
+  }
+  return by;
+}
+
 std::map<std::string, int64_t, std::less<>> plain_sizes(const passes::Substitution& by) {
   std::map<std::string, int64_t, std::less<>> sizes;
   for (const auto& [name, extent] : by) {

@@ -19,6 +19,9 @@ passes::Substitution plain_names(const std::vector<std::string>& names);
 /// The sizes of symbols under their plain names.
 std::map<std::string, int64_t, std::less<>> plain_sizes(const passes::Substitution& by);
 
+/// The names that are symbols, as their sizes.
+passes::Substitution known_sizes(const std::vector<std::string>& names);
+
 /// The structure with names replaced, on inputs of its own or on the values that `leaf` makes. A leaf loses the labels
 /// that mean something else in the program: those that are a plain name, and those that have two sizes.
 ///   before: x: f32[n=4], y: f32[n~57]; z: f32[batch=2], w: f32[batch=8]

@@ -19,6 +19,7 @@
 #include "tensor/realize/changing_numbers.h"
 #include "tensor/realize/difference.h"
 #include "tensor/realize/generalize.h"
+#include "tensor/realize/interpret_small.h"
 #include "tensor/realize/plain_names.h"
 #include "tensor/realize/weights.h"
 #include "tensor/record/symbols.h"
@@ -172,17 +173,6 @@ CompileOptions compile_options() {
 
 namespace {
 
-/// The names that are symbols, as their sizes.
-passes::Substitution sizes_of(const std::vector<std::string>& names) {
-  passes::Substitution by;
-  for (const std::string& name : names) {
-    if (const auto info = symbol_info(name)) {
-      by.emplace(name, Extent(info->size));
-    }
-  }
-  return by;
-}
-
 /// What a Pending is under other names, and the sizes of those that no leaf has.
 struct Renamed {
   Renamed(const Pending& pending, const std::vector<int>& aliases, const passes::Substitution& by)
@@ -262,7 +252,7 @@ std::optional<FoundProgram> make_general(ProgramTable& all, const Pending& pendi
 /// A program for the symbols that the recording has, or else for the numbers that they stand for.
 FoundProgram make_as_recorded(ProgramTable& all, const Pending& pending, const std::vector<int>& aliases) {
   const std::vector<std::string> names = names_of(pending);
-  const passes::Substitution numbers = sizes_of(names);
+  const passes::Substitution numbers = known_sizes(names);
   if (numbers.empty()) {
     return make_program(all, Renamed(pending, aliases, plain_names(names)), aliases);
   }
@@ -326,6 +316,7 @@ void clear_programs() {
   all.met.clear();
   all.refused.clear();
   tensors::forget_changing_numbers();
+  tensors::forget_interpreted();
 }
 
 }  // namespace tenon

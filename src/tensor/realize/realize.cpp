@@ -20,6 +20,7 @@
 #include "tensor/realize/changing_numbers.h"
 #include "tensor/realize/donate.h"
 #include "tensor/realize/explain.h"
+#include "tensor/realize/interpret_small.h"
 #include "tensor/realize/log.h"
 #include "tensor/realize/pending.h"
 #include "tensor/realize/programs.h"
@@ -199,6 +200,13 @@ std::string recorded_at(const Pending& now, const Pending& plain, const std::str
   return fmt::format("{}", fmt::join(lines, " or "));
 }
 
+/// A look at one integer that a program of the user's decides by; nothing where somebody wants to see its program.
+std::optional<std::vector<Array>> interpret_if_small(const std::vector<Handle*>& wanted, const Pending& pending,
+                                                     const Realization& report) {
+  const bool is_asked = wanted.size() == 1 && !keeps_lines() && log_level() < 2;
+  return is_asked ? interpret_small(pending, report.place) : std::nullopt;
+}
+
 std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, KeptRun& kept) {
   Realization& report = kept.what;
   for (Handle* handle : wanted) {
@@ -211,11 +219,16 @@ std::vector<Array> run(LookPlan& plan, const std::vector<Handle*>& wanted, KeptR
     pending.add_root(edge);
     plan.values.push_back(pending.at(edge));
   }
+  report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
+  if (std::optional<std::vector<Array>> small = interpret_if_small(wanted, pending, report)) {
+    kept.interpreted = true;
+    along.finish(*small);
+    return *std::move(small);
+  }
   const std::vector<int> aliases = find_aliases(plan, pending);
   const FoundProgram found = find_program(pending, aliases, report.place);
   const WeightPrograms::Found version = found.program->weights->find(*found.program, pending);
   const Program& program = version.program ? *version.program : *found.program;
-  report.operations = static_cast<int>(pending.entries().size() - pending.leaves().size());
   report.kernels = program.kernels;
   report.compiled = found.compiled;
   report.why = found.why;

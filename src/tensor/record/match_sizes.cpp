@@ -38,6 +38,18 @@ std::vector<Extent> match_part(const MatchedPart& part) {
       }
     }
   }
+  for (const std::string& name : rest.names()) {  // then axes that were merged: n*m as [n, m]
+    const Extent extent = Extent::name(name);
+    for (size_t i = 0; i < part.to.size() && part.to.size() > 1; ++i) {
+      const auto quotient = divide_exactly(rest, extent);
+      if (!taken[i] && quotient && size_of(extent) == part.to[i]) {
+        taken[i] = true;
+        result[i] = extent;
+        rest = *quotient;
+        break;
+      }
+    }
+  }
   if (rest.is_constant()) {
     return result;
   }
