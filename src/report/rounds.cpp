@@ -156,6 +156,7 @@ SavedBench read_saved(const std::string& path) {
 
 std::string_view Verdict::word() const {
   constexpr double kWide = 0.05;  // an interval that reaches farther says nothing of a difference that would count
+  constexpr double kNoisy = 0.1;  // more noise than this could hide a difference that would count
   const double counts = (1 + margin) * (1 + noise);
   if (high < 1 / counts) {
     return "faster";
@@ -165,7 +166,7 @@ std::string_view Verdict::word() const {
   }
   const bool holds_none = low <= 1 + margin && high >= 1 / (1 + margin);
   const double wide = std::max(margin, kWide);
-  return holds_none && noise <= kWide && low >= 1 / (1 + wide) && high <= 1 + wide ? "same" : "too noisy to tell";
+  return holds_none && noise <= kNoisy && low >= 1 / (1 + wide) && high <= 1 + wide ? "same" : "too noisy to tell";
 }
 
 // By ranks, after Wilcoxon, Mann, Whitney, Hodges and Lehmann: a round that was disturbed counts as one, however much.
