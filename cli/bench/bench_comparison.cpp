@@ -87,7 +87,7 @@ void BenchComparison::run(const Measured& now, const std::vector<Bindings>& poin
       }
       const double before = report::reference_microseconds();
       mine_[i].medians.push_back(run_mine[i]());
-      mine_[i].references.push_back((before + report::reference_microseconds()) / 2);
+      mine_[i].references.push_back(std::min(before, report::reference_microseconds()));
       if (other_ && round % 2 == 0) {
         others_[i].medians.push_back(run_others[i]());
       }

@@ -100,7 +100,9 @@ std::string peak_text(const MemoryTimeline& timeline, const Executable& executab
     }
     text += fmt::format("  {:>10}  {} smaller ones\n", bytes_text(rest), blocks.size() - kMostBlocks);
   }
-  return text + fmt::format("  as an expression of the axes: {} bytes\n", timeline.peak_size().to_string());
+  text += fmt::format("  as an expression of the axes: {} bytes\n", timeline.peak_size().to_string());
+  const std::string more = report::arena_beyond_peak(timeline);
+  return more.empty() ? text : fmt::format("{}  {}\n", text, more);
 }
 
 std::string others_text(const std::vector<OtherSize>& others) {

@@ -6,6 +6,7 @@
 
 #include "cli/explain/roofline.h"
 #include "cli/print/units.h"
+#include "report/tile_lines.h"
 #include "tenon/tenon.h"
 
 namespace tenon::cli {
@@ -23,30 +24,14 @@ double operations_of_step(const BoundStep& step, const Roofline& roofline, size_
 
 }  // namespace
 
-std::string pipeline_lines(const std::vector<PipelineReport>& reports) {
-  std::string text;
-  for (const PipelineReport& report : reports) {
-    if (report.tiled) {
-      text += fmt::format(
-          "steps {} to {} run tile by tile: {} of {} in {}; {} of intermediates in windows of {} for all threads; {}\n",
-          report.first_step + 1, report.first_step + report.steps, counted(report.tiles, "tile"),
-          counted(report.rows, "row"), counted(report.strips, "strip"), bytes_text(report.kept_bytes),
-          bytes_text(report.window_bytes), report.reason);
-    } else {
-      text += fmt::format("step {} runs whole: {}\n", report.first_step + 1, report.reason);
-    }
-  }
-  return text;
-}
-
 std::string lead_text(const Machine& machine, const Executable& executable, const report::Figures& bound) {
   std::string text = counted(std::ssize(executable.steps()), "step");
   if (machine != this_machine()) {
     text += "; for " + machine.name;
-  } else if (!bound.steps.empty()) {
+  } else if (bound.has_sizes()) {
     text += "; " + executable.capabilities().code;
   }
-  return bound.steps.empty() ? text : fmt::format("{}; at {}", text, bound.bindings.to_string());
+  return !bound.has_sizes() ? text : fmt::format("{}; at {}", text, bound.bindings.to_string());
 }
 
 std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roofline, const Executable& executable,
@@ -69,9 +54,11 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roo
     }
     text += '\n';
   };
-  text += fmt::format("  {:>4} {:>12} {:>12} {:>10}{}{}\n", "step", "reads", "writes", "FLOPs",
-                      timed ? fmt::format(" {:>11}", "time") : "",
-                      roofline.known() ? fmt::format(" {:>11} {:>7}  {}", "limit", "times", "limited by") : "");
+  if (!steps.empty()) {
+    text += fmt::format("  {:>4} {:>12} {:>12} {:>10}{}{}\n", "step", "reads", "writes", "FLOPs",
+                        timed ? fmt::format(" {:>11}", "time") : "",
+                        roofline.known() ? fmt::format(" {:>11} {:>7}  {}", "limit", "times", "limited by") : "");
+  }
   roofs::Limit least;
   double all_operations = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -83,12 +70,19 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roo
     all_operations += operations;
     least.seconds += roofline.known() ? roofline.limits[i].seconds : 0;
   }
-  line("all", all, all_operations, roofline.known() ? &least : nullptr);
+  if (!steps.empty()) {
+    line("all", all, all_operations, roofline.known() ? &least : nullptr);
+  } else {
+    text += "  no step runs: each output is an input or a constant as it is\n";
+  }
   const MemoryReport memory = executable.memory(bindings);
   text += fmt::format("intermediates of {} share {}; outputs take {}\n", bytes_text(memory.intermediate_bytes),
                       bytes_text(memory.arena_bytes), bytes_text(memory.output_bytes));
   text += roofline.known() ? roofline_text(roofline, steps, executable) : "";
-  return text + pipeline_lines(executable.pipelines(bindings));
+  for (const std::string& each : report::tile_lines(executable.pipelines(bindings))) {
+    text += each + '\n';
+  }
+  return text;
 }
 
 }  // namespace tenon::cli

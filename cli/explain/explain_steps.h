@@ -24,7 +24,4 @@ std::string bound_table(const std::vector<BoundStep>& steps, const Roofline& roo
 /// How many steps there are, on what they run, and at which sizes; the code that is not made here is no code.
 std::string lead_text(const Machine& machine, const Executable& executable, const report::Figures& bound);
 
-/// What runs tile by tile, and why the rest of what could does not.
-std::string pipeline_lines(const std::vector<PipelineReport>& reports);
-
 }  // namespace tenon::cli

@@ -157,13 +157,9 @@ const ModelEntry& built_in_model(const std::string& name) {
        text::suggestion(name, names), fmt::join(names, ", "));
 }
 
-namespace {
-
 Graph with_name(const Graph& graph, std::string_view name) {
   return graph.name() == name ? graph : Graph(std::string(name), graph.inputs(), graph.outputs(), graph.relations());
 }
-
-}  // namespace
 
 GraphModel load_model(const std::string& model, const LoadGraphOptions& options) {
   if (is_model_file(model)) {

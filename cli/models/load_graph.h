@@ -52,6 +52,8 @@ bool is_read_for(const GraphModel& model, const Bindings& sizes);
 bool is_model_file(std::string_view model);
 /// What people know a model by: a built-in one by its name, another by its file's, without folders.
 std::string title_of(const std::string& word);
+/// The same graph, called `name`.
+Graph with_name(const Graph& graph, std::string_view name);
 /// The built-in model of that name; an Error that lists what there is.
 const ModelEntry& built_in_model(const std::string& name);
 

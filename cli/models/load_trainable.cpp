@@ -102,10 +102,9 @@ GraphModel load_training_step(const std::string& model, const train::ObjectiveOp
     }
   }
   const train::OptimizerKind& kind = train::find_optimizer(optimizer);
-  GraphModel step{.graph = training_step(is_loss ? trained.graph : train::loss_graph(trained, chosen),
-                                         kind.make(kind.rate), options),
-                  .typical = loaded.typical,
-                  .decided = loaded.decided};
+  const Graph graph =
+      training_step(is_loss ? trained.graph : train::loss_graph(trained, chosen), kind.make(kind.rate), options);
+  GraphModel step{.graph = with_name(graph, title_of(model)), .typical = loaded.typical, .decided = loaded.decided};
   for (size_t i = 0; i < loaded.model.values.size(); ++i) {
     step.values.emplace(trained.parameters[i].name, loaded.model.values[i]);
   }

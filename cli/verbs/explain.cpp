@@ -171,7 +171,7 @@ report::Figures bind_as_asked(const Arguments& arguments, const ModelPorts& port
     result.steps = report::bind_steps(executable, result.bindings, timed ? &inputs : nullptr);
     if (lowered != nullptr && !lowered->machine.is_gpu()) {
       result.roofline.works = report::works_of(*lowered, executable, result.bindings);
-      if (timed && lowered->machine == this_machine()) {
+      if (timed && !result.steps.empty() && lowered->machine == this_machine()) {
         const Progress progress;
         result.roofline = report::roofline_of(std::move(result.roofline.works), result.steps,
                                               {.keep = !arguments.has("--no-cache"), .before_measuring = [&] {
@@ -211,7 +211,7 @@ void print_steps(const Arguments& arguments, const GraphModel* model, const Exec
     fmt::print("{}{}{}{}", runtime::explain(executable, bound.title.empty() ? executable.name() : bound.title),
                model == nullptr ? "" : assumed_text(*model),
                model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
-               bound.steps.empty() ? "" : '\n' + bound_table(bound.steps, bound.roofline, executable, bound.bindings));
+               !bound.has_sizes() ? "" : '\n' + bound_table(bound.steps, bound.roofline, executable, bound.bindings));
     return;
   }
   explain_json(model, executable, bound).print();

@@ -22,7 +22,7 @@ section, aside, .bar-of-tools button { background: var(--box); color: var(--ink)
 .chart text.rimmed { paint-order: stroke; stroke: var(--box); stroke-width: 4px; stroke-linejoin: round; }
 @media (max-width: 40em) { #mini { display: none !important; } }  /* it would cover what is in the picture */
 #mini path { fill: var(--soft); } #mini rect { fill: var(--accent); fill-opacity: .2; stroke: var(--accent); vector-effect: non-scaling-stroke; }
-#picture text { fill: var(--ink); pointer-events: none; } #picture text.small { font-size: 10.5px; fill: var(--soft); } #picture text.head { font-weight: 600; } #picture.far text { display: none; }
+#picture text { fill: var(--ink); pointer-events: none; text-rendering: geometricPrecision; } #picture text.small { font-size: 10.5px; fill: var(--soft); } #picture text.head { font-weight: 600; } #picture.far text { display: none; }
 #picture .box, #picture .back { fill: var(--box); stroke: var(--soft); } #picture .module, #picture .step { cursor: pointer; }
 #picture .module > .box { fill: var(--hull); stroke-width: 1.2; } #picture .step.open > .box { fill: var(--hull); } #picture .operator > .box { stroke: var(--line); } #picture .constant > .box { stroke-dasharray: 2 2; } #picture .tiled > .box { stroke-dasharray: 7 3; stroke: var(--accent); }
 #picture .input > .box, #picture .output > .box { fill: var(--ground); stroke-width: 1.6; } #picture .port { cursor: pointer; } #picture .port .box { fill: var(--ground); stroke: var(--line); }
@@ -48,7 +48,8 @@ constexpr std::string_view kExplainBody = R"html(
 <button id="fit" title="show all of it (0)">fit</button><button id="theme" title="dark or light (t)">dark / light</button></div>
 <div class="view" id="view"><svg id="picture" role="img" tabindex="0"></svg><svg id="mini" aria-hidden="true"></svg></div></section>
 <aside class="detail" id="detail" aria-live="polite"><h2>a step</h2><p>Choose a step in the picture or in the table. A click
-on a module opens or folds it, a double click on a step shows the operators in it.
+on a module opens or folds it, a double click on a step shows the operators in it. A dashed arrow leads up: the upper box
+reads what the lower one makes.
 Keys: <kbd>n</kbd> and <kbd>p</kbd> next and previous step, <kbd>/</kbd> find, <kbd>+</kbd> <kbd>-</kbd> <kbd>0</kbd> zoom,
 arrows move, <kbd>f</kbd> modules, <kbd>o</kbd> operators, <kbd>t</kbd> dark or light.</p></aside>
 </div>

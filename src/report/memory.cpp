@@ -1,9 +1,13 @@
 #include "report/memory.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
+#include "report/units.h"
+#include "runtime/memory/arena.h"
 #include "tenon/error.h"
 
 namespace tenon::report {
@@ -48,6 +52,19 @@ MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bind
   return result;
 }
 
+std::string arena_beyond_peak(const MemoryTimeline& timeline) {
+  const int64_t arena = timeline.memory.arena_bytes;
+  if (timeline.blocks.empty() || arena <= timeline.moments[timeline.peak()].live_bytes) {
+    return "";
+  }
+  int64_t rounded = 0;
+  for (const MemoryBlock& block : timeline.at(timeline.peak())) {
+    rounded += runtime::aligned(block.bytes);
+  }
+  return fmt::format("the arena takes {}: each value begins at a multiple of {} bytes{}", bytes_text(arena),
+                     runtime::kArenaAlignment, arena > rounded ? ", and gaps are left between values" : "");
+}
+
 Json memory_json(const MemoryAtSizes& memory) {
   const MemoryTimeline& timeline = memory.timeline;
   Json json = Json::object();
@@ -57,6 +74,7 @@ Json memory_json(const MemoryAtSizes& memory) {
   json.set("untiled_arena_bytes", timeline.untiled_arena_bytes).set("output_bytes", timeline.memory.output_bytes);
   json.set("constant_bytes", timeline.constant_bytes).set("code_bytes", timeline.code_bytes);
   if (!timeline.blocks.empty()) {
+    json.set("arena_beyond_peak", arena_beyond_peak(timeline));
     json.set("peak_moment", timeline.peak()).set("peak_size", timeline.peak_size().to_string());
   }
   Json moments = Json::array();

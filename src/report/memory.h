@@ -28,6 +28,9 @@ struct MemoryAtSizes {
 /// Error: the model does not run at these sizes.
 MemoryAtSizes memory_at_sizes(const Executable& executable, const Bindings& bindings);
 
+/// Why the arena takes more bytes than are in use at the peak; empty where it does not.
+std::string arena_beyond_peak(const MemoryTimeline& timeline);
+
 Json memory_json(const MemoryAtSizes& memory);
 
 }  // namespace tenon::report

@@ -10,6 +10,7 @@
 #include "report/memory.h"
 #include "report/run_stats.h"
 #include "report/run_timeline.h"
+#include "report/tile_lines.h"
 #include "tenon/error.h"
 
 namespace tenon::report {
@@ -62,7 +63,7 @@ Json model_json(const Executable& executable, const Figures& figures) {
   json.set("copies", executable.copy_count());
   json.set("inputs", ports_json(executable.inputs())).set("outputs", ports_json(executable.outputs()));
   json.set("steps", steps_json(executable, figures.steps, figures.roofline));
-  if (!figures.steps.empty()) {
+  if (figures.has_sizes()) {
     const MemoryReport memory = executable.memory(figures.bindings);
     json.set("bindings", figures.bindings.to_string());
     if (figures.roofline.known()) {
@@ -82,7 +83,8 @@ Json page_data(const compiler::Lowered& lowered, const Executable& executable, c
   data.set("graph", graph_json(lowered, executable));
   data.set("loops", loops_json(lowered, executable));
   data.set("assembly", assembly_json(lowered, executable, figures));
-  if (!figures.steps.empty()) {
+  if (figures.has_sizes()) {
+    data.set("tiles", Json(tile_lines(executable.pipelines(figures.bindings))));
     data.set("stats", run_stats_json(executable));  // before other sizes are prepared, for the curves of memory
     data.set("timeline", memory_json(memory_at_sizes(executable, figures.bindings)));
     data.set("run", run_timeline_json(figures.events));

@@ -14,13 +14,16 @@
 
 namespace tenon::report {
 
-/// A model at sizes; without steps, at none.
+/// A model at sizes, or at none.
 struct Figures {
   std::vector<BoundStep> steps = {};
   Bindings bindings = {};
   Roofline roofline = {};
   std::vector<TraceEvent> events = {};  // of one run, for a page
   std::string title = {};               // empty: the program's name
+
+  /// A model whose outputs are its inputs has sizes and no steps.
+  bool has_sizes() const { return !steps.empty() || !bindings.empty(); }
 };
 
 /// What `tenon explain --json` prints.

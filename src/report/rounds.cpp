@@ -33,13 +33,34 @@ double scatter(std::vector<double> values) {
   return (values[values.size() * 3 / 4] - values[values.size() / 4]) / kDeviations;
 }
 
+/// How fast the machine was, and how far its speed moved, as logarithms.
+struct Speed {
+  double time = 0;
+  double scatter = 0;
+};
+
+/// From the reference beside rounds. Another process that takes its turn during the loop makes that many times longer:
+/// this says nothing of runs shorter than the loop, whose medians leave out the few that were interrupted. Of these the
+/// quarter of the loops that took least counts, which nobody interrupted. Runs that are longer are interrupted as the
+/// loop is.
+Speed speed_of(const Rounds& rounds) {
+  std::vector<double> times = logarithms(rounds.references);
+  std::ranges::sort(times);
+  if (rounds.median() > middle_of(rounds.references)) {
+    return {.time = times[times.size() / 2], .scatter = scatter(times)};
+  }
+  const double quarter = times[times.size() / 4];
+  return {.time = quarter, .scatter = quarter - times[0]};
+}
+
 /// How far the machine had moved between the two, as a logarithm: in speed, and as far as it moved meanwhile.
 double drift(const Rounds& now, const Rounds& before) {
   if (now.references.empty() || before.references.empty()) {
     return 0;
   }
-  const double moved = std::abs(std::log(middle_of(now.references) / middle_of(before.references)));
-  return moved + std::max(scatter(logarithms(now.references)), scatter(logarithms(before.references)));
+  const Speed a = speed_of(now);
+  const Speed b = speed_of(before);
+  return std::abs(a.time - b.time) + std::max(a.scatter, b.scatter);
 }
 
 /// The middle of what pairs of rounds say, and what lies around it but for the ends that chance would give once in
@@ -135,6 +156,7 @@ SavedBench read_saved(const std::string& path) {
 
 std::string_view Verdict::word() const {
   constexpr double kWide = 0.05;  // an interval that reaches farther says nothing of a difference that would count
+  constexpr double kNoisy = 0.1;  // more noise than this could hide a difference that would count
   const double counts = (1 + margin) * (1 + noise);
   if (high < 1 / counts) {
     return "faster";
@@ -144,7 +166,7 @@ std::string_view Verdict::word() const {
   }
   const bool holds_none = low <= 1 + margin && high >= 1 / (1 + margin);
   const double wide = std::max(margin, kWide);
-  return holds_none && low >= 1 / (1 + wide) && high <= 1 + wide ? "same" : "too noisy to tell";
+  return holds_none && noise <= kNoisy && low >= 1 / (1 + wide) && high <= 1 + wide ? "same" : "too noisy to tell";
 }
 
 // By ranks, after Wilcoxon, Mann, Whitney, Hodges and Lehmann: a round that was disturbed counts as one, however much.

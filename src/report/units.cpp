@@ -17,6 +17,9 @@ std::string bytes_text(int64_t bytes) {
 }
 
 std::string time_text(double microseconds) {
+  if (microseconds > 0 && microseconds < 0.01) {
+    return fmt::format("{:.2g} ns", microseconds * 1e3);
+  }
   if (microseconds < 1) {
     return fmt::format("{:.0f} ns", microseconds * 1e3);
   }

@@ -32,6 +32,21 @@
   found.hits = all("#picture .hit").length;
   found.none = look("no such thing").length;
   found.all = look("").length;
+  // Arrowheads that are not at the box that reads, and edges that do not begin at the one that is read.
+  function misled() {
+    const bad = [], touches = (p, b) => p.x > b.x - 2 && p.x < b.x + b.w + 2 && (Math.abs(p.y - b.y) < 2 || Math.abs(p.y - b.y - b.h) < 2);
+    for (const path of all("#picture path.edge")) {
+      const at = path.parentNode.transform.baseVal.consolidate().matrix, ends = [0, path.getTotalLength()].map(l => path.getPointAtLength(l).matrixTransform(at));
+      if (path.hasAttribute("marker-start")) ends.reverse();
+      const { a, b } = path.dataset, name = (a ? items[a].label : "a pill") + " to " + items[b].label;
+      if (path.hasAttribute("marker-start") === path.hasAttribute("marker-end") || !touches(ends[1], places.get(items[b]))) bad.push(name + " does not point there");
+      if (a && !touches(ends[0], places.get(items[a]))) bad.push(name + " does not begin there");
+    }
+    return bad;
+  }
+  found.misled = misled();
+  found.turned = all("#picture path.turned").length;
+  found.ports = Object.fromEntries(items.filter(i => i.kind === "input" || i.kind === "output").map(i => [i.label, isVisible(i)]));
   // Folding, of modules and of steps.
   const modules = items.filter(i => i.kind === "module");
   found.modules = modules.map(i => i.label);
@@ -40,6 +55,8 @@
     const open = visible();
     document.getElementById("fold").click();
     found.folds = visible() < open;
+    found.misled.push(...misled());
+    found.turned = Math.max(found.turned, all("#picture path.turned").length);
     document.getElementById("fold").click();
     found.unfolds = visible() > 0 && modules.every(i => i.open);
     choose(steps.length, true);

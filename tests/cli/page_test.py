@@ -92,8 +92,25 @@ class Page(unittest.TestCase):
         self.assertIn("step", found["said"])
         self.assertEqual((found["none"], found["all"]), (0, 3))
         self.assertTrue(found["operators"] and found["zoomed"] and found["fitted"] and found["themes"])
-        self.assertEqual((found["overlaps"], found["inside"]), ([], []))
+        self.assertEqual((found["overlaps"], found["inside"], found["misled"]), ([], [], []))
+        self.assertTrue(found["ports"]["x"] and found["ports"]["logits"], found["ports"])
         self.assertFalse(found["wide"], "the page is wider than the window")
+
+    @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
+    def test_a_model_without_steps_shows_its_inputs_and_outputs(self):
+        model = self.folder / "same.graph"
+        model.write_text("graph same(x: f32[n, 8]) {\n  return y=x\n}\n", encoding="utf-8")
+        page = self.folder / "same.html"
+        run = subprocess.run([COMMAND, "explain", model, "--bind", "n=2", "--html", page], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("at n=2", self.lead_of(page.read_text(encoding="utf-8")))
+        browser = Browser(self.folder / "same")
+        self.addCleanup(browser.close)
+        browser.open(page)
+        browser.value(FRAME)
+        self.assertEqual(browser.value("[...document.querySelectorAll('#picture text:not(.small)')].map(t => t.textContent)"), ["x", "y"])
+        self.assertEqual(browser.value("document.querySelectorAll('#picture path.edge').length"), 1)
+        self.assertEqual(browser.complaints, [])
 
     @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
     def test_marks_the_loop_that_computes_most(self):

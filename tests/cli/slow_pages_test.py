@@ -50,6 +50,7 @@ class Pages(unittest.TestCase):
                 found = self.browser.value(PROBE)
                 self.assertEqual(found["overlaps"], [])
                 self.assertEqual(found.get("inside", []), [])
+                self.assertEqual(found["misled"], [])
                 self.assertFalse(found["wide"], "the page is wider than the window")
                 self.assertEqual(found["chosen"], 1)
                 self.assertTrue(found["clicked"] and found["zoomed"] and found["fitted"] and found["themes"])
@@ -68,20 +69,31 @@ class Pages(unittest.TestCase):
     def test_googlenet(self):
         found = self.check("googlenet", self.page("googlenet", googlenet(), "--bind", "batch=1"))
         self.assertIn("inception4a", found["modules"])
+        self.assertTrue(found["ports"]["x"] and found["ports"]["logits"], found["ports"])
 
     def test_bert(self):
         found = self.check("bert_base", self.page("bert_base", "bert_base", "--bind", "batch=1,seq=16"))
         self.assertTrue(any("11" in module for module in found["modules"]), found["modules"])
 
     def test_unet(self):
-        self.check("unet", self.page("unet", "unet", "--bind", "batch=1,rows=32,columns=32"))
+        found = self.check("unet", self.page("unet", "unet", "--bind", "batch=1,rows=32,columns=32"))
+        self.assertTrue(found["ports"]["image"], found["ports"])
 
     def test_detr(self):
         found = self.check("detr", self.page("detr", detr(), "--bind", "batch=2"))
         self.assertIn("decoder", found["modules"])
 
     def test_a_training_step(self):
-        self.check("resnet18_train", self.page("resnet18_train", "resnet18", "--train", "--bind", "batch=2,height=32,width=32"))
+        page = self.page("resnet18_train", "resnet18", "--train", "--bind", "batch=2,height=32,width=32")
+        found = self.check("resnet18_train", page)
+        self.assertGreater(found["turned"], 0, "what leads back through the modules points up")
+        self.browser.show(1500, 950)
+        self.browser.open(page)
+        self.browser.value(FRAME)
+        # The first view has the inputs at the top, and is at most half as wide as the picture.
+        self.assertEqual(self.browser.value("box.y"), 0)
+        self.assertTrue(self.browser.value("(p => p.x >= box.x && p.x + p.w <= box.x + box.w && p.y < 20)(places.get(items.find(i => i.label === 'image')))"))
+        self.assertLessEqual(self.browser.value("whole.w"), 2 * self.browser.value("svg.clientWidth"))
 
     def test_two_thousand_steps(self):
         page = self.page("tall", long_chain(400), "--no-fuse")

@@ -8,6 +8,8 @@
 #include <map>
 #include <random>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tenon::report::rounds_test {
 namespace {
@@ -68,6 +70,39 @@ TEST(Rounds, ASlowerMachineIsNotASlowerProgram) {
   EXPECT_EQ(counts.count("slower"), 0U);
   EXPECT_GE(counts.at("too noisy to tell"), 95);
   EXPECT_GE(words({.time = 300, .machine = 1.4}, {})["slower"], 95) << "more than the machine explains";
+}
+
+/// What a busy machine gives beside rounds: loops of 1.3 ms, of which most are interrupted once, for as long as another
+/// process has its turn.
+std::vector<double> interrupted_loops() { return {1401, 9312, 5315, 1318, 1344, 3964, 7338, 4391}; }
+
+Rounds rounds_of(std::vector<double> medians, std::vector<double> references) {
+  Rounds rounds;
+  rounds.medians = std::move(medians);
+  rounds.references = std::move(references);
+  return rounds;
+}
+
+std::vector<double> eight_of(double time) { return std::vector<double>(8, time); }
+
+TEST(Rounds, InterruptedLoopsSayNothingOfShorterRuns) {
+  const Rounds before = rounds_of({326.4, 119.1, 114.8, 115.3, 114.9, 114.8, 114.9, 118.6}, interrupted_loops());
+  const Rounds now =
+      rounds_of({46.1, 46.4, 45.2, 46.0, 47.1, 46.6, 45.9, 46.3}, {1316, 1344, 1340, 8200, 1330, 1350, 1322, 1400});
+  EXPECT_EQ(compare_apart(now, before).word(), "faster");
+  EXPECT_EQ(compare_apart(before, now).word(), "slower");
+  EXPECT_LT(compare_apart(now, before).noise, 0.2);
+}
+
+TEST(Rounds, InterruptedLoopsSayThatLongerRunsAreInterruptedToo) {
+  const Rounds before = rounds_of(eight_of(10'000), eight_of(1320));
+  EXPECT_EQ(compare_apart(rounds_of(eight_of(20'000), interrupted_loops()), before).word(), "too noisy to tell");
+}
+
+TEST(Rounds, TheSameIsNotSaidWhereNoiseCouldHideADifference) {
+  const Rounds before = rounds_of(eight_of(100), eight_of(1000));
+  EXPECT_EQ(compare_apart(before, before).word(), "same");
+  EXPECT_EQ(compare_apart(rounds_of(eight_of(100), eight_of(11'000)), before).word(), "too noisy to tell");
 }
 
 TEST(Rounds, TakenInTurnWhatDisturbsBothDropsOut) {

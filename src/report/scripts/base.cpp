@@ -20,7 +20,7 @@ const draw = (tag, attributes = {}, text) => {
 const scaled = (x, base, units) => { let i = 0; while (x >= base && i + 1 < units.length) { x /= base; ++i; } return (x < 10 && i ? x.toFixed(2) : x < 100 && i ? x.toFixed(1) : Math.round(x)) + units[i]; };
 const bytes = x => scaled(x, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
 const count = x => scaled(x, 1000, ["", " k", " M", " G", " T", " P"]);
-const time = us => us >= 1e6 ? (us / 1e6).toFixed(2) + " s" : us >= 1e3 ? (us / 1e3).toFixed(2) + " ms" : us.toFixed(1) + " us";
+const time = us => us < .01 ? Number((1e3 * us).toPrecision(2)) + " ns" : us < 1 ? Math.round(1e3 * us) + " ns" : us >= 1e6 ? (us / 1e6).toFixed(2) + " s" : us >= 1e3 ? (us / 1e3).toFixed(2) + " ms" : us.toFixed(1) + " us";
 const many = (n, what) => n + " " + what + (n === 1 ? "" : "s");
 const timed = steps.some(s => s.bound && s.bound.microseconds !== undefined);
 const limited = steps.some(s => s.bound && s.bound.limited_by);

@@ -58,7 +58,7 @@ if (limited && model.roofs) {
       c.addEventListener("click", () => choose(p.step, true));
       clipped.before(c);
     }
-    $("roofline").append(make("p", { className: "key", textContent: "roofs: " + [...flats.map(f => f.names.join(", ") + " " + count(f.rate) + "FLOP/s"), ...levels.map(l => l.name + " " + bytes(l.rate) + "/s")].join("; ") }));
+    $("roofline").append(make("p", { className: "key", textContent: "roofs: " + [...flats.map(f => f.names.join(", ") + " " + count(f.rate) + "FLOP/s"), ...levels.map(l => l.name + " " + count(l.rate) + "B/s")].join("; ") }));
   }
   const won = steps.map(s => ({ s, us: s.bound.microseconds - s.bound.limit_microseconds })).filter(w => w.us > 0 && w.s.bound.limited_by).sort((a, b) => b.us - a.us).slice(0, 3);
   $("roofline").append(make("p", { textContent: "Where most could be won:" }), make("ol", {}, ...won.map(w => make("li", {}, link(w.s.step), ": " + time(w.us) + " of " + time(w.s.bound.microseconds) + ", limited by " + w.s.bound.limited_by))));
@@ -84,7 +84,7 @@ if (model.timeline && model.timeline.blocks.length) {
   chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "step"));
   const lines = ["arena " + bytes(m.arena_bytes) + " for " + bytes(m.intermediate_bytes) + " of intermediates" + (m.untiled_arena_bytes !== m.arena_bytes ? " (" + bytes(m.untiled_arena_bytes) + " if no steps ran tile by tile)" : ""),
     "outputs " + bytes(m.output_bytes) + ", weights " + bytes(m.constant_bytes) + ", code " + bytes(m.code_bytes),
-    "the peak is " + bytes(peak.live_bytes) + " during step " + peak.steps.join(", ") + ": " + m.peak_size + " bytes"];
+    "the peak is " + bytes(peak.live_bytes) + " during step " + peak.steps.join(", ") + ": " + m.peak_size + " bytes", ...(m.arena_beyond_peak ? [m.arena_beyond_peak] : [])];
   const others = {}, here = Object.fromEntries((model.bindings || "").split(", ").map(pair => pair.split("=")));
   for (const o of m.other_sizes) if (o.arena_bytes !== null) (others[o.axis] = others[o.axis] || [[+here[o.axis], m.arena_bytes]]).push([o.size, o.arena_bytes]);
   $("memory").append(chart, make("ul", {}, ...lines.map(t => make("li", { textContent: t }))));

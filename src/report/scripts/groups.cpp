@@ -65,11 +65,21 @@ function fillItems() {
   own.forEach((item, i) => { if (item) { item.note = graph.nodes[i].shape; item.parent.inside.push(item); } });
   const touched = graph.nodes.map(() => []);
   graph.edges.forEach(([a, b]) => { if (own[b]) touched[a].push(own[b]); if (own[a]) touched[b].push(own[a]); });
+  // What a caller gives and gets stands outside of modules, or, of many, outside of steps, so that it is seen while these
+  // are closed: what depends on an axis, and what is one number; of few, all. Others are weights, and what they become.
+  const countOf = (kind, test) => graph.nodes.filter(node => node.kind === kind && test(node)).length;
+  const isFew = { input: countOf("input", () => true) <= 4, output: countOf("output", () => true) <= 4 };
+  const isOfCaller = node => node.kind in isFew && (isFew[node.kind] || !/^\w+\[.+\]$/.test(node.shape) || node.shape.slice(node.shape.indexOf("[") + 1, -1).split(", ").some(axis => !/^(.*=)?\d+$/.test(axis)));
+  const isOutermost = { input: countOf("input", isOfCaller) <= 10, output: countOf("output", isOfCaller) <= 10 };
+  const isRead = graph.nodes.map(() => false);
+  graph.edges.forEach(([a, b]) => { isRead[a] = isRead[b] = true; });
   const places = new Map();
   graph.nodes.forEach((node, i) => {
-    if (own[i] || !touched[i].length) return;
-    let common = holdersOf(touched[i][0].parent);
+    if (own[i] || !isRead[i]) return;
+    if (!touched[i].length && node.kind === "constant") return;
+    let common = touched[i].length ? holdersOf(touched[i][0].parent) : [root];  // an output may be an input as it is
     for (const other of touched[i]) { const path = holdersOf(other.parent); common = common.filter((h, k) => path[k] === h); }
+    if (isOfCaller(node)) common = isOutermost[node.kind] ? [root] : common.filter(h => h.kind !== "step");
     const holder = common[common.length - 1];
     if (node.kind === "constant" && holder.kind !== "step") return;  // said of the steps that read it
     const key = node.kind + holder.id;
@@ -87,13 +97,14 @@ function fillItems() {
       holder.inside.push(own[i]);
     }
   }
-  // The order of things: that of steps, of a module the mean of its own; inputs before, outputs behind all.
+  // The order of things: that of steps, of a module its first one's, so that a step of training runs down through the
+  // modules before it leads up again; inputs before, outputs behind all.
   own.forEach((item, i) => { if (item) item.order = item.kind === "operator" ? i : item.kind === "output" ? 1e9 + i : i - 1e9; });
   const order = item => {
     for (const i of item.inside) order(i);
     const within = item.inside.filter(i => Math.abs(i.order) < 5e8);
     if (item.kind === "step") item.order = item.step;
-    else if (within.length && item.kind === "module") item.order = within.reduce((s, i) => s + i.order, 0) / within.length;
+    else if (within.length && item.kind === "module") item.order = Math.min(...within.map(i => i.order));
     item.inside.sort((p, q) => p.order - q.order);
   };
   order(root);

@@ -24,7 +24,7 @@ const theme = () => { const top = document.documentElement, dark = top.dataset.t
 const foldModules = () => foldAll("module"), foldSteps = () => foldAll("step");
 $("theme").addEventListener("click", theme);
 if (model.graph) {
-  drawAll(); begin(); said();
+  drawFirst(); begin(); said();
   $("fold").hidden = !items.some(i => i.kind === "module");
   $("operators").hidden = items.filter(i => i.kind === "operator").length > 4000;
   $("fold").addEventListener("click", foldModules);
@@ -44,9 +44,9 @@ document.addEventListener("keydown", e => {
   if (act) { if (e.key.startsWith("Arrow")) e.preventDefault(); act(); }
 });
 addEventListener("beforeprint", () => needRows(steps.length));
-if (model.pipelines && model.pipelines.length) {
+if (model.tiles && model.tiles.length) {
   $("tiles").hidden = false;
-  $("tiles").append(make("ul", {}, ...model.pipelines.map(p => make("li", { textContent: p.tiled ? "steps " + p.first_step + " to " + (p.first_step + p.steps - 1) + " run tile by tile: " + p.tiles + " tiles of " + p.rows + " rows; " + bytes(p.kept_bytes) + " in windows of " + bytes(p.window_bytes) + "; " + p.reason : "step " + p.first_step + " runs whole: " + p.reason }))));
+  $("tiles").append(make("ul", {}, ...model.tiles.map(line => make("li", { textContent: line }))));
 }
 
 // What lazy tensors ran, and why: a row for each realization; a click shows its program.

@@ -138,7 +138,8 @@ function layered(items, edges) {
   const bend = (x, y0, to, y1) => Math.abs(x - to) < .5 ? "L" + f(to) + " " + f(y1) : "C" + f(x) + " " + f((y0 + y1) / 2) + " " + f(to) + " " + f((y0 + y1) / 2) + " " + f(to) + " " + f(y1);
   const paths = routes.map(r => {
     const a = items[r.a], b = items[r.b], from = layerOf[r.a], to = layerOf[r.b];
-    let d = "M" + f(r.ax) + " " + f(a.y + a.h) + "L" + f(r.ax) + " " + f(bottom[from]);
+    // A line without length would leave an arrowhead there without a direction.
+    let d = "M" + f(r.ax) + " " + f(a.y + a.h) + (bottom[from] - a.y - a.h > .05 ? "L" + f(r.ax) + " " + f(bottom[from]) : "");
     if (r.lane >= 0) {
       const x = right + LANE * (r.lane + 1), out = bottom[from] + 6 + 3 * (r.lane % 5), back = top[to] - 8 - 3 * (r.lane % 5);
       d += "L" + f(r.ax) + " " + f(out) + "L" + f(x) + " " + f(out) + "L" + f(x) + " " + f(back) + "L" + f(r.bx) + " " + f(back) + "L" + f(r.bx) + " " + f(top[to]);

@@ -4,7 +4,7 @@ namespace tenon::report {
 
 const std::string_view kExplainPicture = R"js(
 // The picture: boxes laid out, drawn, moved and folded.
-const PAD = 12, HEAD = 24, FONT = "12px system-ui, sans-serif", BOLD = "600 12px system-ui, sans-serif", SMALL = "10.5px system-ui, sans-serif";
+const PAD = 12, HEAD = 24, BACK = 4, FONT = "12px system-ui, sans-serif", BOLD = "600 12px system-ui, sans-serif", SMALL = "10.5px system-ui, sans-serif";
 const pen = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 function widthOf(text, font) {
@@ -22,7 +22,7 @@ function lay(item) {
   const head = widthOf(titleOf(item), item.open ? BOLD : FONT), note = widthOf(cut(item.note, 40), SMALL);
   if (!item.open || !item.inside.length) {
     const low = item.kind === "operator" || item.kind === "input" || item.kind === "output" || item.kind === "constant";
-    item.laid = { w: Math.max(54, Math.ceil(Math.max(head, note)) + 22), h: item.note ? (low ? 36 : 42) : 24 };
+    item.laid = { w: Math.max(54, Math.ceil(Math.max(head, note)) + 22), h: (item.note ? (low ? 36 : 42) : 24) + (item.kind === "module" ? BACK : 0) };
     return item.laid;
   }
   const inside = [...item.inside], at = new Map(inside.map((child, i) => [child, i]));
@@ -43,18 +43,20 @@ function lay(item) {
 // At known sizes, what runs tile by tile; else what may.
 const isTiled = s => model.pipelines ? model.pipelines.some(p => p.tiled && p.first_step <= s.step && s.step < p.first_step + p.steps) : s.region_steps > 1;
 const escaped = text => text.replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+// A path leads from the upper box to the lower one. An edge is turned where the upper box reads what the lower one makes.
+const edgeTitle = p => { const lines = [p.of.shape, p.turned && "leads up: the upper box reads what the lower one makes"].filter(Boolean); return lines.length ? "<title>" + escaped(lines.join("\n")) + "</title>" : ""; };
 const places = new Map();  // where each visible box is
 function drawItem(item, x, y, to) {
   const l = lay(item), f = v => Math.round(v * 10) / 10;
   places.set(item, { x, y, w: l.w, h: l.h });
-  const open = item.open && item.inside.length > 0, round = item.kind === "input" || item.kind === "output" ? l.h / 2 : 6;
-  const share = item.time && (item.kind === "step" || (item.kind === "module" && !open)) ? item.time / (item.kind === "step" ? longest : Math.max(root.time, 1e-9)) : 0;
+  const open = item.open && item.inside.length > 0, isStack = item.kind === "module" && !open, h = l.h - (isStack ? BACK : 0), round = item.kind === "input" || item.kind === "output" ? l.h / 2 : 6;
+  const share = item.time && (item.kind === "step" || isStack) ? item.time / (item.kind === "step" ? longest : Math.max(root.time, 1e-9)) : 0;
   const s = item.step && item.kind === "step" ? steps[item.step - 1] : null;
   to.push('<g class="', item.kind, open ? " open" : "", s && isTiled(s) ? " tiled" : "", '" data-item="', item.id, '"', s ? ' data-of="' + item.step + '"' : "", ">");
   if (item !== root) {
-    if (item.kind === "module" && !open) to.push('<rect class="back" x="', f(x + 4), '" y="', f(y + 4), '" width="', f(l.w), '" height="', f(l.h), '" rx="6"/>');
-    to.push('<rect class="box" x="', f(x), '" y="', f(y), '" width="', f(l.w), '" height="', f(l.h), '" rx="', f(round), '"/>');
-    if (share > 0) to.push('<rect class="share" x="', f(x + 3), '" y="', f(y + l.h - 5), '" width="', f(Math.max(1, share * (l.w - 6))), '" height="3"/>');
+    if (isStack) to.push('<rect class="back" x="', f(x + BACK), '" y="', f(y + BACK), '" width="', f(l.w), '" height="', f(h), '" rx="6"/>');
+    to.push('<rect class="box" x="', f(x), '" y="', f(y), '" width="', f(l.w), '" height="', f(h), '" rx="', f(round), '"/>');
+    if (share > 0) to.push('<rect class="share" x="', f(x + 3), '" y="', f(y + h - 5), '" width="', f(Math.max(1, share * (l.w - 6))), '" height="3"/>');
     const middle = x + l.w / 2;
     if (open) {
       to.push('<text class="head" x="', f(x + 10), '" y="', f(y + 17), '">', escaped(titleOf(item)), "</text>");
@@ -68,7 +70,7 @@ function drawItem(item, x, y, to) {
   if (open) {
     const left = x + l.left, top = y + l.top;
     to.push('<g transform="translate(', f(left), " ", f(top), ')">');
-    for (const p of l.paths) to.push('<path class="edge', p.turned ? " turned" : "", '" d="', p.d, '" data-a="', p.of.a ? p.of.a.id : "", '" data-b="', p.of.b.id, '" marker-end="url(#arrow)">', p.of.shape ? "<title>" + escaped(p.of.shape) + "</title>" : "", "</path>");
+    for (const p of l.paths) to.push('<path class="edge', p.turned ? " turned" : "", '" d="', p.d, '" data-a="', p.of.a ? p.of.a.id : "", '" data-b="', p.of.b.id, p.turned ? '" marker-start' : '" marker-end', '="url(#arrow)">', edgeTitle(p), "</path>");
     to.push("</g>");
     for (const cell of l.list) {
       if (cell.item.kind !== "port") { drawItem(cell.item, left + cell.x, top + cell.y, to); continue; }
@@ -80,7 +82,7 @@ function drawItem(item, x, y, to) {
 
 const svg = $("picture"), mini = $("mini"), frame = draw("rect"), outline = draw("path");
 mini.append(outline, frame);
-const ARROW = '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>';
+const ARROW = '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z"/></marker></defs>';
 let whole = { x: 0, y: 0, w: 1, h: 1 }, box = null;
 const marks = { hits: new Set() };
 function drawAll() {
@@ -119,18 +121,28 @@ function fit() {
   box = { x: whole.w / 2 - w / 2, y: h > whole.h ? -(h - whole.h) / 2 : 0, w, h };
   show();
 }
-// At first: all of it where it can be read then, else from the first step or folded module on.
+// At first: all of it where it can be read then, else from the uppermost box on.
 function begin() {
   fit();
   const readable = svg.clientWidth * 1.25;
   if (box.w <= readable) return;
-  const [, first] = [...places].filter(([item]) => item !== root && !item.open && (item.kind === "step" || item.kind === "module"))
+  const [, first] = [...places].filter(([item]) => item !== root && (!item.open && item.kind !== "operator" && item.kind !== "constant" || item.parent === root))
     .sort(([, p], [, q]) => p.y - q.y)[0] || [];
   const x = first ? first.x + first.w / 2 : whole.w / 2;
   const w = Math.min(box.w, svg.clientWidth), h = w * ratio();
   const left = Math.min(Math.max(x - w / 2, 0), Math.max(0, whole.w - w));
   box = { x: whole.w < w ? whole.w / 2 - w / 2 : left, y: !first || first.y + first.h < h ? 0 : first.y - h / 4, w, h };
   show();
+}
+// Before: modules are folded again, the innermost first, until the picture is at most twice as wide as the view.
+function drawFirst() {
+  const depth = item => item.parent ? 1 + depth(item.parent) : 0;
+  for (drawAll(); whole.w > 2 * Math.max(svg.clientWidth, 700); drawAll()) {
+    const open = items.filter(i => i.kind === "module" && i.open);
+    if (!open.length) return;
+    const deepest = Math.max(...open.map(depth));
+    for (const item of open) if (depth(item) === deepest) { item.open = false; for (let i = item; i; i = i.parent) i.laid = null; }
+  }
 }
 const zoom = (by, x = box.x + box.w / 2, y = box.y + box.h / 2) => {
   const most = 2 * Math.max(whole.w, whole.h / ratio(), 320);
