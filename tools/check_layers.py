@@ -53,6 +53,7 @@ PUBLIC_HEADERS = {
     "executable.h": "runtime",
     "memory_timeline.h": "runtime",
     "mesh.h": "mesh",
+    "mesh_program.h": "mesh",
     "run_observer.h": "runtime",
     "run_report.h": "runtime",
     "size_counts.h": "runtime",

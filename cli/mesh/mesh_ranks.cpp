@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/fail.h"
+#include "cli/models/program_file.h"
 #include "cli/words/compile_options.h"
 #include "mesh/exchange/processes.h"
 #include "mesh/exchange/threads.h"
@@ -53,8 +54,8 @@ mesh::MeshCosts costs_of(const Arguments& arguments) {
 }
 
 void require_mesh_for_its_options(const Arguments& arguments) {
-  for (const Option& option : {kShard, kRanks, kNetwork}) {
-    if (arguments.has(option.name)) fail("`{}` is for `--mesh`", option.name);
+  for (const std::string_view option : {kShard.name, kRanks.name, kNetwork.name, kPipeline.name}) {
+    if (arguments.has(option)) fail("`{}` is for `--mesh`", option);
   }
 }
 
@@ -75,7 +76,7 @@ GraphModel load_mesh_model(const std::string& word, const LoadGraphOptions& opti
     return model;
   }
   if (is_program_file(word)) {
-    fail("`{}` is a program that was built for one process; `--mesh` takes the model that it was built from", word);
+    fail("`{}` is a program that was built; `--mesh` takes the model that it was built from", word);
   }
   std::vector<train::Weight> weights;
   LoadGraphOptions with_weights = options;
@@ -94,26 +95,37 @@ mesh::Sharding sharding_of(const Arguments& arguments, const mesh::MeshShape& me
   return mesh::choose_sharding(graph, mesh, {.costs = costs_of(arguments), .typical = bindings});
 }
 
+namespace {
+
+/// Of `--mesh`, or of the program that is there.
+mesh::MeshShape mesh_of(const Arguments& arguments) {
+  const auto word = arguments.find(kMesh.name);
+  return word && !is_program_file(arguments.rest()[0]) ? mesh::MeshShape::parse(*word)
+                                                       : open_mesh_program(arguments).mesh();
+}
+
+}  // namespace
+
 int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communicator&)>& body) {
-  const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
   if (has_thread_ranks(arguments)) {
     std::atomic<int> status = 0;
-    mesh::run_as_threads(mesh.rank_count(), [&](mesh::Communicator& world) {
+    mesh::run_as_threads(mesh_of(arguments).rank_count(), [&](mesh::Communicator& world) {
       const int own = body(world);
       if (world.rank() == 0) status = own;
     });
     return status;
   }
   const std::unique_ptr<mesh::Processes> world = mesh::open_processes();
-  if (world->size() != mesh.rank_count()) {
-    if (world->rank() == 0) {
+  return run_process(*world, [&](mesh::Communicator& ranks) {
+    const mesh::MeshShape mesh = mesh_of(arguments);
+    if (ranks.size() == mesh.rank_count()) return body(ranks);
+    if (ranks.rank() == 0) {
       fmt::print(
           stderr, "tenon: the mesh {} has {} ranks, and there {} {} of them: `mpirun -n {} tenon ...` starts as many\n",
-          mesh.to_string(), mesh.rank_count(), world->size() == 1 ? "is" : "are", world->size(), mesh.rank_count());
+          mesh.to_string(), mesh.rank_count(), ranks.size() == 1 ? "is" : "are", ranks.size(), mesh.rank_count());
     }
     return 1;
-  }
-  return run_process(*world, body);
+  });
 }
 
 int threads_of_rank(const Arguments& arguments, const mesh::MeshShape& mesh) {
@@ -121,14 +133,61 @@ int threads_of_rank(const Arguments& arguments, const mesh::MeshShape& mesh) {
   return static_cast<int>(arguments.find_number("--threads", 1).value_or(std::max(own, 1)));
 }
 
-mesh::MeshProgram compile_for_rank(const Arguments& arguments, const GraphModel& model, const Bindings& bindings,
-                                   mesh::Communicator& world) {
+RankRun compile_for_rank(const Arguments& arguments, const GraphModel& model, const Bindings& bindings,
+                         mesh::Communicator& world) {
+  refuse_beside_mesh(arguments, {kWeights.name});
   const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
   CompileOptions options;
   take_compile_options(arguments, options);
   const mesh::Sharding sharding = sharding_of(arguments, mesh, model.graph, bindings);
-  return {mesh::shard(model.graph, mesh, sharding, world.rank(), {.costs = costs_of(arguments), .typical = bindings}),
-          world, mesh::compiling(options, threads_of_rank(arguments, mesh))};
+  const mesh::ShardOptions choices{.costs = costs_of(arguments), .typical = bindings};
+  return {.program = {mesh::shard(model.graph, mesh, sharding, world.rank(), choices), world,
+                      mesh::compiling(options, threads_of_rank(arguments, mesh))},
+          .values = std::vector<std::optional<Array>>(model.graph.inputs().size())};
+}
+
+RankRun load_for_rank(const Arguments& arguments, const mesh::MeshFile& file, mesh::Communicator& world) {
+  mesh::LoadedRank loaded = file.load(world.rank(), threads_of_rank(arguments, file.mesh()));
+  return {.program = {std::move(loaded.plan), std::move(loaded.runs), world}, .values = std::move(loaded.values)};
+}
+
+std::vector<Array> RankRun::parts(const PreparedInputs& given) {
+  std::vector<const Array*> whole(values.size());
+  const std::vector<SignatureInput>& inputs = program.plan().whole.inputs;
+  for (const NamedArray& each : given.inputs) {
+    const auto found = std::ranges::find(inputs, each.name, &SignatureInput::name);
+    TENON_CHECK(found != inputs.end(), "no input `{}`", each.name);
+    whole[static_cast<size_t>(found - inputs.begin())] = &each.value;
+  }
+  program.require_same_inputs(whole);
+  std::vector<Array> parts;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    parts.push_back(values[i] ? *values[i] : program.part_of_input(i, *whole[i], given.bindings));
+  }
+  return parts;
+}
+
+bool is_mesh_program(const std::string& word) {
+  if (!is_program_file(word)) return false;
+  const ProgramFileInfo info = inspect_program(word, {.verify = false});
+  return std::ranges::find(info.sections, "mesh", &ProgramFileSection::kind) != info.sections.end();
+}
+
+mesh::MeshFile open_mesh_program(const Arguments& arguments) {
+  const std::string& word = arguments.rest()[0];
+  require_no_compile_options(arguments);
+  for (const std::string_view option : {kShard.name, kNetwork.name, kPipeline.name}) {
+    if (arguments.has(option)) {
+      fail("`{}` says how a model is compiled, and `{}` is a program that was built: give it to `tenon build`", option,
+           word);
+    }
+  }
+  mesh::MeshFile file(word);
+  const auto given = arguments.find(kMesh.name);
+  if (given && mesh::MeshShape::parse(*given) != file.mesh()) {
+    fail("`{}` was built for the mesh {}, not for {}", word, file.mesh().to_string(), *given);
+  }
+  return file;
 }
 
 }  // namespace tenon::cli

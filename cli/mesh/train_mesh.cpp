@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cli/mesh/mesh_ranks.h"
-#include "mesh/run/bind_given.h"
 #include "tenon/bindings.h"
 
 namespace tenon::cli {
@@ -73,14 +72,14 @@ train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& d
         world, mesh::compiling({}, threads_of_rank(arguments, mesh)));
     return {
         .run =
-            [program, step, columns = examples.size()](std::vector<Array>&& inputs, const Bindings& known) {
+            [program, columns = examples.size()](std::vector<Array>&& inputs, const Bindings& known) {
               // A batch is small beside the work of a step, and ranks may have been given other files.
               program->require_same_contents({inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(columns)});
-              std::vector<const Array*> given;
+              std::vector<const Array*> given;  // the first inputs
               for (size_t i = 0; i < columns; ++i) {
                 given.push_back(&inputs[i]);
               }
-              const Bindings bindings = mesh::bind_given(step, given, known);
+              const Bindings bindings = program->bind(given, known);
               for (size_t i = 0; i < columns; ++i) {
                 inputs[i] = program->part_of_input(i, inputs[i], bindings);
               }

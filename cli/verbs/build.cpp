@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 
 #include "base/fail.h"
 #include "build/embed_program.h"
 #include "build/metadata_keys.h"
+#include "cli/mesh/build_mesh.h"
+#include "cli/mesh/mesh_ranks.h"
 #include "cli/models/files.h"
 #include "cli/models/model_ports.h"
 #include "cli/models/program_file.h"
@@ -47,6 +50,9 @@ constexpr Option kBuildOptions[] = {
     kNoCacheOption,
     kWeights,
     kPrecision,
+    kMesh,
+    kShard,
+    kNetwork,
 };
 
 constexpr Example kBuildExamples[] = {
@@ -54,6 +60,7 @@ constexpr Example kBuildExamples[] = {
     {"build model.onnx --machine x86-64-v3 --machine x86-64-v4", "one file for two machines; the best one is taken"},
     {"build bert_base --weights i8 --strip", "small"},
     {"build resnet18 --bind batch=1 -o one.tenon", "for images one by one"},
+    {"build mlp --mesh data=2 --shard batch=data -o parts.tenon", "for two ranks: then `mpirun -n 2 tenon run`"},
     {"build mlp --emit object -o mlp.o", "mlp.o and mlp.h, for a program that is linked with libtenon_run"},
     {"build examples/softmax.graph --machine armv8.2 -o arm.tenon", "made here, for another machine"},
 };
@@ -175,11 +182,12 @@ struct Built {
 };
 
 /// Builds the program where `emit` says no form; else builds and embeds it.
-Built build_as(Graph graph, const std::string& path, const BuildOptions& options, std::optional<EmbedForm> emit) {
+Built build_as(Graph graph, const std::string& path, const BuildOptions& options, std::optional<EmbedForm> emit,
+               const std::function<void(Graph graph)>& build) {
   Built built{.path = path, .header = "", .info = {}};
   built.us = microseconds([&] {
     if (!emit) {
-      build_program(std::move(graph), path, options);
+      build(std::move(graph));
       built.info = inspect_program(path, {.verify = false});
       return;
     }
@@ -198,7 +206,7 @@ void report(const Built& built, const GraphModel& model, bool as_json) {
   Json machines = Json::array();
   std::vector<std::string> names;
   for (const ProgramFileSection& section : info.sections) {
-    code += section.kind == "code" ? section.bytes : 0;
+    code += section.kind == "code" || section.kind == "part" ? section.bytes : 0;
     constants += section.kind == "constants" ? section.bytes : 0;
   }
   for (const ProgramFileMachine& each : info.machines) {
@@ -237,9 +245,12 @@ int run_build(const Arguments& arguments) {
   }
   take_compile_options(arguments, options.compile);
   const Bindings sizes = Bindings::parse(arguments.find("--bind").value_or(""));
-  GraphModel model = with_donations(
-      arguments,
-      load_model(arguments.rest()[0], {.weights = true, .inputs = arguments.all("--input"), .sizes = sizes}));
+  const bool is_on_mesh = arguments.has(kMesh.name);
+  is_on_mesh ? refuse_beside_mesh(arguments, {"--emit", kDonate.name, kWeights.name})
+             : require_mesh_for_its_options(arguments);
+  const LoadGraphOptions load{.weights = true, .inputs = arguments.all("--input"), .sizes = sizes};
+  GraphModel model = is_on_mesh ? load_mesh_model(arguments.rest()[0], load)
+                                : with_donations(arguments, load_model(arguments.rest()[0], load));
   check_inputs(arguments.all("--input"), model);
   options.metadata = metadata_of(arguments, model);
   options.usual = model.typical;
@@ -255,7 +266,10 @@ int run_build(const Arguments& arguments) {
   const std::string path = output_of(arguments, emit ? suffix(*emit) : ".tenon");
   const BuildWatch watch(progress);
   options.progress = [&](const BuildProgress& now) { watch(now); };
-  const Built built = build_as(std::move(graph), path, options, emit);
+  const Built built = build_as(std::move(graph), path, options, emit, [&](Graph whole) {
+    is_on_mesh ? build_for_mesh(arguments, whole, model, path, options)
+               : build_program(std::move(whole), path, options);
+  });
   progress.show("");
   report(built, model, arguments.has("--json"));
   return 0;

@@ -11,6 +11,7 @@
 #include "cli/bench/difference.h"
 #include "cli/bench/rounding.h"
 #include "cli/mesh/mesh_ranks.h"
+#include "cli/mesh/pipeline_ranks.h"
 #include "cli/models/kept_model.h"
 #include "cli/models/program_file.h"
 #include "cli/print/cost.h"
@@ -47,6 +48,7 @@ constexpr Option kCheckOptions[] = {
     kShard,
     kRanks,
     kNetwork,
+    kPipeline,
     kLongOption,
 };
 
@@ -149,6 +151,9 @@ Subject open_subject(const Arguments& arguments, const CompileOptions& compile) 
   const std::string& word = arguments.rest()[0];
   const Bindings bound = Bindings::parse(arguments.find("--bind").value_or(""));
   const LoadGraphOptions options{.weights = true, .inputs = arguments.all("--input"), .sizes = bound};
+  if (is_mesh_program(word)) {
+    return {.model = model_of(word, inspect_program(word, {.verify = false}), options)};
+  }
   if (arguments.has(kMesh.name)) {
     return {.model = load_mesh_model(word, options)};
   }
@@ -174,9 +179,12 @@ Executable kept_or_compiled(KeptModel& kept, const GraphModel& model) {
 /// What the model computes in parts.
 std::vector<Array> run_in_parts(const Arguments& arguments, const GraphModel& model, const PreparedInputs& prepared,
                                 mesh::Communicator& world) {
-  mesh::MeshProgram program = compile_for_rank(arguments, model, prepared.bindings, world);
-  program.require_same_contents(prepared.arrays());
-  return program.run_whole(prepared.arrays(), prepared.bindings);
+  if (arguments.has(kPipeline.name)) {
+    return compile_pipeline(arguments, model, prepared.bindings, world)->run(prepared.arrays(), prepared.bindings);
+  }
+  RankRun rank = is_program_file(arguments.rest()[0]) ? load_for_rank(arguments, open_mesh_program(arguments), world)
+                                                      : compile_for_rank(arguments, model, prepared.bindings, world);
+  return rank.program.run(rank.parts(prepared), prepared.bindings);
 }
 
 /// `world`: of a mesh, whose first rank compares.
@@ -256,7 +264,7 @@ int check_model(const Arguments& arguments, mesh::Communicator* world) {
 }
 
 int run_check(const Arguments& arguments) {
-  if (!arguments.has(kMesh.name)) {
+  if (!arguments.has(kMesh.name) && !is_mesh_program(arguments.rest()[0])) {
     require_mesh_for_its_options(arguments);
     return check_model(arguments, nullptr);
   }

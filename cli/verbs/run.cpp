@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "cli/mesh/mesh_ranks.h"
+#include "cli/mesh/pipeline_ranks.h"
 #include "cli/mesh/run_mesh.h"
 #include "cli/models/files.h"
 #include "cli/models/kept_model.h"
@@ -52,6 +53,7 @@ constexpr Option kRunOptions[] = {
     kShard,
     kRanks,
     kNetwork,
+    kPipeline,
     kLongOption,
 };
 
@@ -244,7 +246,7 @@ Subject open_subject(const Arguments& arguments, const Progress& progress, Times
 }
 
 int run_run(const Arguments& arguments) {
-  if (arguments.has(kMesh.name)) {
+  if (arguments.has(kMesh.name) || is_mesh_program(arguments.rest()[0])) {
     return run_on_mesh(arguments);
   }
   require_mesh_for_its_options(arguments);

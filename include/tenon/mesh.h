@@ -18,6 +18,7 @@
 namespace tenon {
 
 class MeshExecutable;
+struct MeshFileOptions;
 struct MeshOptions;
 
 /// The ranks that share the work, as one of them sees them. They have named axes, such as `data=2,model=4`, and lie in
@@ -53,6 +54,7 @@ class Mesh {
  private:
   friend class MeshExecutable;
   friend MeshExecutable compile(const Graph& graph, const Mesh& mesh, const MeshOptions& options);
+  friend MeshExecutable load_mesh_program(const std::string& path, const Mesh& mesh, const MeshFileOptions& options);
   struct State;
   explicit Mesh(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
@@ -74,7 +76,7 @@ struct MeshOptions {
 
 /// What ranks send to each other so that a graph can run in parts.
 struct CollectiveReport {
-  std::string kind;    ///< all_reduce, all_gather, reduce_scatter, all_to_all
+  std::string kind;    ///< all_reduce, all_gather, reduce_scatter, all_to_all, halo_exchange
   std::string over;    ///< the axis of the mesh
   std::string of;      ///< the tensor
   std::string reason;  ///< who needs it so
@@ -103,6 +105,7 @@ class MeshExecutable {
 
  private:
   friend MeshExecutable compile(const Graph& graph, const Mesh& mesh, const MeshOptions& options);
+  friend MeshExecutable load_mesh_program(const std::string& path, const Mesh& mesh, const MeshFileOptions& options);
   struct State;
   explicit MeshExecutable(std::shared_ptr<State> state) : state_(std::move(state)) {}
 

@@ -33,6 +33,7 @@
 #include "tenon/machine.h"
 #include "tenon/memory_timeline.h"
 #include "tenon/mesh.h"
+#include "tenon/mesh_program.h"
 #include "tenon/models.h"
 #include "tenon/module.h"
 #include "tenon/modules.h"

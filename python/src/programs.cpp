@@ -1,12 +1,14 @@
 // Programs in files: built, loaded, looked at.
 #include "programs.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "bind.h"
 #include "build/metadata_keys.h"
 #include "interrupt.h"
 #include "tenon/build_program.h"
+#include "tenon/mesh_program.h"
 #include "tenon/program_file.h"
 
 namespace tenon::python {
@@ -39,7 +41,14 @@ BuildOptions build_options(const CompileOptions& compile, const SaveWords& words
   return options;
 }
 
-void save(const Graph& graph, const CompileOptions& compile, nb::handle path, const SaveWords& words) {
+/// Where ranks of a mesh are to run it.
+struct MeshWords {
+  std::string axes;
+  MeshOptions options;
+};
+
+void save(const Graph& graph, const CompileOptions& compile, nb::handle path, const SaveWords& words,
+          const std::optional<MeshWords>& mesh = {}) {
   const std::string file = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
   BuildOptions options = build_options(compile, words);
   const Bindings sizes = bindings_from(words.sizes);
@@ -47,7 +56,8 @@ void save(const Graph& graph, const CompileOptions& compile, nb::handle path, co
   options.progress = [&](const BuildProgress&) {
     if (computing.token()->is_cancelled()) throw Cancelled();
   };
-  build_program(with_sizes(graph, sizes), file, options);
+  const Graph known = with_sizes(graph, sizes);
+  mesh ? build_mesh_program(known, mesh->axes, file, mesh->options, options) : build_program(known, file, options);
 }
 
 nb::dict describe(const ProgramFileInfo& info) {
@@ -98,6 +108,27 @@ void bind_programs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("path"), nb::arg("weights").none(), nb::arg("fuse"), nb::arg("machines"),
       nb::arg("sizes").none(), nb::arg("reasons"), nb::arg("metadata").none(), "Compile a graph into a file.");
+  m.def(
+      "build_mesh_program",
+      [](const Graph& graph, nb::handle path, const std::string& axes, const std::optional<std::string>& shard,
+         const nb::dict& values, bool fuse, nb::handle machines, nb::handle sizes, bool reasons, nb::handle metadata) {
+        MeshWords mesh{.axes = axes, .options = {.shard = shard, .typical = bindings_from(sizes)}};
+        for (const auto& [name, value] : values) {
+          mesh.options.values.emplace(nb::cast<std::string>(name), array_from(value));
+        }
+        save(graph, {.fuse = fuse}, path, {machines, sizes, reasons, metadata}, mesh);
+      },
+      nb::arg("graph"), nb::arg("path"), nb::arg("axes"), nb::arg("shard").none(), nb::arg("values"), nb::arg("fuse"),
+      nb::arg("machines"), nb::arg("sizes").none(), nb::arg("reasons"), nb::arg("metadata").none(),
+      "Compile a graph into a file for all ranks of a mesh.");
+  m.def(
+      "load_mesh_program",
+      [](const std::string& path, const Mesh& mesh, int threads, bool verify) {
+        const nb::gil_scoped_release release;
+        return load_mesh_program(path, mesh, {.verify = verify, .threads = threads});
+      },
+      nb::arg("path"), nb::arg("mesh"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("verify") = true,
+      "This rank's program of a file that was built for a mesh; all ranks call it together.");
   m.def(
       "load_program",
       [](const std::string& path, bool verify) {

@@ -37,10 +37,18 @@ def run_as_threads(axes, body):
 
 
 class MeshModel:
-    """An ONNX model in parts on a mesh. Call it on every rank with the same arrays, by position or by name."""
+    """An ONNX model in parts on a mesh, or a program that was built for one. Call it on every rank with the same arrays,
+    by position or by name.
+    """
 
     def __init__(self, path, mesh, *, shard=None, **options):
-        graph, weights = _tenon.import_onnx_with_weights(os.fspath(path))
+        path = os.fspath(path)
+        if _tenon.is_program_file(path):
+            if shard is not None or options.keys() - {"threads", "verify"}:
+                raise _tenon.Error(f"`{path}` is a program, which was compiled when it was built: give options to its build")
+            self.executable = _tenon.load_mesh_program(path, mesh, **options)
+            return
+        graph, weights = _tenon.import_onnx_with_weights(path)
         self.executable = _tenon.compile_on_mesh(graph, mesh, shard=shard, values=weights, **options)
 
     @property

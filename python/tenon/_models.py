@@ -159,19 +159,31 @@ def load(path, *, mesh=None, **options):
     """Read an ONNX model and compile it for all sizes of its named axes; or load a program, which was compiled before.
 
     With `mesh=tenon.mesh("data=2,model=2")` it runs in parts on the ranks of that mesh, `shard="batch=data"` says which
-    axes lie along which of the mesh, and each rank keeps its part of the weights.
+    axes lie along which of the mesh, and each rank keeps its part of the weights. A program that was built for a mesh is
+    loaded with one of the same axes.
     """
     return Model(path, **options) if mesh is None else _mesh.MeshModel(path, mesh, **options)
 
 
-def save(graph, path, *, machines=(), sizes=None, reasons=True, metadata=None, weights=None, fuse=True):
+def save(graph, path, *, machines=(), sizes=None, reasons=True, metadata=None, weights=None, fuse=True, mesh=None,
+         shard=None, values=None):
     """Compile a graph into a file that runs without a compiler: by `tenon.load`, the command, or libtenon_run.
 
     `machines` are names of those that it is to run on, such as "x86-64-v3" and "armv8.2"; none: machines like this one.
     `sizes` are axes whose size is known, `{"batch": 1}`: the program runs at these alone. Without `reasons` it does not
     say why steps end where they do. `metadata` is a dict of texts that the file keeps. The file appears whole or not at
     all.
+
+    With `mesh="data=2,model=2"` the file is for the ranks of such a mesh, as `compile` has them: `shard` says what lies
+    where, and `values` are weights, which the file has in the parts of ranks. `tenon.load(path, mesh=...)` loads it.
     """
+    if mesh is not None:
+        if weights is not None:
+            raise _tenon.Error("`weights` does not go with `mesh`: weights of a mesh are kept as they are")
+        _tenon.build_mesh_program(graph, path, mesh, shard, values or {}, fuse, machines, sizes, reasons, metadata)
+        return
+    if shard is not None or values is not None:
+        raise _tenon.Error("`shard` and `values` are for `mesh`")
     _tenon.build_program(graph, path, weights, fuse, machines, sizes, reasons, metadata)
 
 

@@ -63,6 +63,26 @@ def test_a_model_from_a_file(tmp_path):
         np.testing.assert_allclose(result, EXPECTED, rtol=1e-4, atol=1e-5)
 
 
+def test_a_program_for_all_ranks(tmp_path):
+    file = tmp_path / "net.tenon"
+    tenon.save(network(), file, mesh="data=2,model=2", shard="batch=data,w.1=model,v.0=model", values={"w": W, "v": V})
+    assert tenon.program_info(file)["metadata"]["mesh"] == "data=2,model=2"
+
+    def body(mesh):
+        return tenon.load(file, mesh=mesh)(X)
+
+    for result in tenon.run_as_threads("data=2,model=2", body):
+        np.testing.assert_allclose(result, EXPECTED, rtol=1e-4, atol=1e-4)
+    with pytest.raises(tenon.Error, match="was built for the mesh data=2,model=2, and this one is data=4"):
+        tenon.run_as_threads("data=4", body)
+    with pytest.raises(tenon.Error, match="give options to its build"):
+        tenon.run_as_threads("data=2,model=2", lambda mesh: tenon.load(file, mesh=mesh, shard="batch=data"))
+    with pytest.raises(tenon.Error, match="is a program for the ranks of a mesh"):
+        tenon.load(file)
+    with pytest.raises(tenon.Error, match="`shard` and `values` are for `mesh`"):
+        tenon.save(network(), file, shard="batch=data")
+
+
 def test_errors():
     with pytest.raises(tenon.Error, match="the mesh data=2 has no axis `model`"):
         tenon.run_as_threads("data=2", lambda mesh: tenon.compile(network(), mesh=mesh, shard="batch=model"))

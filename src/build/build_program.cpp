@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "build/embed_program.h"
 #include "build/index_limits.h"
+#include "build/make_program.h"
 #include "build/program_cache.h"
 #include "compiler/lowered.h"
 #include "devices/cpu/cpu_device.h"
@@ -236,6 +237,12 @@ void build_program_as(Graph graph, const std::string& path, const BuildOptions& 
   };
   progress(0, 0);  // before there is a file
   saved::write_program(program, path, {.progress = progress, .called = called});
+}
+
+ProgramFileInfo describe_program(const Graph& graph, const BuildOptions& options) { return describe(graph, options); }
+
+saved::SavedProgram make_program(Graph graph, const BuildOptions& options) {
+  return Builder(std::move(graph), options).run();
 }
 
 CompiledProgram compile_to_keep(Graph&& graph, const BuildOptions& options) {

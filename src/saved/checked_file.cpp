@@ -122,6 +122,14 @@ std::span<const std::byte> CheckedFile::section_if_any(SectionKind kind, int mac
   return find(kind, machine) == nullptr ? std::span<const std::byte>() : section(kind, machine);
 }
 
+CheckedFile CheckedFile::part(int number, const std::string& name) const {
+  const SectionEntry* const entry = find(SectionKind::part, number);
+  if (entry == nullptr) {
+    fail_damaged(fmt::format("it has no part {}", number));
+  }
+  return {bytes_of(*entry), owner_, name};
+}
+
 std::vector<ConstantPlace> CheckedFile::constants() const {
   bytes::Reader reader(section(SectionKind::constant_list));
   std::vector<ConstantPlace> list;

@@ -43,6 +43,8 @@ class CheckedFile {
   std::span<const std::byte> section(SectionKind kind, int machine = -1) const;
   /// The same of one that may have been left out: empty then.
   std::span<const std::byte> section_if_any(SectionKind kind, int machine = -1) const;
+  /// A file inside of this one, which has checksums of its own. Errors call it `name`.
+  CheckedFile part(int number, const std::string& name) const;
 
   /// Where constants lie: all inside of their section, at multiples of 64.
   std::vector<ConstantPlace> constants() const;

@@ -1,4 +1,4 @@
-// What a file says of itself, with what holds on this host.
+// What a file says of itself, with what holds on this host, and its program.
 #pragma once
 
 #include "saved/checked_file.h"
@@ -11,5 +11,8 @@ inline constexpr const char* kInterpreted = "loop interpreter";
 
 /// The section `info`, versions and sizes from the header, and which machines' code runs here. Sections are not listed.
 ProgramFileInfo info_of(const CheckedFile& file);
+
+/// What load_program() gives of it.
+Executable load(const CheckedFile& file, const ProgramFileOptions& options);
 
 }  // namespace tenon::saved

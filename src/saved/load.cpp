@@ -9,6 +9,7 @@
 #include "native/target.h"
 #include "runtime/run/make_executable.h"
 #include "saved/checked_file.h"
+#include "saved/file_constants.h"
 #include "saved/file_info.h"
 #include "saved/info_bytes.h"
 #include "saved/segments_bytes.h"
@@ -50,47 +51,18 @@ int best_machine(const CheckedFile& file, const ProgramFileInfo& info) {
        host == nullptr || host->features.empty() ? "" : " with ", host == nullptr ? "" : host->features, there);
 }
 
-/// The file's constants as arrays. Those that are used are held against their checksums, all at once.
-class Constants {
- public:
-  explicit Constants(const CheckedFile& file) : file_(file), places_(file.constants()), used_(places_.size(), false) {}
-
-  Array operator()(const ConstantReference& reference) {
-    if (reference.number >= places_.size()) {
-      fail("constant {}, of {}", reference.number, places_.size());
-    }
-    used_[reference.number] = true;
-    return file_.constant(places_[reference.number], reference.dtype, reference.dims);
-  }
-
-  void verify() const {
-    std::vector<const ConstantPlace*> places;
-    std::vector<std::span<const std::byte>> bytes;
-    for (size_t i = 0; i < places_.size(); ++i) {
-      if (!used_[i]) continue;
-      places.push_back(&places_[i]);
-      bytes.push_back(file_.constant(places_[i]));
-    }
-    const std::vector<Checksum> sums = checksums(bytes);
-    for (size_t i = 0; i < places.size(); ++i) {
-      if (sums[i] == places[i]->checksum) continue;
-      file_.fail_damaged(fmt::format("a constant, {} bytes from {} of its section on, is not what was written",
-                                     places[i]->bytes, places[i]->offset));
-    }
-  }
-
- private:
-  const CheckedFile& file_;
-  std::vector<ConstantPlace> places_;
-  std::vector<bool> used_;
-};
-
-Executable load(const CheckedFile& file, const ProgramFileOptions& options) {
+Executable load_checked(const CheckedFile& file, const ProgramFileOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const ProgramFileInfo info = info_of(file);
+  if (file.find(SectionKind::mesh) != nullptr) {
+    fail(
+        "`{}` is a program for the ranks of a mesh, each of which loads its part: `mpirun -n N tenon run FILE`, or "
+        "load_mesh_program() of tenon/mesh_program.h",
+        file.name());
+  }
   const int machine = best_machine(file, info);
   const std::shared_ptr<devices::Device>& device = devices::host_device();
-  Constants constants(file);
+  FileConstants constants(file);
   ReadSegments read = segments_from_bytes(file.section(SectionKind::program, machine),
                                           file.section_if_any(SectionKind::reasons, machine),
                                           [&](const ConstantReference& reference) { return constants(reference); });
@@ -109,10 +81,12 @@ Executable load(const CheckedFile& file, const ProgramFileOptions& options) {
                                                              .names = std::move(read.names)});
 }
 
+}  // namespace
+
 /// What is wrong inside of the file is said of the file.
-Executable load_and_name(const CheckedFile& file, const ProgramFileOptions& options) {
+Executable load(const CheckedFile& file, const ProgramFileOptions& options) {
   try {
-    return load(file, options);
+    return load_checked(file, options);
   } catch (const Error& error) {
     if (std::string_view(error.what()).starts_with(fmt::format("`{}`", file.name()))) throw;
     fail("`{}` cannot be loaded: {}", file.name(), error.what());
@@ -121,16 +95,15 @@ Executable load_and_name(const CheckedFile& file, const ProgramFileOptions& opti
   }
 }
 
-}  // namespace
 }  // namespace saved
 
 Executable load_program(const std::string& path, const ProgramFileOptions& options) {
-  return saved::load_and_name(saved::CheckedFile::open(path), options);
+  return saved::load(saved::CheckedFile::open(path), options);
 }
 
 Executable load_program(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
                         const ProgramFileOptions& options, const std::string& name) {
-  return saved::load_and_name(saved::CheckedFile(bytes, std::move(owner), name), options);
+  return saved::load(saved::CheckedFile(bytes, std::move(owner), name), options);
 }
 
 }  // namespace tenon

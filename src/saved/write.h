@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "saved/file_layout.h"
 #include "saved/saved_program.h"
 
 namespace tenon::saved {
@@ -27,6 +28,8 @@ struct WriteOptions {
 /// one or the new one. After an error, be it of `progress`, nothing is left. Equal constants are written once.
 /// Errors name the path: no folder, no space, no right to write.
 void write_program(const SavedProgram& program, const std::string& path, const WriteOptions& options = {});
+/// The same of any file that is laid out.
+void write_file(const FileLayout& layout, const std::string& path, const WriteOptions& options = {});
 
 /// Bytes of constants and code, about which the file is large.
 int64_t program_size(const SavedProgram& program);

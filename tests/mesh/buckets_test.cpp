@@ -36,10 +36,10 @@ TEST(Buckets, GradientsGoInTheOrderInWhichTheyAreThere) {
   const ShardedGraph sharded =
       shard(step(), MeshShape::parse("data=2"), Sharding::parse("batch=data"), 0, {.typical = sizes});
   const RankProgram program = cut_into_segments(sharded);
-  ASSERT_EQ(program.segments.size(), 2);
-  std::vector<size_t> all = program.segments[0].collectives;
+  ASSERT_EQ(program.plan.segments.size(), 2);
+  std::vector<size_t> all = program.plan.segments[0].collectives;
   std::ranges::reverse(all);  // whatever the order
-  const auto groups = buckets(sharded, all, sizes);
+  const auto groups = buckets(sharded.collectives, all, sizes);
   std::vector<std::string> names;
   for (const auto& group : groups) {
     ASSERT_EQ(group.size(), 1) << sharded.collectives[group[0]].whole.to_string();
@@ -56,10 +56,10 @@ TEST(Segments, StepsOfTheOptimiserComeLast) {
   const ShardedGraph sharded =
       shard(step(), MeshShape::parse("data=2"), Sharding::parse("batch=data"), 0, {.typical = {{"batch", 2048}}});
   const RankProgram program = cut_into_segments(sharded);
-  ASSERT_EQ(program.segments.size(), 2);
+  ASSERT_EQ(program.plan.segments.size(), 2);
   // Three gradients and the loss cross, and nothing of the weights' steps.
-  EXPECT_EQ(program.segments[0].gives.size(), 4);
-  EXPECT_EQ(program.segments[1].gives.size(), 3);
+  EXPECT_EQ(program.plan.segments[0].gives.size(), 4);
+  EXPECT_EQ(program.plan.segments[1].gives.size(), 3);
 }
 
 TEST(Overlap, GradientsGoWhileTheRestIsComputed) {

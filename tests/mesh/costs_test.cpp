@@ -60,6 +60,22 @@ TEST(RankEstimate, CountsWhatARankKeepsAndSends) {
   EXPECT_DOUBLE_EQ(rank.most_bytes, 4.0 * (6 * 4 + 6 * 8));
 }
 
+TEST(ChooseWeights, LeavesNamesThatAreInTheWay) {
+  // No step of the search gives a name back that it began with.
+  const Graph graph = parse_graph(
+      "graph main(x: f32[batch, 512], w: f32[512, 2048], v: f32[2048, 512]) {\n"
+      "  h = relu(contract(x, w, lhs_contract=[1], rhs_contract=[0]))\n"
+      "  return y=contract(h, v, lhs_contract=[1], rhs_contract=[0])\n}");
+  ShardOptions options;
+  options.typical = Bindings{{"batch", 16}};
+  const MeshShape mesh = MeshShape::parse("model=4");
+  const Sharding from = Sharding::parse("batch=model");
+  const auto seconds = [&](const Sharding& sharding) { return shard(graph, mesh, sharding, 0, options).seconds; };
+  const Sharding chosen = choose_weights(graph, mesh, from, options);
+  EXPECT_LE(seconds(chosen), seconds(from));
+  EXPECT_LE(seconds(chosen), seconds(choose_weights(graph, mesh, {}, options)));
+}
+
 TEST(ChooseWeights, FindsTheMegatronFormOfAnMlp) {
   const Graph graph = parse_graph(
       "graph main(x: f32[batch, 512], layers.0.w: f32[512, 2048], layers.0.v: f32[2048, 512], layers.1.w: f32[512, "

@@ -26,6 +26,15 @@ constexpr const char* kGraphs[] = {
     "1], low=[0, 0], high=[1, 0], groups=1, dtype=f32) }",
     "x: f32[n, 6, 5]) { return z=window(x, op=max, size=[1, 2, 1], stride=[1, 2, 1], dilation=[1, 1, 1], low=[0, 1, "
     "0], high=[0, 0, 0]) }",
+    "x: f32[2, 3, n+3], w: f32[4, 3, 3]) { return a=conv(x, w, stride=[2], x_dilation=[1], w_dilation=[1], low=[1], "
+    "high=[1], groups=1, dtype=f32), b=conv(x, w, stride=[1], x_dilation=[1], w_dilation=[1], low=[0], high=[0], "
+    "groups=1, dtype=f32) }",
+    "x: f32[1, 2, n+1, 6], w: f32[2, 1, 2, 3]) { return z=conv(x, w, stride=[1, 3], x_dilation=[1, 1], w_dilation=[2, "
+    "1], low=[4, -1], high=[1, 2], groups=2, dtype=f32) }",
+    "x: f32[n+4, 3]) { return a=window(x, op=sum, size=[3, 1], stride=[2, 1], dilation=[2, 1], low=[2, 0], high=[1, "
+    "0]), b=window(x, op=max, size=[1, 2], stride=[3, 1], dilation=[1, 1], low=[-1, 0], high=[0, 1]) }",
+    "x: f32[9, 3]) { return a=window(x, op=min, size=[4, 1], stride=[1, 1], dilation=[1, 1], low=[7, 0], high=[6, 0]), "
+    "b=window(x, op=sum, size=[2, 1], stride=[4, 2], dilation=[1, 1], low=[0, 0], high=[-2, 0]) }",
     "x: f32[n, 3, 4]) { return z=transpose(x, axes=[2, 0, 1]) }",
     "x: f32[n, 3, 4]) { return a=reshape(x, to=[3*n, 4]), b=reshape(x, to=[n, 12]), c=reshape(x, to=[12*n]) }",
     "x: f32[12*n]) { return a=reshape(x, to=[n, 12]), b=reshape(x, to=[n, 3, 4]) }",
@@ -38,6 +47,12 @@ constexpr const char* kGraphs[] = {
     "x: f32[n, 6], y: f32[n, 6]) { return z=concat(x, y, axis=0) }",
     "x: f32[9, 4], i: i64[n, 2]) { return z=gather(x, mod(i, 4), axes=[0], x_batch=[], index_batch=[]) }",
     "x: f32[n, 9, 4], i: i64[n, 2]) { return z=gather(x, mod(i, 4), axes=[1], x_batch=[0], index_batch=[0]) }",
+    "x: f32[9, 4, 8], i: i64[n, 2], j: i32[n, 2]) { return a=gather(x, sub(mod(i, 9), 4), mod(j, 8), axes=[0, 2], "
+    "x_batch=[], index_batch=[]), b=gather(x, mod(i, 4), axes=[1], x_batch=[], index_batch=[]) }",
+    "x: f32[n, 9, 4], u: f32[n, 2, 4], i: i64[n, 2]) { return a=scatter(x, u, sub(mod(i, 9), 4), op=set, axes=[1], "
+    "x_batch=[0], index_batch=[0]), b=scatter(x, u, mod(i, 9), op=max, axes=[1], x_batch=[0], index_batch=[0]) }",
+    "x: f32[9, 4], u: f32[n, 3, 4], i: i64[n, 3]) { return a=scatter(x, u, sub(mod(i, 9), 4), op=add, axes=[0], "
+    "x_batch=[], index_batch=[]), b=scatter(x, u, mod(i, 9), op=mul, axes=[0], x_batch=[], index_batch=[]) }",
     "x: f32[9, 4], u: f32[n, 4], i: i64[n]) { return z=scatter(x, u, mod(i, 4), op=add, axes=[0], x_batch=[], "
     "index_batch=[]) }",
     "x: f32[n, 9, 4], u: f32[n, 2, 4], i: i64[n, 2]) { return z=scatter(x, u, mod(i, 4), op=add, axes=[1], "

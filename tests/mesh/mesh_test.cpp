@@ -193,7 +193,7 @@ TEST(Ranks, AnErrorOfOneEndsAll) {
 TEST(Ranks, MustBeAsManyAsTheMeshHas) {
   EXPECT_EQ(error_text([] {
               run_as_threads(2, [](Communicator& world) {
-                MeshProgram(shard(mlp(), MeshShape::parse("m=3"), {}, world.rank()), world, interpreting());
+                MeshProgram(shard(mlp(), MeshShape::parse("m=3"), Sharding(), world.rank()), world, interpreting());
               });
             }),
             "the mesh m=3 has 3 ranks, and there are 2 processes");

@@ -71,6 +71,40 @@ class Processes(unittest.TestCase):
                 self.assertEqual(out.count(f"{mesh}: rank 0 sent "), 1, out)
                 self.assertEqual(out.count("all_reduce over model"), 1, out)
 
+    def test_a_program_that_was_built(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = str(Path(folder) / "parts.tenon")
+            built = subprocess.run([COMMAND, "build", "mlp", "--mesh", "data=2,model=2", "--shard",
+                                    "batch=data,layers.0.weight.1=model,layers.1.weight.0=model", "-o", file],
+                                   capture_output=True, text=True, timeout=LIMIT, check=False)
+            self.assertEqual(built.returncode, 0, built.stderr)
+            status, out, err = run(4, "check", file, "--bind", "batch=7", "--json")
+            self.assertEqual(status, 0, err)
+            self.assertTrue(json.loads(out)["ok"], out)
+            status, out, err = run(4, "run", file, "--bind", "batch=64", "--json")
+            self.assertEqual(status, 0, err)
+            self.assertEqual(json.loads(out)["mesh"], "data=2,model=2")
+            self.assertEqual(json.loads(out)["microseconds"]["compile"], 0)
+            # As many ranks as the file's mesh has.
+            status, _, err = run(2, "run", file)
+            self.assertNotEqual(status, 0)
+            self.assertEqual(err.count("the mesh data=2,model=2 has 4 ranks, and there are 2 of them"), 1, err)
+            # A file that is not what was written ends all ranks with one error.
+            damaged = bytearray(Path(file).read_bytes())
+            damaged[-100] ^= 1
+            Path(file).write_bytes(damaged)
+            status, _, err = run(4, "run", file)
+            self.assertNotEqual(status, 0)
+            self.assertIn("is damaged: a constant", err)
+
+    def test_stages_in_pieces(self):
+        for ranks, words in ((3, ["--mesh", "pipe=3", "--pipeline", "pipe=4"]),
+                             (4, ["--mesh", "pipe=2,data=2", "--pipeline", "pipe=3", "--shard", "batch=data"])):
+            with self.subTest(words=words):
+                status, out, err = run(ranks, "check", "mlp", *words, "--bind", "batch=7", "--json")
+                self.assertEqual(status, 0, err)
+                self.assertTrue(json.loads(out)["ok"], out)
+
     def test_only_the_first_rank_writes(self):
         with tempfile.TemporaryDirectory() as folder:
             status, out, err = run(2, "run", "small_cnn", "--mesh", "data=2", "--bind", "batch=4", "--json", "--output",

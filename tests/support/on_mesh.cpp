@@ -21,11 +21,12 @@ MeshRun run_on_threads(const Graph& graph, const std::string& mesh, const std::s
   MeshRun result;
   result.outputs.resize(static_cast<size_t>(parsed.rank_count()));
   run_as_threads(parsed.rank_count(), [&](Communicator& world) {
-    MeshProgram program(shard(graph, parsed, Sharding::parse(sharding), world.rank(), options), world, engine);
+    ShardedGraph sharded = shard(graph, parsed, Sharding::parse(sharding), world.rank(), options);
+    MeshProgram program(sharded, world, engine);
     result.outputs[static_cast<size_t>(world.rank())] = program.run_whole(inputs, bindings);
     if (world.rank() == 0) {
       result.traffic = program.traffic();
-      result.graph = program.graph();
+      result.graph = std::move(sharded);
     }
   });
   return result;

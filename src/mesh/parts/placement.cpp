@@ -6,15 +6,40 @@ namespace tenon::mesh {
 
 Cut Cut::of(const Extent& parts, const Extent& unit, int ranks) {
   if (const auto each = divide_exactly(parts, ranks)) {
-    return {.parts = ranks, .unit = *each * unit};
+    return {.parts = ranks, .unit = *each * unit, .reach = {}};
   }
-  return {.parts = parts, .unit = unit};
+  return {.parts = parts, .unit = unit, .reach = {}};
 }
 
-Extent Cut::size(int rank, int ranks) const { return floordiv(parts + (ranks - 1 - rank), ranks) * unit; }
+namespace {
+
+Extent groups_before(const Cut& cut, int rank, int ranks) {
+  return Extent(rank) * floordiv(cut.parts, ranks) + min(rank, mod(cut.parts, ranks));
+}
+
+Extent groups_of_rank(const Cut& cut, int rank, int ranks) { return floordiv(cut.parts + (ranks - 1 - rank), ranks); }
+
+Extent inside(const Extent& position, const Extent& size) { return min(max(position, 0), size); }
+
+}  // namespace
+
+Extent Cut::size(int rank, int ranks) const {
+  const Extent own = groups_of_rank(*this, rank, ranks) * unit;
+  if (!reach) return own;
+  const Extent first = groups_before(*this, rank, ranks) * unit * reach->stride - reach->low;
+  const Extent behind = first + (max(own, 1) - 1) * reach->stride + reach->span;
+  return inside(behind, reach->size) - inside(first, reach->size);
+}
 
 Extent Cut::begin(int rank, int ranks) const {
-  return (Extent(rank) * floordiv(parts, ranks) + min(rank, mod(parts, ranks))) * unit;
+  const Extent first = groups_before(*this, rank, ranks) * unit;
+  return reach ? inside(first * reach->stride - reach->low, reach->size) : first;
+}
+
+Extent missing(const Cut& have, const Cut& need, int rank, int ranks) {
+  const Extent begin = have.begin(rank, ranks), size = have.size(rank, ranks);
+  const Extent needed = need.begin(rank, ranks), needed_size = need.size(rank, ranks);
+  return needed_size - max(min(begin + size, needed + needed_size) - max(begin, needed), 0);
 }
 
 Layout whole_layout(const MeshShape& mesh) { return Layout(mesh.axes.size()); }

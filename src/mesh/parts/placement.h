@@ -1,6 +1,7 @@
 // How a tensor lies on the ranks of a mesh.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,24 @@
 
 namespace tenon::mesh {
 
+/// A window that slides along an axis of `size` elements: position i reads elements i * stride - low and span - 1
+/// behind it, as far as they are there.
+struct Reach {
+  int64_t stride = 1;
+  Extent low, span, size;
+
+  friend bool operator==(const Reach&, const Reach&) = default;
+};
+
 /// How a tensor axis is shared out: it is `parts` groups of `unit` elements, and each rank has whole groups, in the
 /// order of ranks; the first ones have one more where the number of groups does not divide. Comparable: two cuts that
 /// give every rank the same elements are equal wherever that is known without sizes.
+///
+/// With a reach, these are positions of a window, and a rank has all elements that its positions read, or that the one
+/// behind them would where it has none: neighbours have some in common.
 struct Cut {
   Extent parts, unit;
+  std::optional<Reach> reach = {};
 
   /// Of an axis of parts * unit elements over `ranks`. Where the ranks divide the groups, there are `ranks` groups.
   static Cut of(const Extent& parts, const Extent& unit, int ranks);
@@ -24,6 +38,9 @@ struct Cut {
 
   friend bool operator==(const Cut&, const Cut&) = default;
 };
+
+/// Elements that a rank needs and does not have.
+Extent missing(const Cut& have, const Cut& need, int rank, int ranks);
 
 /// How one axis of the mesh holds a tensor: every rank along it has the whole; or a part of one tensor axis; or a
 /// tensor of the full shape, and the whole is what `op` makes of those of all ranks.

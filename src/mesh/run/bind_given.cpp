@@ -1,15 +1,14 @@
 #include "mesh/run/bind_given.h"
 
-#include "shape/constraint_set.h"
-
 namespace tenon::mesh {
 
-Bindings bind_given(const Graph& graph, std::span<const Array* const> inputs, const Bindings& known) {
+Bindings bind_given(const Signature& whole, const ConstraintSet& constraints, std::span<const Array* const> inputs,
+                    const Bindings& known) {
   std::vector<ConcreteInput> concrete;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr) continue;
-    concrete.push_back({.name = std::string(graph.inputs()[i].name()),
-                        .pattern = graph.inputs()[i].shape(),
+    concrete.push_back({.name = whole.inputs[i].name,
+                        .pattern = whole.inputs[i].shape,
                         .dtype = inputs[i]->dtype(),
                         .dims = inputs[i]->dims()});
   }
@@ -17,8 +16,8 @@ Bindings bind_given(const Graph& graph, std::span<const Array* const> inputs, co
   for (const auto& [name, size] : known) {
     bindings.set(name, size);
   }
-  graph.constraints().check(bindings);
-  return graph.constraints().complete(bindings);
+  constraints.check(bindings);
+  return constraints.complete(bindings);
 }
 
 }  // namespace tenon::mesh

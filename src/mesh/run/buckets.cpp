@@ -19,17 +19,18 @@ struct Bucket {
 
 }  // namespace
 
-std::vector<std::vector<size_t>> buckets(const ShardedGraph& graph, std::vector<size_t> collectives,
+std::vector<std::vector<size_t>> buckets(const std::vector<Collective>& all, std::vector<size_t> collectives,
                                          const Bindings& bindings) {
-  std::ranges::stable_sort(collectives, {}, [&](size_t each) { return graph.collectives[each].depth; });
+  std::ranges::stable_sort(collectives, {}, [&](size_t each) { return all[each].depth; });
   std::vector<std::vector<size_t>> result;
   // A map keeps the same order on every rank.
   std::map<std::tuple<CollectiveKind, size_t, ReduceOp, Dtype>, Bucket> open;
   for (const size_t each : collectives) {
-    const Collective& step = graph.collectives[each];
+    const Collective& step = all[each];
     const int64_t bytes =
         evaluate(step.whole.element_count(), bindings) * static_cast<int64_t>(byte_size(step.whole.dtype()));
-    if (step.kind == CollectiveKind::all_to_all || bytes >= kBytesAlone) {
+    const bool moves_parts = step.kind == CollectiveKind::all_to_all || step.kind == CollectiveKind::halo_exchange;
+    if (moves_parts || bytes >= kBytesAlone) {
       result.push_back({each});
       continue;
     }

@@ -1,4 +1,5 @@
 #include <set>
+#include <utility>
 
 #include "ir/data_axes.h"
 #include "mesh/run/mesh_program.h"
@@ -37,16 +38,18 @@ Engine interpreting() {
   };
 }
 
-Engine compiling(const CompileOptions& options, int threads) {
-  return [options, threads](const Graph& graph) -> SegmentRun {
-    return [executable = compile(graph, options), names = names_of(graph), threads](
-               const std::vector<Array>& inputs, const Bindings& bindings, const Watchers& watchers) {
-      return executable.run(inputs, {.threads = threads,
-                                     .bindings = only(names, bindings),
-                                     .trace = watchers.trace,
-                                     .observer = watchers.observer});
-    };
+SegmentRun running(Executable executable, std::set<std::string> names, int threads) {
+  return [executable = std::move(executable), names = std::move(names), threads](
+             const std::vector<Array>& inputs, const Bindings& bindings, const Watchers& watchers) {
+    return executable.run(inputs, {.threads = threads,
+                                   .bindings = only(names, bindings),
+                                   .trace = watchers.trace,
+                                   .observer = watchers.observer});
   };
+}
+
+Engine compiling(const CompileOptions& options, int threads) {
+  return [options, threads](const Graph& graph) { return running(compile(graph, options), names_of(graph), threads); };
 }
 
 }  // namespace tenon::mesh

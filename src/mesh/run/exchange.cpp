@@ -40,14 +40,35 @@ bool is_outermost(const Array& array, int axis) {
   return std::all_of(array.dims().begin(), array.dims().begin() + axis, [](int64_t size) { return size == 1; });
 }
 
+/// Elements [begin, end) of an axis.
+struct Stretch {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+};
+
+Stretch common(const Stretch& a, const Stretch& b) {
+  const int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+/// Those of each rank.
+std::vector<Stretch> stretches_of(const Cut& cut, int ranks, const Bindings& bindings) {
+  std::vector<Stretch> result;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int64_t begin = evaluate(cut.begin(rank, ranks), bindings);
+    result.push_back({begin, begin + evaluate(cut.size(rank, ranks), bindings)});
+  }
+  return result;
+}
+
 void append(std::vector<std::byte>& bytes, const Array& array) {
   bytes.insert(bytes.end(), array.data(), array.data() + array.byte_count());
 }
 
 }  // namespace
 
-Exchange::Exchange(const ShardedGraph& graph, std::vector<size_t> collectives)
-    : graph_(graph), collectives_(std::move(collectives)) {}
+Exchange::Exchange(const RankPlan& plan, std::vector<size_t> collectives)
+    : plan_(plan), collectives_(std::move(collectives)) {}
 
 void Exchange::start(std::vector<Array> sources, Communicator& ranks, const Bindings& bindings) {
   sources_ = std::move(sources);
@@ -59,12 +80,13 @@ void Exchange::start(std::vector<Array> sources, Communicator& ranks, const Bind
     case CollectiveKind::all_gather: start_all_gather(ranks, bindings); break;
     case CollectiveKind::reduce_scatter: start_reduce_scatter(ranks, bindings); break;
     case CollectiveKind::all_to_all: start_all_to_all(ranks, bindings); break;
+    case CollectiveKind::halo_exchange: start_halo_exchange(ranks, bindings); break;
   }
 }
 
 std::string Exchange::label() const {
   const Collective& first = collective(0);
-  return fmt::format("{} over {}, {:.1f} KiB", name(first.kind), graph_.mesh.axes[first.mesh_axis].name,
+  return fmt::format("{} over {}, {:.1f} KiB", name(first.kind), plan_.mesh.axes[first.mesh_axis].name,
                      sent_bytes_ / 1024);
 }
 
@@ -76,7 +98,8 @@ std::vector<Array> Exchange::finish() {
     case CollectiveKind::all_reduce: results = windows_of(received_); break;
     case CollectiveKind::all_gather: results = gathered(); break;
     case CollectiveKind::reduce_scatter: results = scattered(); break;
-    case CollectiveKind::all_to_all: results = {put_together()}; break;
+    case CollectiveKind::all_to_all:
+    case CollectiveKind::halo_exchange: results = {put_together()}; break;
   }
   sources_.clear();
   received_ = Array();
@@ -167,6 +190,28 @@ void Exchange::start_all_to_all(Communicator& ranks, const Bindings& bindings) {
   request_ = ranks.all_to_all(packed_.data(), sent, received_.mutable_data(), received);
 }
 
+void Exchange::start_halo_exchange(Communicator& ranks, const Bindings& bindings) {
+  TENON_CHECK(sources_.size() == 1);
+  const Collective& step = collective(0);
+  const Array& mine = sources_[0];
+  const int axis = step.from.axis;
+  const std::vector<Stretch> have = stretches_of(step.from.cut, ranks.size(), bindings);
+  const std::vector<Stretch> need = stretches_of(step.to.cut, ranks.size(), bindings);
+  const size_t row = elements_along(mine, axis) * byte_size(mine.dtype());
+  std::vector<size_t> sent, received;
+  sizes_ = {{}};
+  for (size_t rank = 0; rank < have.size(); ++rank) {
+    const Stretch gives = common(have[rank_], need[rank]);
+    if (gives.size() > 0) append(packed_, slice_along(mine, axis, gives.begin - have[rank_].begin, gives.size()));
+    sent.push_back(static_cast<size_t>(gives.size()) * row);
+    sizes_[0].push_back(common(have[rank], need[rank_]).size());
+    received.push_back(static_cast<size_t>(sizes_[0].back()) * row);
+  }
+  received_ = Array::uninitialized(mine.dtype(), {static_cast<int64_t>(sum(received) / byte_size(mine.dtype()))});
+  sent_bytes_ = static_cast<double>(sum(sent) - sent[rank_]);
+  request_ = ranks.all_to_all(packed_.data(), sent, received_.mutable_data(), received);
+}
+
 /// One behind the other, with the sizes of the sources.
 std::vector<Array> Exchange::windows_of(const Array& all) const {
   std::vector<Array> results;
@@ -211,7 +256,8 @@ std::vector<Array> Exchange::scattered() const {
 
 Array Exchange::put_together() const {
   const Collective& step = collective(0);
-  std::vector<int64_t> dims = with_size(sources_[0].dims(), step.to.axis, sizes_[1][rank_]);
+  std::vector<int64_t> dims = sources_[0].dims();
+  if (step.kind == CollectiveKind::all_to_all) dims[static_cast<size_t>(step.to.axis)] = sizes_[1][rank_];
   std::vector<Array> pieces;
   int64_t begin = 0;
   for (const int64_t size : sizes_[0]) {

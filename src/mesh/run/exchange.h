@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mesh/exchange/communicator.h"
-#include "mesh/split/shard.h"
+#include "mesh/split/rank_plan.h"
 #include "tenon/array.h"
 
 namespace tenon::mesh {
@@ -14,8 +14,8 @@ namespace tenon::mesh {
 /// start the same ones in the same order.
 class Exchange {
  public:
-  /// `collectives` are those of the graph with these numbers.
-  Exchange(const ShardedGraph& graph, std::vector<size_t> collectives);
+  /// `collectives` are those of the plan with these numbers.
+  Exchange(const RankPlan& plan, std::vector<size_t> collectives);
 
   const std::vector<size_t>& collectives() const { return collectives_; }
 
@@ -33,18 +33,19 @@ class Exchange {
   std::string label() const;
 
  private:
-  const Collective& collective(size_t i) const { return graph_.collectives[collectives_[i]]; }
+  const Collective& collective(size_t i) const { return plan_.collectives[collectives_[i]]; }
   bool is_alone_in_rows(int axis) const;
   void start_all_reduce(Communicator& ranks);
   void start_all_gather(Communicator& ranks, const Bindings& bindings);
   void start_reduce_scatter(Communicator& ranks, const Bindings& bindings);
   void start_all_to_all(Communicator& ranks, const Bindings& bindings);
+  void start_halo_exchange(Communicator& ranks, const Bindings& bindings);
   std::vector<Array> windows_of(const Array& all) const;
   std::vector<Array> gathered() const;
   std::vector<Array> scattered() const;
   Array put_together() const;
 
-  const ShardedGraph& graph_;
+  const RankPlan& plan_;
   std::vector<size_t> collectives_;
   std::vector<Array> sources_;
   std::vector<std::byte> packed_;  // where they are not sent from where they lie

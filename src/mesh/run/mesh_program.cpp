@@ -11,10 +11,11 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "disk/content_hash.h"
+#include "mesh/run/bind_given.h"
 #include "mesh/run/buckets.h"
 #include "mesh/run/measure_costs.h"
 #include "mesh/run/pieces.h"
-#include "tenon/interpreter.h"
+#include "mesh/run/same_on_all.h"
 
 namespace tenon::mesh {
 
@@ -22,7 +23,7 @@ namespace tenon::mesh {
 class MeshProgram::Values : public RunObserver {
  public:
   Values(MeshProgram& program, const std::vector<Array>& inputs, const Bindings& bindings)
-      : program_(program), bindings_(bindings), arrays_(program.program_.value_count), has_(arrays_.size(), false) {
+      : program_(program), bindings_(bindings), arrays_(program.plan_.value_count), has_(arrays_.size(), false) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       set(i, inputs[i]);
     }
@@ -62,7 +63,7 @@ class MeshProgram::Values : public RunObserver {
   }
 
   void on_output(size_t output, const Array& array) override {
-    set(program_.program_.segments[segment_].gives[output], array);
+    set(program_.plan_.segments[segment_].gives[output], array);
     start_what_can();
   }
 
@@ -92,13 +93,13 @@ class MeshProgram::Values : public RunObserver {
   void start_what_can() {
     for (; next_ < waiting().size(); ++next_) {
       Exchange& exchange = *program_.exchanges_[waiting()[next_]];
-      const auto source_of = [&](size_t each) { return program_.program_.sources[each]; };
+      const auto source_of = [&](size_t each) { return program_.plan_.sources[each]; };
       if (!std::ranges::all_of(exchange.collectives(), [&](size_t each) { return is_there(source_of(each)); })) return;
       std::vector<Array> sources;
       for (const size_t each : exchange.collectives()) {
         sources.push_back(take(source_of(each)));
       }
-      const Collective& first = program_.graph_.collectives[exchange.collectives()[0]];
+      const Collective& first = program_.plan_.collectives[exchange.collectives()[0]];
       exchange.start(std::move(sources), program_.group(first.mesh_axis), bindings_);
       under_way_.push_back({&exchange, now()});
       program_.traffic_.bytes += exchange.sent_bytes();
@@ -117,7 +118,7 @@ class MeshProgram::Values : public RunObserver {
       program_.trace_->add_wait(label, waits, now());
     }
     for (size_t i = 0; i < results.size(); ++i) {
-      set(program_.program_.results[exchange.collectives()[i]], std::move(results[i]));
+      set(program_.plan_.results[exchange.collectives()[i]], std::move(results[i]));
     }
   }
 
@@ -130,53 +131,74 @@ class MeshProgram::Values : public RunObserver {
   std::vector<UnderWay> under_way_;
 };
 
-MeshProgram::MeshProgram(ShardedGraph graph, Communicator& world, const Engine& engine)
-    : graph_(std::move(graph)), world_(world) {
-  if (world.size() != graph_.mesh.rank_count()) {
-    fail("the mesh {} has {} ranks, and there are {} processes", graph_.mesh.to_string(), graph_.mesh.rank_count(),
-         world.size());
+namespace {
+
+std::vector<SegmentRun> runs_of(const RankPlan& plan, const std::vector<Graph>& graphs, const Engine& engine) {
+  std::vector<SegmentRun> runs;
+  for (size_t s = 0; s < graphs.size(); ++s) {
+    runs.push_back(plan.segments[s].gives.empty() ? SegmentRun() : engine(graphs[s]));
   }
-  require_same(fingerprint(graph_), "another program");
-  program_ = cut_into_segments(graph_);
-  for (size_t m = 0; m < graph_.mesh.axes.size(); ++m) {
-    groups_.push_back(ranks_along(graph_.mesh, m, world));
+  return runs;
+}
+
+}  // namespace
+
+MeshProgram::MeshProgram(const ShardedGraph& graph, Communicator& world, const Engine& engine) : world_(world) {
+  RankProgram program = cut_into_segments(graph);
+  plan_ = std::move(program.plan);
+  require_same_program();
+  runs_ = runs_of(plan_, program.graphs, engine);
+  prepare();
+}
+
+MeshProgram::MeshProgram(RankPlan plan, std::vector<SegmentRun> runs, Communicator& world)
+    : plan_(std::move(plan)), world_(world), runs_(std::move(runs)) {
+  require_same_program();
+  prepare();
+}
+
+void MeshProgram::require_same_program() {
+  if (world_.size() != plan_.mesh.rank_count()) {
+    fail("the mesh {} has {} ranks, and there are {} processes", plan_.mesh.to_string(), plan_.mesh.rank_count(),
+         world_.size());
   }
-  std::vector<size_t> last(program_.value_count, 0);
-  for (size_t s = 0; s < program_.segments.size(); ++s) {
-    const Segment& segment = program_.segments[s];
-    runs_.push_back(segment.gives.empty() ? SegmentRun() : engine(segment.graph));
-    for (const size_t value : segment.takes) {
+  require_same(plan_.fingerprint, "another program");
+}
+
+void MeshProgram::prepare() {
+  for (size_t m = 0; m < plan_.mesh.axes.size(); ++m) {
+    groups_.push_back(ranks_along(plan_.mesh, m, world_));
+  }
+  std::vector<size_t> last(plan_.value_count, 0);
+  for (size_t s = 0; s < plan_.segments.size(); ++s) {
+    for (const size_t value : plan_.segments[s].takes) {
       last[value] = s;
     }
-    for (const size_t each : segment.collectives) {
-      last[program_.sources[each]] = s;
+    for (const size_t each : plan_.segments[s].collectives) {
+      last[plan_.sources[each]] = s;
     }
   }
-  for (const size_t value : program_.outputs) {
-    last[value] = program_.segments.size();
+  for (const size_t value : plan_.outputs) {
+    last[value] = plan_.segments.size();
   }
-  last_.resize(program_.segments.size() + 1);
+  last_.resize(plan_.segments.size() + 1);
   for (size_t value = 0; value < last.size(); ++value) {
     last_[last[value]].push_back(value);
   }
 }
 
-void MeshProgram::require_same(uint64_t number, const char* what) {
-  const auto ranks = static_cast<size_t>(world_.size());
-  std::vector<uint64_t> all(ranks);
-  world_
-      .all_gather(reinterpret_cast<const std::byte*>(&number), std::vector<size_t>(ranks, sizeof(number)),
-                  reinterpret_cast<std::byte*>(all.data()))
-      ->wait();
-  const auto other = std::ranges::find_if(all, [&](uint64_t each) { return each != all[0]; });
-  if (other != all.end()) {
-    fail("rank {} of the mesh has {} than rank 0; start every rank with the same command and the same files",
-         other - all.begin(), what);
-  }
+void MeshProgram::require_same(uint64_t number, const char* what) { require_same_on_all(world_, number, what); }
+
+Bindings MeshProgram::bind(std::span<const Array* const> inputs, const Bindings& known) const {
+  return bind_given(plan_.whole, plan_.constraints, inputs, known);
 }
 
 std::vector<Array> MeshProgram::run_whole(const std::vector<Array>& inputs, const Bindings& known) {
-  const Bindings bindings = tenon::bind(graph_.whole, inputs, known);
+  std::vector<const Array*> given;
+  for (const Array& each : inputs) {
+    given.push_back(&each);
+  }
+  const Bindings bindings = bind(given, known);
   std::vector<Array> parts;
   for (size_t i = 0; i < inputs.size(); ++i) {
     parts.push_back(part_of_input(i, inputs[i], bindings));
@@ -205,7 +227,7 @@ void MeshProgram::require_same_inputs(const std::vector<const Array*>& inputs) {
       const size_t end = share + 1 == ranks ? bytes.size() : bytes.size() / ranks * (share + 1);
       return disk::content_hash(bytes.substr(begin, end - begin)).low;
     };
-    if (std::ranges::none_of(graph_.input_layouts[i], &Placement::is_split)) {
+    if (std::ranges::none_of(plan_.input_layouts[i], &Placement::is_split)) {
       whole = combine_hash(whole, disk::content_hash(bytes).low);
     } else {
       mine = combine_hash(mine, hash_of(own));
@@ -228,12 +250,15 @@ void MeshProgram::require_same_inputs(const std::vector<const Array*>& inputs) {
 }
 
 Array MeshProgram::part_of_input(size_t input, const Array& whole, const Bindings& bindings) const {
-  return part_of(whole, graph_.input_layouts[input], graph_.mesh, graph_.coordinates, bindings);
+  return part_of(whole, plan_.input_layouts[input], plan_.mesh, plan_.coordinates, bindings);
 }
 
 Array MeshProgram::whole_input(size_t input, const Array& part, const Bindings& bindings) {
+  return whole_of(plan_.input_layouts[input], part, bindings);
+}
+
+Array MeshProgram::whole_of(const Layout& layout, const Array& part, const Bindings& bindings) {
   Array result = part;
-  const Layout& layout = graph_.input_layouts[input];
   for (size_t m = 0; m < layout.size(); ++m) {
     if (!layout[m].is_split()) continue;
     Communicator& ranks = group(m);
@@ -265,15 +290,15 @@ void MeshProgram::plan_exchanges(const Bindings& bindings) {
   if (planned_for_ == bindings) return;
   planned_for_.reset();
   exchanges_.clear();
-  exchanges_of_.assign(program_.segments.size(), {});
-  giver_.assign(program_.value_count, -1);
-  for (size_t s = 0; s < program_.segments.size(); ++s) {
-    for (std::vector<size_t>& together : buckets(graph_, program_.segments[s].collectives, bindings)) {
+  exchanges_of_.assign(plan_.segments.size(), {});
+  giver_.assign(plan_.value_count, -1);
+  for (size_t s = 0; s < plan_.segments.size(); ++s) {
+    for (std::vector<size_t>& together : buckets(plan_.collectives, plan_.segments[s].collectives, bindings)) {
       for (const size_t each : together) {
-        giver_[program_.results[each]] = static_cast<int>(exchanges_.size());
+        giver_[plan_.results[each]] = static_cast<int>(exchanges_.size());
       }
       exchanges_of_[s].push_back(exchanges_.size());
-      exchanges_.push_back(std::make_unique<Exchange>(graph_, std::move(together)));
+      exchanges_.push_back(std::make_unique<Exchange>(plan_, std::move(together)));
     }
   }
   planned_for_ = bindings;
@@ -283,8 +308,8 @@ std::vector<Array> MeshProgram::run(const std::vector<Array>& inputs, const Bind
   require_same(bindings.hash(), "inputs of other sizes");
   plan_exchanges(bindings);
   Values values(*this, inputs, bindings);
-  for (size_t s = 0; s < program_.segments.size(); ++s) {
-    const Segment& segment = program_.segments[s];
+  for (size_t s = 0; s < plan_.segments.size(); ++s) {
+    const SegmentPlan& segment = plan_.segments[s];
     values.begin(s);
     if (runs_[s]) {
       std::vector<Array> operands;
@@ -303,7 +328,7 @@ std::vector<Array> MeshProgram::run(const std::vector<Array>& inputs, const Bind
     }
   }
   std::vector<Array> outputs;
-  for (const size_t value : program_.outputs) {
+  for (const size_t value : plan_.outputs) {
     outputs.push_back(values.take(value));
   }
   values.finish_all();

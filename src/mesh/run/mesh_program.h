@@ -4,6 +4,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "mesh/exchange/communicator.h"
@@ -28,6 +31,8 @@ using Engine = std::function<SegmentRun(const Graph&)>;
 
 Engine interpreting();
 Engine compiling(const CompileOptions& options, int threads = 0);
+/// Runs what was compiled before. `names` are those that it takes of bindings.
+SegmentRun running(Executable executable, std::set<std::string> names, int threads = 0);
 
 /// What a rank has sent so far, by the formula of each collective.
 struct Traffic {
@@ -40,9 +45,14 @@ struct Traffic {
 class MeshProgram {
  public:
   /// Error on every rank: the communicator has another number of ranks than the mesh; ranks have other programs.
-  MeshProgram(ShardedGraph graph, Communicator& world, const Engine& engine);
+  MeshProgram(const ShardedGraph& graph, Communicator& world, const Engine& engine);
+  /// `runs` are of the plan's segments; none where a segment gives nothing.
+  MeshProgram(RankPlan plan, std::vector<SegmentRun> runs, Communicator& world);
 
-  const ShardedGraph& graph() const { return graph_; }
+  const RankPlan& plan() const { return plan_; }
+
+  /// The names that whole inputs bind, null for one that is not there: bind_given().
+  Bindings bind(std::span<const Array* const> inputs, const Bindings& known = {}) const;
 
   /// Inputs and results are this rank's parts; `bindings` are the sizes of the whole. Error on every rank: other
   /// bindings on another rank.
@@ -59,6 +69,8 @@ class MeshProgram {
 
   /// The whole of an input that lies in parts, from this rank's part. All ranks call it together.
   Array whole_input(size_t input, const Array& part, const Bindings& bindings);
+  /// The same of a tensor that lies so, of whatever size.
+  Array whole_of(const Layout& layout, const Array& part, const Bindings& bindings);
   /// This rank's part of it.
   Array part_of_input(size_t input, const Array& whole, const Bindings& bindings) const;
 
@@ -70,18 +82,20 @@ class MeshProgram {
  private:
   class Values;
 
+  void require_same_program();
+  /// Who needs what, and the groups of ranks along each axis.
+  void prepare();
   /// Error on every rank unless all have the same number. `what` says of what.
   void require_same(uint64_t number, const char* what);
   Communicator& group(size_t mesh_axis) { return *groups_[mesh_axis]; }
   /// Which collectives go together at these sizes.
   void plan_exchanges(const Bindings& bindings);
 
-  ShardedGraph graph_;
+  RankPlan plan_;
   Communicator& world_;
-  RankProgram program_;
   std::vector<std::unique_ptr<Communicator>> groups_;  // one for each axis of the mesh
-  std::vector<SegmentRun> runs_;
-  std::vector<std::vector<size_t>> last_;  // values that nobody needs after each segment
+  std::vector<SegmentRun> runs_;                       // of segments
+  std::vector<std::vector<size_t>> last_;              // values that nobody needs after each segment
   std::optional<Bindings> planned_for_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   std::vector<std::vector<size_t>> exchanges_of_;  // that each segment starts, in order

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/fail.h"
 #include "mesh/split/rank_estimate.h"
 #include "mesh/split/shard.h"
 
@@ -77,28 +78,46 @@ Sharding choose_sharding(const Graph& graph, const MeshShape& mesh, const ShardO
   return best;
 }
 
-Sharding choose_weights(const Graph& graph, const MeshShape& mesh, Sharding best, const ShardOptions& options) {
+namespace {
+
+struct Found {
+  Sharding sharding;
+  double cost = 0;
+};
+
+/// From there, one axis of alike inputs at a time, as long as that helps.
+Found climb(const Graph& graph, const MeshShape& mesh, Sharding from, const ShardOptions& options) {
   const std::map<std::string, int> all = patterns(graph);
-  double least = cost(graph, mesh, best, options);
+  Found best{std::move(from), 0};
+  best.cost = cost(graph, mesh, best.sharding, options);
   for (bool is_better = true; std::exchange(is_better, false);) {
     for (const auto& [pattern, rank] : all) {
       // The best of the axes of the tensor and the mesh. Less memory alone is enough, where it takes no longer.
-      const Sharding before = best;
-      const double at_first = least;
+      const Found before = best;
       for (const MeshAxis& along : mesh.axes) {
         for (int axis = 0; axis < rank; ++axis) {
-          Sharding with = before;
+          Sharding with = before.sharding;
           if (!with.along.emplace(fmt::format("{}.{}", pattern, axis), along.name).second) continue;
-          if (const double seconds = cost(graph, mesh, with, options); seconds < least) {
-            least = seconds;
-            best = std::move(with);
+          if (const double seconds = cost(graph, mesh, with, options); seconds < best.cost) {
+            best = {std::move(with), seconds};
           }
         }
       }
-      is_better = is_better || least < at_first * kGain;
+      is_better = is_better || best.cost < before.cost * kGain;
     }
   }
   return best;
+}
+
+}  // namespace
+
+Sharding choose_weights(const Graph& graph, const MeshShape& mesh, Sharding from, const ShardOptions& options) {
+  // A name of an axis is taken in one step and given back in none: the search also begins without any.
+  const bool has_names = !from.along.empty();
+  Found best = climb(graph, mesh, std::move(from), options);
+  if (!has_names) return best.sharding;
+  Found other = climb(graph, mesh, {}, options);
+  return other.cost < best.cost * kGain ? other.sharding : best.sharding;
 }
 
 }  // namespace tenon::mesh

@@ -25,6 +25,7 @@ double Collective::sent_share(CollectiveKind kind, int ranks) {
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter: return (n - 1) / n;
     case CollectiveKind::all_to_all: return (n - 1) / (n * n);
+    case CollectiveKind::halo_exchange: return 1;
   }
   return 0;
 }
@@ -52,14 +53,21 @@ double Estimate::elements(const Shape& shape) const { return value(shape.element
 double Estimate::seconds_to_move(const Shape& shape, const Placement& from, const Placement& to,
                                  const MeshAxis& axis) const {
   if (from == to || from.is_whole()) return 0;
+  const LinkCosts& link = costs_.along(axis.name);
+  if (from.is_split() && to.is_split() && from.axis == to.axis) {
+    const double rows = value(missing(from.cut, to.cut, axis.size / 2, axis.size));
+    const double all = std::max(value(shape.extent(from.axis)), 1.0);
+    return link.latency +
+           rows / all * elements(shape) * static_cast<double>(byte_size(shape.dtype())) / link.bytes_per_second;
+  }
+  const bool is_direct = to.is_split() && !to.cut.reach;
   CollectiveKind kind = CollectiveKind::all_gather;
   if (from.is_partial()) {
-    kind = to.is_split() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
-  } else if (to.is_split() && to.axis != from.axis) {
+    kind = is_direct ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+  } else if (is_direct) {
     kind = CollectiveKind::all_to_all;
   }
   const double bytes = elements(shape) * static_cast<double>(byte_size(shape.dtype()));
-  const LinkCosts& link = costs_.along(axis.name);
   return link.latency + Collective::sent_share(kind, axis.size) * bytes / link.bytes_per_second;
 }
 

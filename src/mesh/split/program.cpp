@@ -47,14 +47,15 @@ class Cutter {
     for (size_t i = 0; i < sharded_.collectives.size(); ++i) {
       const Collective& each = sharded_.collectives[i];
       const size_t at = level(each.source.node());
-      program_.sources.push_back(give(each.source, at));
-      program_.results.push_back(number(each.result));
+      plan_.sources.push_back(give(each.source, at));
+      plan_.results.push_back(number(each.result));
       by_level(each.level).push_back(i);
     }
     for (const Output& output : sharded_.outputs) {
-      program_.outputs.push_back(give(output.value, level(output.value.node())));
+      plan_.outputs.push_back(give(output.value, level(output.value.node())));
     }
     finish();
+    describe_whole();
     return std::move(program_);
   }
 
@@ -63,8 +64,8 @@ class Cutter {
   static bool is_made_anew(const Node& node) { return node.as<Constant>() != nullptr || node.as<Iota>() != nullptr; }
 
   size_t number(const Value& value) {
-    const auto [found, is_new] = numbers_.emplace(value, program_.value_count);
-    program_.value_count += is_new ? 1 : 0;
+    const auto [found, is_new] = numbers_.emplace(value, plan_.value_count);
+    plan_.value_count += is_new ? 1 : 0;
     return found->second;
   }
 
@@ -192,7 +193,7 @@ class Cutter {
   void finish() {
     for (size_t at = 0; at < drafts_.size(); ++at) {
       Draft& draft = drafts_[at];
-      Segment segment;
+      SegmentPlan segment;
       segment.takes = draft.takes;
       segment.collectives = collectives_[at];
       // What is there first comes first: steps follow the order of outputs, and a collective can start.
@@ -202,15 +203,29 @@ class Cutter {
         segment.gives.push_back(each.place);
         outputs.push_back({.name = fmt::format("value.{}.out", each.place), .value = each.value});
       }
-      if (!outputs.empty()) {
-        segment.graph = Graph(fmt::format("{}.{}", sharded_.whole.name(), at), draft.inputs, outputs);
-      }
-      program_.segments.push_back(std::move(segment));
+      program_.graphs.push_back(
+          outputs.empty() ? Graph() : Graph(fmt::format("{}.{}", sharded_.whole.name(), at), draft.inputs, outputs));
+      plan_.segments.push_back(std::move(segment));
     }
+  }
+
+  void describe_whole() {
+    plan_.mesh = sharded_.mesh;
+    plan_.coordinates = sharded_.coordinates;
+    plan_.whole = signature_of(sharded_.whole);
+    plan_.constraints = sharded_.whole.constraints();
+    plan_.input_layouts = sharded_.input_layouts;
+    plan_.output_layouts = sharded_.output_layouts;
+    plan_.collectives = sharded_.collectives;
+    for (Collective& each : plan_.collectives) {
+      each.source = each.result = Value();
+    }
+    plan_.fingerprint = fingerprint(sharded_);
   }
 
   const ShardedGraph& sharded_;
   RankProgram program_;
+  RankPlan& plan_ = program_.plan;
   std::unordered_map<const Node*, size_t> levels_;
   std::unordered_map<const Node*, size_t> depths_;  // the longest way from an input, in nodes
   std::vector<const Node*> order_;
@@ -221,6 +236,17 @@ class Cutter {
 };
 
 }  // namespace
+
+Signature signature_of(const Graph& graph) {
+  Signature signature{.name = graph.name(), .inputs = {}, .outputs = {}};
+  for (const Value& input : graph.inputs()) {
+    signature.inputs.push_back({.name = std::string(input.name()), .shape = input.shape()});
+  }
+  for (const Output& output : graph.outputs()) {
+    signature.outputs.push_back({.name = output.name, .shape = output.value.shape()});
+  }
+  return signature;
+}
 
 RankProgram cut_into_segments(const ShardedGraph& sharded) { return Cutter(sharded).run(); }
 

@@ -10,6 +10,7 @@
 #include "ir/data_axes.h"
 #include "ir/unify_names.h"
 #include "mesh/split/estimate.h"
+#include "mesh/split/local_node.h"
 #include "mesh/split/pulls.h"
 #include "mesh/split/ways.h"
 #include "ops/make.h"
@@ -139,7 +140,7 @@ class Sharder {
       late = std::max(late, now.late);
     }
     const std::vector<Value> made =
-        make_all(localize(node, results[0], out_.mesh, out_.coordinates), std::move(operands));
+        make_local(node, std::move(operands), wanted, results[0], out_.mesh, out_.coordinates);
     for (size_t i = 0; i < made.size(); ++i) {
       versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i], level, late}};
     }
@@ -218,7 +219,8 @@ class Sharder {
     for (size_t i = 0; i < now.size(); ++i) {
       const Value& operand = node.inputs[i];
       const auto is_there = [&](const Version& version) { return version.layout[m] == way.operands[i]; };
-      keeps_direction = keeps_direction || (now[i].is_split() && now[i] == way.operands[i]);
+      const bool is_near = way.operands[i].cut.reach && now[i].is_split() && now[i].axis == way.operands[i].axis;
+      keeps_direction = keeps_direction || is_near || (now[i].is_split() && now[i] == way.operands[i]);
       if (std::ranges::any_of(versions_.at(operand), is_there)) continue;
       // Scattering what is to be summed costs half of having it everywhere; it will mostly be gathered later, unless
       // something beside it lies in the same parts, or what it is for.
@@ -251,7 +253,10 @@ class Sharder {
   Version bring(const Value& value, const Layout& wanted, const std::string& reason) {
     double least = std::numeric_limits<double>::infinity();
     Version now;
+    const auto has_reach = [](const Placement& each) { return each.cut.reach.has_value(); };
     for (const Version& version : versions_.at(value)) {
+      // What neighbours have, too, is for the one who asked for it.
+      if (version.layout != wanted && std::ranges::any_of(version.layout, has_reach)) continue;
       const double time = seconds_between(value.shape(), version.layout, wanted);
       if (time < least) {
         least = time;
@@ -272,14 +277,14 @@ class Sharder {
 
   void exchange(const Value& value, Version& now, size_t m, const Placement& wanted, const std::string& reason) {
     const Placement from = now.layout[m];
+    // Terms of a sum are scattered to parts that have nothing in common.
     const bool is_direct = wanted.is_split() && !is_split_elsewhere(now.layout, wanted.axis, m) &&
-                           !(from.is_split() && from.axis == wanted.axis);
+                           !(wanted.cut.reach && (from.is_partial() || from.axis != wanted.axis));
     Collective step;
     step.mesh_axis = m;
     step.from = from;
     step.to = is_direct ? wanted : Placement{};
-    step.kind = from.is_partial() ? (is_direct ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce)
-                                  : (is_direct ? CollectiveKind::all_to_all : CollectiveKind::all_gather);
+    step.kind = kind_of(from, step.to);
     step.source = now.local;
     step.is_late = tail_.contains(&value.node());
     step.level = step.is_late ? now.late++ : now.level++;
@@ -287,9 +292,7 @@ class Sharder {
     step.whole = value.shape();
     step.of = call_it(value);
     step.reason = reason;
-    Layout together = now.layout;
-    together[m] = Placement{};
-    step.bytes = local_shape(value.shape(), together).element_count() * static_cast<int64_t>(byte_size(value.dtype()));
+    step.bytes = bytes_of(value, now.layout, step);
     now.layout[m] = step.to;
     now.local = tenon::input(fmt::format("{}.{}", name(step.kind), out_.collectives.size()),
                              local_shape(value.shape(), now.layout));
@@ -298,6 +301,25 @@ class Sharder {
     out_.collectives.push_back(std::move(step));
     out_.seconds += estimate_.seconds_to_move(value.shape(), from, step_to, mesh_axis(m));
     remember(value, now);
+  }
+
+  static CollectiveKind kind_of(const Placement& from, const Placement& to) {
+    if (from.is_partial()) return to.is_split() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+    if (!to.is_split()) return CollectiveKind::all_gather;
+    return to.axis == from.axis ? CollectiveKind::halo_exchange : CollectiveKind::all_to_all;
+  }
+
+  /// Of what the ranks along the axis hold together, when it is whole; of a halo what a rank in their middle gets.
+  Extent bytes_of(const Value& value, const Layout& now, const Collective& step) const {
+    const auto m = step.mesh_axis;
+    Layout together = now;
+    together[m] = Placement{};
+    std::vector<Axis> axes = local_shape(value.shape(), together).axes();
+    const int ranks = mesh_axis(m).size;
+    if (step.kind == CollectiveKind::halo_exchange) {
+      axes[static_cast<size_t>(step.from.axis)] = Axis(missing(step.from.cut, step.to.cut, ranks / 2, ranks));
+    }
+    return value.shape().with_axes(std::move(axes)).element_count() * static_cast<int64_t>(byte_size(value.dtype()));
   }
 
   /// A whole tensor as a term of a sum: the first rank has it, the others have zeros.
@@ -355,14 +377,19 @@ class Sharder {
 
 }  // namespace
 
-ShardedGraph shard(const Graph& graph, const MeshShape& mesh, const Sharding& sharding, int rank,
+ShardedGraph shard(const Graph& graph, const MeshShape& mesh, std::vector<Layout> inputs, int rank,
                    const ShardOptions& options) {
   const AxisNames undecided = data_axes(graph);
   if (!undecided.empty()) {
     fail("graph `{}` cannot be shared out over a mesh: data decide the size of its axis `{}`", graph.name(),
          *undecided.begin());
   }
-  return Sharder(passes::inline_calls(graph), mesh, rank, options).run(input_layouts(graph, mesh, sharding));
+  return Sharder(passes::inline_calls(graph), mesh, rank, options).run(std::move(inputs));
+}
+
+ShardedGraph shard(const Graph& graph, const MeshShape& mesh, const Sharding& sharding, int rank,
+                   const ShardOptions& options) {
+  return shard(graph, mesh, input_layouts(graph, mesh, sharding), rank, options);
 }
 
 }  // namespace tenon::mesh

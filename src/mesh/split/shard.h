@@ -48,12 +48,17 @@ struct ShardedGraph {
 ShardedGraph shard(const Graph& graph, const MeshShape& mesh, const Sharding& sharding, int rank,
                    const ShardOptions& options = {});
 
+/// The same with inputs that lie so.
+ShardedGraph shard(const Graph& graph, const MeshShape& mesh, std::vector<Layout> inputs, int rank,
+                   const ShardOptions& options = {});
+
 /// A sharding of axis names that inputs have, for a user who gives none: for each axis of the mesh, in order, the name
 /// with which the estimated time is least, or none.
 Sharding choose_sharding(const Graph& graph, const MeshShape& mesh, const ShardOptions& options = {});
 
 /// The same and more axes of inputs with known sizes, weights, as long as the estimated time falls; inputs that are
-/// named alike but for numbers (`layers.*.weight`) lie alike. Takes hundreds of times as long as to shard.
+/// named alike but for numbers (`layers.*.weight`) lie alike. It begins with `from` and with nothing, and takes the
+/// better of what it finds. Takes hundreds of times as long as to shard.
 Sharding choose_weights(const Graph& graph, const MeshShape& mesh, Sharding from, const ShardOptions& options = {});
 
 /// The same for every rank, and for every process that compiles the same: of the graph, the mesh and the collectives.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "mesh/split/local_node.h"
 #include "mesh/split/reshape_ways.h"
 #include "ops/axes.h"
 
@@ -10,6 +11,13 @@ namespace tenon::mesh {
 namespace {
 
 constexpr int kWhole = -1;
+
+/// Whether every one of several ranks has an element of what is cut so.
+bool gives_to_all(const Cut& cut, int ranks) {
+  const auto parts = cut.parts.constant();
+  const auto unit = cut.unit.constant();
+  return ranks > 1 && parts && *parts >= ranks && unit && *unit > 0;
+}
 
 /// Whether elements along axis `i` are those of the operand, one by one.
 bool keeps_axis(const Slice& op, const Shape& x, size_t i) {
@@ -150,10 +158,22 @@ class Finder {
     }
   }
 
+  /// Positions of a window are shared out; neighbours send what those at the edges read.
+  void add_sliding(int axis, const Sliding& window) {
+    const Cut cut = Cut::of(node_.shapes[0].extent(axis), 1, ranks_);
+    Cut read = cut;
+    read.reach =
+        Reach{.stride = window.stride, .low = window.low, .span = window.span, .size = node_.inputs[0].extent(axis)};
+    std::vector<Placement> operands(now_.size());
+    operands[0] = Placement::split(axis, read);
+    found_.push_back({operands, {Placement::split(axis, cut)}});
+  }
+
   void visit(const Window& op) {
     for (size_t i = 0; i < op.size.size(); ++i) {
       const bool is_plain = op.size[i] == 1 && op.stride[i] == 1 && op.low[i] == Extent(0) && op.high[i] == Extent(0);
-      if (is_plain) add_along(static_cast<int>(i));
+      const auto axis = static_cast<int>(i);
+      is_plain ? add_along(axis) : add_sliding(axis, sliding(node_, axis));
     }
   }
 
@@ -175,6 +195,11 @@ class Finder {
 
   void visit(const Conv& op) {
     add({0, kWhole}, 0);
+    for (size_t i = 0; i < op.stride.size(); ++i) {
+      const int axis = static_cast<int>(i) + 2;
+      const bool has_gaps = op.x_dilation[i] != 1 || !node_.inputs[1].extent(axis).is_constant();
+      if (!has_gaps) add_sliding(axis, sliding(node_, axis));
+    }
     if (op.groups != 1) return;
     add({kWhole, 0}, 1);
     add_partial({1, 1}, ReduceOp::sum);
@@ -203,17 +228,37 @@ class Finder {
     }
   }
 
+  /// Calls add_way with operands of which x is split along an axis that is picked from: each rank picks what it has.
+  template <class Add>
+  void picking_own(const std::vector<int>& axes, const std::vector<int>& index_batch, Add&& add_way) {
+    if (!std::ranges::is_sorted(index_batch)) return;
+    for (const int axis : axes) {
+      std::vector<int> operands(now_.size(), kWhole);
+      operands[0] = axis;
+      if (gives_to_all(cut_of(operands), ranks_)) add_way(operands, axis);
+    }
+  }
+
   void visit(const Gather& op) {
     picking(op.axes, op.x_batch, op.index_batch, 1,
             [&](const std::vector<int>& operands, int picked) { add(operands, picked); });
+    picking_own(op.axes, op.index_batch,
+                [&](const std::vector<int>& operands, int) { add_partial(operands, ReduceOp::sum); });
   }
 
   void visit(const Scatter& op) {
     picking(op.axes, op.x_batch, op.index_batch, 2, [&](std::vector<int> operands, int picked) {
       operands[1] = picked;
-      // Updates that are shared out would meet in one place of x.
-      if (operands[0] != kWhole) add(operands, operands[0]);
+      if (operands[0] != kWhole) {
+        add(operands, operands[0]);
+      } else if (op.op == ScatterOp::add && node_.inputs[0].dtype() != Dtype::boolean) {
+        // Updates that are shared out meet in one place of x: each rank adds its own, and x is a term as they are.
+        Way way{placed(operands, cut_of(operands)), {Placement::partial(ReduceOp::sum)}};
+        way.operands[0] = Placement::partial(ReduceOp::sum);
+        found_.push_back(std::move(way));
+      }
     });
+    picking_own(op.axes, op.index_batch, [&](const std::vector<int>& operands, int axis) { add(operands, axis); });
   }
 
   void visit(const Update& op) {
@@ -235,38 +280,10 @@ class Finder {
   std::vector<Way> found_;
 };
 
-/// The sizes of a rank, of axes that are split.
-std::vector<Extent> local_sizes(const std::vector<Extent>& sizes, const Layout& result, const MeshShape& mesh,
-                                const std::vector<int>& coordinates) {
-  std::vector<Extent> local = sizes;
-  for (size_t m = 0; m < result.size(); ++m) {
-    if (result[m].is_split()) {
-      local[static_cast<size_t>(result[m].axis)] = result[m].cut.size(coordinates[m], mesh.axes[m].size);
-    }
-  }
-  return local;
-}
-
 }  // namespace
 
 std::vector<Way> ways(const Node& node, const std::vector<Placement>& now, int ranks) {
   return Finder(node, now, ranks).find();
-}
-
-Op localize(const Node& node, const Layout& result, const MeshShape& mesh, const std::vector<int>& coordinates) {
-  Op op = node.op;
-  if (auto* reshape = std::get_if<Reshape>(&op)) {
-    reshape->to = local_axes(reshape->to, result, mesh, coordinates);
-  } else if (auto* broadcast = std::get_if<Broadcast>(&op)) {
-    broadcast->to = local_axes(broadcast->to, result, mesh, coordinates);
-  } else if (auto* slice = std::get_if<Slice>(&op)) {
-    slice->size = local_sizes(slice->size, result, mesh, coordinates);
-  } else if (auto* update = std::get_if<Update>(&op)) {
-    for (View& view : update->path) {
-      if (auto* path = std::get_if<Slice>(&view)) path->size = local_sizes(path->size, result, mesh, coordinates);
-    }
-  }
-  return op;
 }
 
 bool is_elementwise(const Node& node) {

@@ -17,9 +17,6 @@ struct Way {
 /// over the cut of an operand that is split along the axis that it needs. `ranks` is the size of the mesh's axis.
 std::vector<Way> ways(const Node& node, const std::vector<Placement>& now, int ranks);
 
-/// The operation on what one rank has of the operands: sizes in its fields are those of the rank.
-Op localize(const Node& node, const Layout& result, const MeshShape& mesh, const std::vector<int>& coordinates);
-
 /// Whether each element of the result is made of one element of each operand, or is one.
 bool is_elementwise(const Node& node);
 

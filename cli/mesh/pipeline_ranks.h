@@ -1,0 +1,18 @@
+// `--pipeline`: a model in stages, which a plan of the partitioner makes.
+#pragma once
+
+#include <memory>
+
+#include "cli/mesh/mesh_ranks.h"
+#include "mesh/pipeline/pipeline_program.h"
+
+namespace tenon::cli {
+
+/// One rank's end of the pipeline that `--pipeline` asks for, compiled. Error: no such axis, no number.
+std::unique_ptr<mesh::PipelineProgram> compile_pipeline(const Arguments& arguments, const GraphModel& model,
+                                                        const Bindings& bindings, mesh::Communicator& world);
+
+/// `tenon run --pipeline`, on a rank. Gives the exit status.
+int run_pipeline(const Arguments& arguments, mesh::Communicator& world);
+
+}  // namespace tenon::cli
