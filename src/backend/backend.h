@@ -52,8 +52,9 @@ class Backend {
   virtual CompiledKernels compile_for_file(std::span<const loops::Kernel* const> kernels, const Machine& machine,
                                            const CodeOptions& options) const = 0;
 
-  /// That runs its modules, on the threads of `pool`, which must outlive it.
-  virtual std::shared_ptr<devices::Device> device(Pool& pool) const = 0;
+  /// That runs its modules, on the threads of `pool`, which must outlive it. With `disk_cache`, what it makes of code
+  /// is kept as CodeOptions::disk_cache says.
+  virtual std::shared_ptr<devices::Device> device(Pool& pool, bool disk_cache) const = 0;
 };
 
 /// The back end for a machine: one that makes machine code or, where not `native` or in a build without LLVM, one whose

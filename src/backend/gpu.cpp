@@ -14,7 +14,7 @@ namespace tenon::backend {
 void Gpu::describe(const Machine& machine, schedule::ScheduleOptions& options) const { describe_gpu(machine, options); }
 
 CompiledKernels Gpu::compile(std::span<const loops::Kernel* const> kernels, const Machine& machine,
-                             const CodeOptions& /*options*/) const {
+                             const CodeOptions& options) const {
   using Clock = std::chrono::steady_clock;
   CompiledKernels result;
   devices::Module& module = result.module;
@@ -36,7 +36,8 @@ CompiledKernels Gpu::compile(std::span<const loops::Kernel* const> kernels, cons
   Pool::shared().parallel_for(static_cast<int64_t>(2 * count), 1, [&](int64_t begin, int64_t end, int) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const auto start = Clock::now();
-      const std::string text = codegen::code_generator().ptx(*kernels[firsts[i % count]], machine, i >= count);
+      const std::string text =
+          codegen::code_generator().ptx(*kernels[firsts[i % count]], machine, i >= count, options.disk_cache);
       module.objects[i] = {.symbol = i < count ? "phase" : "phase_in_device_memory",
                            .bytes = std::make_shared<const std::vector<char>>(text.begin(), text.end())};
       took[i] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -47,7 +48,9 @@ CompiledKernels Gpu::compile(std::span<const loops::Kernel* const> kernels, cons
   return result;
 }
 
-std::shared_ptr<devices::Device> Gpu::device(Pool& pool) const { return std::make_shared<devices::GpuDevice>(pool); }
+std::shared_ptr<devices::Device> Gpu::device(Pool& pool, bool disk_cache) const {
+  return std::make_shared<devices::GpuDevice>(pool, disk_cache);
+}
 
 }  // namespace tenon::backend
 #endif

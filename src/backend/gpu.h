@@ -16,7 +16,7 @@ class Gpu : public Backend {
     return compile(kernels, machine, options);
   }
   /// Error: there is no GPU, or no driver.
-  std::shared_ptr<devices::Device> device(Pool& pool) const override;
+  std::shared_ptr<devices::Device> device(Pool& pool, bool disk_cache) const override;
 };
 
 }  // namespace tenon::backend

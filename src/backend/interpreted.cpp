@@ -28,7 +28,7 @@ CompiledKernels Interpreted::compile(std::span<const loops::Kernel* const> kerne
   return result;
 }
 
-std::shared_ptr<devices::Device> Interpreted::device(Pool& pool) const {
+std::shared_ptr<devices::Device> Interpreted::device(Pool& pool, bool /*disk_cache*/) const {
   return std::make_shared<devices::CpuDevice>(pool);
 }
 

@@ -15,7 +15,7 @@ class Interpreted : public Backend {
                                    const CodeOptions& options) const override {
     return compile(kernels, machine, options);
   }
-  std::shared_ptr<devices::Device> device(Pool& pool) const override;
+  std::shared_ptr<devices::Device> device(Pool& pool, bool disk_cache) const override;
 };
 
 }  // namespace tenon::backend

@@ -132,7 +132,7 @@ CompiledKernels Native::compile_for_file(std::span<const loops::Kernel* const> k
   return result;
 }
 
-std::shared_ptr<devices::Device> Native::device(Pool& pool) const {
+std::shared_ptr<devices::Device> Native::device(Pool& pool, bool /*disk_cache*/) const {
   return std::make_shared<devices::CpuDevice>(pool, load_objects);
 }
 

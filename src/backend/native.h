@@ -13,7 +13,7 @@ class Native : public Backend {
                           const CodeOptions& options) const override;
   CompiledKernels compile_for_file(std::span<const loops::Kernel* const> kernels, const Machine& machine,
                                    const CodeOptions& options) const override;
-  std::shared_ptr<devices::Device> device(Pool& pool) const override;
+  std::shared_ptr<devices::Device> device(Pool& pool, bool disk_cache) const override;
 };
 
 }  // namespace tenon::backend

@@ -1,5 +1,7 @@
 #include "native/code_generator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -10,6 +12,8 @@
 #include "codegen/compile_ptx.h"
 #include "codegen/llvm_code_generator.h"
 #include "codegen/products/product_library.h"
+#include "disk/build_id.h"
+#include "disk/object_cache.h"
 #include "native/code_module.h"
 
 namespace tenon::codegen {
@@ -53,6 +57,26 @@ class Jits {
   std::vector<Shared> all_;  // two for each target at most
 };
 
+/// PTX on disk, by the kernel, the GPU's architecture and this build.
+class KeptPtx {
+ public:
+  KeptPtx() : build_(disk::build_id()), cache_({.enabled = !build_.empty(), .directory = {}}) {}
+
+  std::string text(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory) {
+    if (!cache_.enabled()) return compile_ptx(kernel, machine, in_device_memory);
+    const disk::ContentHash key = disk::content_hash(fmt::format(
+        "PTX\n{}\n{}\n{}\n{}", build_, machine.gpu().architecture, in_device_memory, loops::to_string(kernel, true)));
+    if (const auto kept = cache_.load(key)) return {kept->begin(), kept->end()};
+    std::string made = compile_ptx(kernel, machine, in_device_memory);
+    cache_.store(key, made);
+    return made;
+  }
+
+ private:
+  const std::string build_;
+  disk::ObjectCache cache_;
+};
+
 class LlvmCodeGenerator final : public CodeGenerator {
  public:
   std::vector<FunctionObject> compile(Kernels kernels, const Target& target, bool disk_cache,
@@ -89,12 +113,15 @@ class LlvmCodeGenerator final : public CodeGenerator {
     return emit_assembly(kernel_request(kernel, target), target);
   }
 
-  std::string ptx(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory) override {
-    return compile_ptx(kernel, machine, in_device_memory);
+  std::string ptx(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory,
+                  bool disk_cache) override {
+    return disk_cache ? kept_ptx_.text(kernel, machine, in_device_memory)
+                      : compile_ptx(kernel, machine, in_device_memory);
   }
 
  private:
   Jits jits_;
+  KeptPtx kept_ptx_;
 };
 
 }  // namespace

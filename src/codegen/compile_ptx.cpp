@@ -33,20 +33,7 @@ Target gpu_target(const GpuMachine& gpu) {
           .f16_convert = true};
 }
 
-/// Which of the launch's sizes decide about short phases, in the words of devices::kPtxCode.
-std::string notes_on_short_phases(const loops::Kernel& kernel) {
-  const std::vector<Extent> sizes = loops::runtime_sizes(kernel);
-  std::string text;
-  for (const loops::ShortPhase& each : loops::short_phases(kernel)) {
-    text += fmt::format("//short {} {} {}", each.phase, each.threads, each.most);
-    for (const Extent& length : each.lengths)
-      text += fmt::format(" {}", std::ranges::find(sizes, length) - sizes.begin());
-    text += "\n";
-  }
-  return text;
-}
-
-/// How much of a launch's scratch is in registers, and which phases have no other, likewise.
+/// How much of a launch's scratch is in registers, and which phases have no other, in the words of devices::kPtxCode.
 std::string notes_on_scratch(const loops::Kernel& kernel) {
   const std::optional<int64_t> bytes = loops::private_scratch_bytes(kernel).constant();
   TENON_CHECK(bytes.has_value(), "{}: scratch of threads whose size is not known", kernel.name);
@@ -84,7 +71,7 @@ std::string compile_ptx(const loops::Kernel& kernel, const Machine& machine, boo
               "no PTX for {}", target.cpu);
   passes.run(*module);
   const std::string code(text.begin(), text.end());
-  return in_device_memory ? code : code + notes_on_short_phases(kernel) + notes_on_scratch(kernel);
+  return in_device_memory ? code : code + notes_on_scratch(kernel);
 }
 
 }  // namespace tenon::codegen

@@ -113,7 +113,7 @@ Executable compile(Lowered lowered, const CodeChoice& code, CompileReport& repor
   options.code = module.description;
   options.code_bytes = devices::byte_count(module);
   if (!options.device) {
-    options.device = backend::backend_for(machine, code.native).device(Pool::shared());
+    options.device = backend::backend_for(machine, code.native).device(Pool::shared(), code.options.disk_cache);
   }
   segments.code = options.device->load(module);
   options.compile_ms = lower_ms + watch.milliseconds();

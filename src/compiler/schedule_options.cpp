@@ -14,6 +14,7 @@ schedule::ScheduleOptions schedule_options(const CompileOptions& options) {
   }
   schedule::ScheduleOptions told{.fuse = options.fuse,
                                  .winograd = options.winograd,
+                                 .upper_bits = options.precision != Precision::f32,
                                  .most_row_bytes = options.most_row_bytes,
                                  .least_shared_work = options.least_shared_work,
                                  .pipelines = {.on = options.pipelines, .rows = options.pipeline_rows}};

@@ -41,9 +41,8 @@ inline constexpr const char* kImageCode = "image";
 
 /// PTX: text for NVIDIA's driver, with a function `phase0`, `phase1`, ... for each phase of a kernel. Objects of the
 /// second half have `phase0_in_device_memory` in their place, of those of the first half, where scratch may not fit
-/// what a block shares; else they are empty. A line `//short 0 32 128 1 2` says that phase 0 may be launched as
-/// `phase0_of_32`, with blocks of 32 threads, where sizes 1 and 2 of the launch are at most 128. A line `//in registers
-/// 8192` says how many bytes of a launch's scratch registers have, and `//no scratch 2` that phase 2 uses no other.
+/// what a block shares; else they are empty. A line `//in registers 8192` says how many bytes of a launch's scratch
+/// registers have, and `//no scratch 2` that phase 2 uses no other.
 inline constexpr const char* kPtxCode = "ptx";
 
 /// Of all its code.

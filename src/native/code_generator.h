@@ -69,8 +69,9 @@ class CodeGenerator {
 
   /// The PTX of a kernel for a GPU: an entry for each phase. With scratch in memory of the device it is empty where
   /// scratch always fits what a block shares. Error: the machine is no GPU, or the kernel calls functions that only
-  /// CPUs have.
-  virtual std::string ptx(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory = false) = 0;
+  /// CPUs have. With `disk_cache` it is kept under the user's cache directory.
+  virtual std::string ptx(const loops::Kernel& kernel, const Machine& machine, bool in_device_memory = false,
+                          bool disk_cache = false) = 0;
 };
 
 /// That of this process. It is defined by the library that a program links: `tenon_codegen`, which brings LLVM with it,

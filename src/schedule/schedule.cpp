@@ -78,13 +78,14 @@ std::vector<std::string> names_of(const std::vector<const Node*>& nodes) {
 
 class Assembler {
  public:
-  Assembler(const Graph& graph, const StorageOrders& storage, const StateUpdates& state, bool blocks,
+  Assembler(const Graph& graph, const StorageOrders& storage, const StateUpdates& state, const ScheduleOptions& options,
             ScheduleBody schedule_body)
       : graph_(graph),
         input_free_(graph),
         storage_(storage),
         state_(state),
-        blocks_(blocks),
+        blocks_(options.blocks),
+        upper_bits_(options.upper_bits),
         schedule_body_(std::move(schedule_body)) {
     program_.name = graph.name();
     for (const Output& output : graph.outputs()) {
@@ -213,7 +214,7 @@ class Assembler {
 
   LaunchPart add_part(Step& step, Nest& nest, const std::string& label) {
     nest.kernel.name = label;
-    loops::Kernel mapped = blocks_ ? map_to_blocks(nest.kernel) : std::move(nest.kernel);
+    loops::Kernel mapped = blocks_ ? map_to_blocks(nest.kernel, upper_bits_) : std::move(nest.kernel);
     LaunchPart part{.kernel = tenon::add_kernel(program_, std::move(mapped)), .buffers = {}};
     const loops::Kernel& kernel = program_.kernels.back();
     nest.buffers.resize(kernel.buffers.size());  // blocks of threads may need more scratch
@@ -270,7 +271,7 @@ class Assembler {
   const InputFree input_free_;
   const StorageOrders& storage_;
   const StateUpdates& state_;
-  const bool blocks_;
+  const bool blocks_, upper_bits_;
   ScheduleBody schedule_body_;
   Program program_;
   std::unordered_set<Value> visible_;
@@ -287,7 +288,7 @@ Scheduled schedule_graph(const Graph& graph, const ScheduleOptions& options, con
   std::vector<GroupedStep> steps = group(graph, roles, programs, options, state);
   share_panels(steps);
   std::vector<ScheduledBody> inside;  // of the step that is added
-  Assembler assembler(graph, roles.storage(), state, options.blocks, [&](const Graph& body, bool optimized) {
+  Assembler assembler(graph, roles.storage(), state, options, [&](const Graph& body, bool optimized) {
     Graph inner = optimized && optimize_body ? optimize_body(body) : body;
     Scheduled scheduled = schedule_graph(inner, options, optimize_body);
     inside.push_back(

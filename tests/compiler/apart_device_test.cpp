@@ -19,7 +19,8 @@ namespace {
 using Several = std::vector<Value>;
 
 std::shared_ptr<ApartDevice> apart_device(const CompileOptions& options) {
-  return std::make_shared<ApartDevice>(backend::backend_for(options.machine, options.native).device(Pool::shared()));
+  return std::make_shared<ApartDevice>(
+      backend::backend_for(options.machine, options.native).device(Pool::shared(), false));
 }
 
 Executable on(const std::shared_ptr<ApartDevice>& device, const Graph& graph, const CompileOptions& options) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "compiler/lowered.h"
 #include "kernel/loop/loop_bytes.h"
@@ -87,6 +88,22 @@ loops::Kernel first_kernel(const Graph& graph) {
   return *lowered.kernels().front();
 }
 
+/// What `graph` gives on blocks is what the interpreter gives.
+void expect_right(const Graph& graph, const std::vector<std::vector<std::vector<int64_t>>>& sizes) {
+  const Executable executable = compile(graph, on_blocks());
+  std::mt19937_64 random(7);
+  for (const std::vector<std::vector<int64_t>>& dims : sizes) {
+    std::vector<Array> inputs;
+    for (const std::vector<int64_t>& each : dims)
+      inputs.push_back(random_array(f32, each, random));
+    const auto expected = interpret(graph, inputs);
+    const auto actual = executable.run(inputs);
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(close(actual[i], expected[i], 1e-4, 1e-4))
+          << "output " << i << ", " << dims[0][0] << " by " << dims[0].back();
+  }
+}
+
 /// Accesses are of 16 bytes where elements lie side by side.
 TEST(BlocksOf, ThreadsTakeSeveralElements) {
   const auto several = [](Dtype dtype, const auto& compute) {
@@ -103,19 +120,22 @@ TEST(BlocksOf, ThreadsTakeSeveralElements) {
   EXPECT_EQ(several(f32, [](const Value& x) { return matmul(x, transpose(x, {1, 0})); }), 1) << "blocks of two sides";
 }
 
-/// Rows that are short take fewer threads, where that is not known before.
-TEST(BlocksOf, ShortRowsHaveFunctionsOfTheirOwn) {
+/// Rows that are short have blocks of one warp: a phase of their own where that is not known before.
+TEST(BlocksOf, ShortRowsHaveBlocksOfAWarp) {
   const auto threads_of = [](const Value& x) {
+    const loops::Kernel kernel = first_kernel(Graph({x}, {{"y", softmax(x)}}));
     std::vector<int64_t> threads;
-    for (const loops::ShortPhase& each : loops::short_phases(first_kernel(Graph({x}, {{"y", softmax(x)}})))) {
-      EXPECT_EQ(each.most, 4 * each.threads);
-      EXPECT_EQ(each.lengths, std::vector<Extent>{Extent::name("col")});
-      if (each.phase == 0) threads.push_back(each.threads);
-    }
+    for (const loops::Phase& each : kernel.phases)
+      threads.push_back(loops::threads_of(kernel, each) / loops::iterations_of_thread(kernel, each));
     return threads;
   };
-  EXPECT_EQ(threads_of(input("x", shape(f32, "row", "col"))), (std::vector<int64_t>{32, 128}));
-  EXPECT_EQ(threads_of(input("x", shape(f32, "row", 64))), std::vector<int64_t>{}) << "it is known";
+  EXPECT_EQ(threads_of(input("x", shape(f32, "row", "col"))), (std::vector<int64_t>{32, 256}));
+  EXPECT_EQ(threads_of(input("x", shape(f32, "row", 64))), std::vector<int64_t>{32}) << "it is known";
+  EXPECT_EQ(threads_of(input("x", shape(f32, "row", 1024))), std::vector<int64_t>{32});
+  EXPECT_EQ(threads_of(input("x", shape(f32, "row", 1025))), std::vector<int64_t>{256});
+  const Value x = input("x", shape(f32, "row", "col"));
+  expect_right(Graph({x}, {{"y", softmax(x)}, {"mean", reduce_mean(x, {1})}}),
+               {{{3, 5}}, {{2, 128}}, {{2, 1023}}, {{2, 1024}}, {{2, 1025}}, {{0, 4}}, {{3, 0}}});
 }
 
 /// Along an axis that does not lie side by side: in parts, for any number of columns.
@@ -156,22 +176,6 @@ TEST(BlocksOf, Products) {
   }
 }
 
-/// What `graph` gives on blocks is what the interpreter gives.
-void expect_right(const Graph& graph, const std::vector<std::vector<std::vector<int64_t>>>& sizes) {
-  const Executable executable = compile(graph, on_blocks());
-  std::mt19937_64 random(7);
-  for (const std::vector<std::vector<int64_t>>& dims : sizes) {
-    std::vector<Array> inputs;
-    for (const std::vector<int64_t>& each : dims)
-      inputs.push_back(random_array(f32, each, random));
-    const auto expected = interpret(graph, inputs);
-    const auto actual = executable.run(inputs);
-    for (size_t i = 0; i < expected.size(); ++i)
-      EXPECT_TRUE(close(actual[i], expected[i], 1e-4, 1e-4))
-          << "output " << i << ", " << dims[0][0] << " by " << dims[0].back();
-  }
-}
-
 /// Images go from memory to the parts that a block shares, without a matrix of all windows between.
 TEST(BlocksOf, ConvolutionsStoreNoWindows) {
   const Value x = input("x", shape(f32, "n", 8, "h", "w"));
@@ -189,6 +193,15 @@ TEST(BlocksOf, ConvolutionsStoreNoWindows) {
   expect_right(graph, {{{1, 8, 1, 1}}, {{2, 8, 7, 9}}, {{3, 8, 20, 13}}, {{0, 8, 4, 4}}, {{1, 8, 2, 150}}});
 }
 
+/// Two products, whose operands have the same scratch in turn, in tiles of which the last one is not whole.
+TEST(BlocksOf, TilesOfTwoConvolutionsEndWhereTheirAxisDoes) {
+  const Value x = input("x", shape(f32, 64, "b", "h", "w"));
+  const Value y = input("y", shape(f32, 64, "b", "h", "w"));
+  const ConvOptions padded{.low = {1, 1}, .high = {1, 1}};
+  expect_right(Graph({x, y}, {{"z", conv(x, y, padded) + conv(relu(x), y * 0.5, padded)}}),
+               {{{64, 1, 1, 1}, {64, 1, 1, 1}}, {{64, 2, 3, 2}, {64, 2, 3, 2}}});
+}
+
 /// Few tiles and a long sum: parts of the sum have blocks of their own, where sizes call for it.
 TEST(BlocksOf, LongSumsOfProductsAreCut) {
   const Value x = input("x", shape(f32, "m", "k"));
@@ -204,6 +217,33 @@ TEST(BlocksOf, LongSumsOfProductsAreCut) {
                        {{70, 513}, {513, 5}},
                        {{0, 900}, {900, 4}},
                        {{2, 0}, {0, 4}}});
+}
+
+/// Warps have sums as instructions on matrices make them, of whatever types operands are rounded to.
+TEST(BlocksOf, ProductsOfFewerBits) {
+  const Value x = input("x", shape(f32, "m", "k"));
+  const Value y = input("y", shape(f32, "k", "n"));
+  const Value z = input("z", shape(f32, "n", "k"));
+  std::mt19937_64 random(8);
+  const Value w = constant(random_array(f32, {40, 70}, random));
+  const Graph graph({x, y, z}, {{"plain", relu(matmul(x, y))},
+                                {"turned", matmul(x, transpose(z, {1, 0})) * 0.5},
+                                {"constant", matmul(slice_axis(matmul(x, y), 1, 0, 40), w)}});
+  for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::f16}) {
+    CompileOptions options = on_blocks();
+    options.precision = precision;
+    const Executable executable = compile(graph, options);
+    const Executable plain = compile(graph, {.native = false, .precision = precision});
+    for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 1, 40}, {65, 40, 130}, {70, 600, 44}}) {
+      const std::vector<Array> inputs{random_array(f32, {m, k}, random), random_array(f32, {k, n}, random),
+                                      random_array(f32, {n, k}, random)};
+      const auto expected = plain.run(inputs);
+      const auto actual = executable.run(inputs);
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_TRUE(close(actual[i], expected[i], 1e-3, 1e-3))
+            << name(precision) << ", output " << i << ", " << m << " by " << k << " by " << n;
+    }
+  }
 }
 
 /// A loop as deep as the axes that are summed over, with other results on the way.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "backend/backend.h"
 #include "devices/gpu/gpu_device.h"
@@ -71,6 +72,47 @@ TEST_F(OnGpu, Models) {
       }
     }
   }
+}
+
+/// By instructions on matrices: tiles that are not whole, operands of all orders, constants, long sums.
+TEST_F(OnGpu, ProductsOfFewerBits) {
+  const Value x = input("x", shape(f32, "m", "k"));
+  const Value y = input("y", shape(f32, "k", "n"));
+  const Value z = input("z", shape(f32, "n", "k"));
+  std::mt19937_64 random(8);
+  const Value w = constant(random_array(f32, {300, 70}, random));
+  const Value image = input("image", shape(f32, "b", 24, "h", "w"));
+  const Value kernel = constant(random_array(f32, {40, 24, 3, 3}, random));
+  const Graph graph({x, y, z, image}, {{"plain", relu(matmul(x, y))},
+                                       {"turned", matmul(x, transpose(z, {1, 0})) * 0.5},
+                                       {"left", matmul(transpose(y, {1, 0}), transpose(x, {1, 0}))},
+                                       {"constant", matmul(slice_axis(x, 1, 0, 300), w)},
+                                       {"conv", conv(image, kernel, {.low = {1, 1}, .high = {1, 1}})}});
+  for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::f16}) {
+    const Executable executable = compile(graph, {.machine = gpu(), .precision = precision});
+    const Executable on_cpu = compile(graph, {.precision = precision});
+    for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{
+             {1, 300, 40}, {64, 512, 128}, {65, 300, 130}, {200, 2000, 44}, {500, 333, 700}}) {
+      const std::vector<Array> inputs{random_array(f32, {m, k}, random), random_array(f32, {k, n}, random),
+                                      random_array(f32, {n, k}, random), random_array(f32, {2, 24, 9, n}, random)};
+      const auto wanted = on_cpu.run(inputs);
+      const auto actual = executable.run(inputs);
+      for (size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_TRUE(close(actual[i], wanted[i], 1e-3, 2e-3))
+            << name(precision) << ", output " << i << ", " << m << " by " << k << " by " << n;
+    }
+  }
+}
+
+/// The second time from disk.
+TEST_F(OnGpu, KeptCodeIsWhatWasMade) {
+  const Value x = input("x", shape(f32, "row", "col"));
+  const Graph graph({x}, {{"y", softmax(x * 1.25 + 0.5)}});
+  std::mt19937_64 random(4);
+  const std::vector<Array> inputs{random_array(f32, {37, 1500}, random)};
+  const auto wanted = compile(graph, {.disk_cache = false, .machine = gpu()}).run(inputs);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(std::ranges::equal(compile(graph, on_gpu()).run(inputs), wanted, same_bits)) << i;
 }
 
 TEST_F(OnGpu, RandomGraphs) {

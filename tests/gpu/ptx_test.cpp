@@ -1,6 +1,9 @@
 // PTX of kernels: NVIDIA's assembler takes it.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "backend/backend.h"
 #include "compiler/lowered.h"
 #include "schedule/blocks/map_to_blocks.h"
@@ -51,6 +54,33 @@ TEST_P(SlowPtx, OfModelsAssembles) {
 
 INSTANTIATE_TEST_SUITE_P(On, Ptx, testing::Values("sm_90a"));
 INSTANTIATE_TEST_SUITE_P(On, SlowPtx, testing::Values("sm_80", "sm_90a"));
+
+/// Instructions on matrices, where operands are rounded to fewer bits or have fewer.
+TEST_P(Ptx, OfProductsOfFewerBitsHasInstructionsOnMatrices) {
+  const auto instructions_of = [&](Dtype dtype, Precision precision) {
+    const Value x = input("x", shape(dtype, "m", "k"));
+    const Value y = input("y", shape(dtype, "k", "n"));
+    CompileReport report;
+    const compiler::Lowered lowered = compiler::lower(Graph({x, y}, {{"z", relu(matmul(x, y))}}),
+                                                      {.machine = machine(), .precision = precision}, report);
+    const devices::Module module = code(lowered.kernels());
+    EXPECT_EQ(assemble(module), "") << name(dtype) << ", " << name(precision);
+    std::set<std::string> found;
+    for (const devices::CodeObject& object : module.objects) {
+      const std::string text(object.bytes->begin(), object.bytes->end());
+      const std::string begin = "mma.sync.aligned.";
+      for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1))
+        found.insert(text.substr(at + begin.size(), text.find_first_of(" \t\n", at) - at - begin.size()));
+    }
+    return found;
+  };
+  using Found = std::set<std::string>;
+  EXPECT_EQ(instructions_of(f32, Precision::f32), Found{});
+  for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::f16})
+    EXPECT_EQ(instructions_of(f32, precision), Found{"m16n8k8.row.col.f32.tf32.tf32.f32"}) << name(precision);
+  EXPECT_EQ(instructions_of(bf16, Precision::f32), Found{"m16n8k16.row.col.f32.bf16.bf16.f32"});
+  EXPECT_EQ(instructions_of(f16, Precision::f32), Found{"m16n8k16.row.col.f32.f16.f16.f32"});
+}
 
 TEST_P(Ptx, OfSinesAssembles) {
   const Value x = input("x", shape(f32, "n"));

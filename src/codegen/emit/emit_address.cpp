@@ -1,5 +1,6 @@
 // Where elements lie in memory.
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -14,14 +15,26 @@ namespace tenon::codegen {
 
 namespace {
 
+/// The number, which LLVM does not add to anything in front of a loop.
+llvm::Value* added_late(Emission& e, llvm::Value* number) {
+  auto* const type = llvm::FunctionType::get(e.i64(), {e.i64()}, false);
+  llvm::InlineAsm* const move = llvm::InlineAsm::get(type, "mov.b64 $0, $1;", "=l,l", /*hasSideEffects=*/true);
+  llvm::CallInst* const call = e.b.CreateCall(move, {number});
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  call->setDoesNotThrow();
+  return call;
+}
+
 /// The address of an affine position. The innermost axis comes last and alone, so that all accesses of a loop share it
-/// as an index register.
+/// as an index register. On GPUs, where threads keep sums in registers, there are few left for addresses: those that
+/// differ in a size alone share all else, and the size is added to it at each access.
 llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
   llvm::Type* const element = memory_type(e.context(), e.buffer(buffer).dtype, 0);
   llvm::Value* pointer = scratch_of_thread(e, buffer, buffer_pointer(e, buffer));
   loops::Affine outer = at;
   loops::Affine inner;
-  if (at.base.is_constant()) std::swap(inner.base, outer.base);
+  const bool adds_late = e.gpu != nullptr && std::ranges::any_of(e.kernel.buffers, loops::is_private_scratch);
+  if (at.base.is_constant() || adds_late) std::swap(inner.base, outer.base);
   const auto deepest = std::ranges::max_element(
       outer.terms, {}, [&](const loops::Term& term) { return e.depths[static_cast<size_t>(term.axis)]; });
   if (deepest != outer.terms.end()) {
@@ -33,8 +46,9 @@ llvm::Value* element_pointer(Emission& e, int buffer, const loops::Affine& at) {
   }
   const Extent constant = std::exchange(inner.base, Extent(0));
   if (!inner.terms.empty()) pointer = e.b.CreateGEP(element, pointer, first_lane(e, inner));
-  if (constant != Extent(0)) pointer = e.b.CreateGEP(element, pointer, extent(e, constant));
-  return pointer;
+  if (constant == Extent(0)) return pointer;
+  llvm::Value* const base = extent(e, constant);
+  return e.b.CreateGEP(element, pointer, constant.is_constant() ? base : added_late(e, base));
 }
 
 }  // namespace

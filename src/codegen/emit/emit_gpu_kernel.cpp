@@ -87,10 +87,8 @@ void mark_as_kernel(Emission& e) {
   if (keeps && e.gpu->threads <= kMostOfTwo) note("minctasm", 2);
 }
 
-/// With `threads`, for blocks of so many.
 /// void symbol(buffers that are no scratch..., sizes..., status, begin, end, scratch, bytes of scratch a block)
-void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbol, ScratchPlace place,
-                int64_t threads = 0) {
+void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbol, ScratchPlace place) {
   llvm::Type* const pointer = e.b.getPtrTy();
   std::vector<llvm::Type*> types;
   for (const loops::Buffer& buffer : e.kernel.buffers) {
@@ -113,9 +111,10 @@ void emit_phase(Emission& e, const loops::Phase& phase, const std::string& symbo
   llvm::Value* const memory = e.function->getArg(next++);
   llvm::Value* const bytes = e.function->getArg(next++);
   gpu.lanes = loops::iterations_of_thread(e.kernel, phase);
-  gpu.threads = threads > 0 ? threads * gpu.lanes : loops::threads_of(e.kernel, phase);
+  gpu.threads = loops::threads_of(e.kernel, phase);
   gpu.group = gpu.threads / gpu.lanes;
   gpu.parts = e.module.getGlobalVariable("tenon_parts", true);
+  gpu.shares_scratch = place == ScratchPlace::shared;
   e.gpu = &gpu;
 
   e.allocas = e.block("entry");
@@ -155,8 +154,6 @@ std::string gpu_symbol(size_t phase, ScratchPlace place) {
   return fmt::format("phase{}{}", phase, place == ScratchPlace::shared ? "" : "_in_device_memory");
 }
 
-std::string gpu_short_symbol(size_t phase, int64_t threads) { return fmt::format("phase{}_of_{}", phase, threads); }
-
 bool may_need_device_memory(const loops::Kernel& kernel) {
   const std::optional<int64_t> scratch =
       (loops::scratch_bytes(kernel) - loops::private_scratch_bytes(kernel)).constant();
@@ -178,10 +175,6 @@ std::unique_ptr<llvm::Module> emit_gpu_kernel(llvm::LLVMContext& context, const 
   for (size_t i = 0; i < kernel.phases.size(); ++i) {
     const bool is_needed = place == ScratchPlace::shared || loops::uses_block_scratch(kernel, kernel.phases[i]);
     if (is_needed) emit_phase(e, kernel.phases[i], gpu_symbol(i, place), place);
-  }
-  for (const loops::ShortPhase& each : loops::short_phases(kernel)) {
-    if (place != ScratchPlace::shared) break;
-    emit_phase(e, kernel.phases[each.phase], gpu_short_symbol(each.phase, each.threads), place, each.threads);
   }
   refuse_calls(*module, kernel);
   return module;

@@ -243,6 +243,7 @@ void emit_at_digit(Emission& e, const loops::Loop& loop) {
 
 void emit_loop(Emission& e, const loops::Loop& loop) {
   if (loop.digit) return emit_at_digit(e, loop);
+  if (e.gpu != nullptr && gpu_matrix_step(e, loop)) return;
   if (loop.unless < 0) return run_loop(e, loop);
   when(e, e.b.CreateNot(e.values[static_cast<size_t>(loop.unless)]), [&] { run_loop(e, loop); });
 }

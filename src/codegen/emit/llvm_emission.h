@@ -80,6 +80,7 @@ struct GpuBlock {
   int64_t lanes = 1;                      // of which each thread runs so many side by side
   int64_t group = 1;                      // that run the statement which is emitted
   llvm::GlobalVariable* parts = nullptr;  // a word for each warp, twice, in shared memory
+  bool shares_scratch = false;            // scratch of the block is in shared memory
 };
 
 /// Where a loop over an axis begins each time round: what depends on no axis further inside has its place there, so
@@ -226,6 +227,8 @@ Partial gpu_end_parts(Emission& e, int accumulator);
 /// then(), by one of the threads that run the statement.
 void gpu_by_one_thread(Emission& e, const std::function<void()>& then);
 void gpu_barrier(Emission& e);
+/// The loop by instructions on matrices, where it is one of matrix_step.h and these reach its operands; else nothing.
+bool gpu_matrix_step(Emission& e, const loops::Loop& loop);
 /// Reports a position out of range, unless another one was.
 void gpu_report(Emission& e, llvm::Value* site, llvm::Value* position, llvm::Value* size);
 

@@ -24,9 +24,6 @@ enum class ScratchPlace : uint8_t { shared, device };
 /// function for scratch in the device's memory where every GPU has enough of the other, or none is used.
 std::string gpu_symbol(size_t phase, ScratchPlace place);
 
-/// The same with scratch in shared memory for blocks of so many threads: loops::short_phases().
-std::string gpu_short_symbol(size_t phase, int64_t threads);
-
 /// Whether there are sizes for which scratch does not fit what every GPU has in shared memory.
 bool may_need_device_memory(const loops::Kernel& kernel);
 

@@ -1,5 +1,6 @@
 // Conversions between dtypes, and between registers and memory.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <cmath>
 #include <limits>
@@ -140,11 +141,23 @@ llvm::Value* widen(const EmitContext& context, Dtype dtype, llvm::Value* memory)
   }
 }
 
+/// What widen() made a value of, where it did.
+static llvm::Value* before_widening(llvm::Value* value) {
+  using namespace llvm::PatternMatch;
+  llvm::Value* narrow = nullptr;
+  return match(value, m_BitCast(m_Shl(m_ZExt(m_Value(narrow)), m_SpecificInt(16)))) &&
+                 narrow->getType()->getScalarSizeInBits() == 16
+             ? narrow
+             : nullptr;
+}
+
 llvm::Value* narrow(const EmitContext& context, Dtype dtype, llvm::Value* value) {
   llvm::IRBuilderBase& b = context.builder;
   switch (dtype) {
     case Dtype::boolean: return b.CreateZExt(value, of_lanes(value, b.getInt8Ty()));
-    case Dtype::bf16: return shorts(shift_right(round_bf16({&context, value}), 16));
+    case Dtype::bf16:
+      if (llvm::Value* const before = before_widening(value)) return before;
+      return shorts(shift_right(round_bf16({&context, value}), 16));
     case Dtype::f16:
       if (context.options.f16) {
         llvm::Value* half = b.CreateFPTrunc(value, of_lanes(value, b.getHalfTy()));

@@ -52,6 +52,10 @@ CudaDriver find_functions(void* library) {
   find(library, "cuStreamSynchronize", driver.wait);
   find(library, "cuModuleLoadDataEx", driver.load_module);
   find(library, "cuModuleUnload", driver.unload_module);
+  find(library, "cuLinkCreate_v2", driver.begin_link);
+  find(library, "cuLinkAddData_v2", driver.add_to_link);
+  find(library, "cuLinkComplete", driver.end_link);
+  find(library, "cuLinkDestroy", driver.release_link);
   find(library, "cuModuleGetFunction", driver.function);
   find(library, "cuFuncGetAttribute", driver.function_attribute);
   find(library, "cuFuncSetAttribute", driver.set_function_attribute);

@@ -37,6 +37,11 @@ struct CudaDriver {
   Result (*wait)(Handle stream);
   Result (*load_module)(Handle* module, const void* image, unsigned options, int* keys, void** values);
   Result (*unload_module)(Handle module);
+  Result (*begin_link)(unsigned options, int* keys, void** values, Handle* state);
+  Result (*add_to_link)(Handle state, int type, void* data, size_t bytes, const char* name, unsigned options, int* keys,
+                        void** values);
+  Result (*end_link)(Handle state, void** code, size_t* bytes);  // which belong to the state
+  Result (*release_link)(Handle state);
   Result (*function)(Handle* function, Handle module, const char* name);
   Result (*function_attribute)(int* value, int attribute, Handle function);
   Result (*set_function_attribute)(Handle function, int attribute, int value);

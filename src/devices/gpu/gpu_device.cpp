@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/fail.h"
+#include "devices/gpu/gpu_code.h"
 
 namespace tenon::devices {
 namespace {
@@ -19,7 +20,6 @@ using Handle = CudaDriver::Handle;
 constexpr int kMultiprocessors = 16, kClock = 13, kMemoryClock = 36, kBusWidth = 37, kSecondCache = 38;
 constexpr int kThreads = 39, kMajor = 75, kMinor = 76, kShared = 81, kRegisters = 82, kBlockShared = 97;
 constexpr int kHasPools = 115, kPoolKeeps = 4;
-constexpr int kFunctionThreads = 0, kFunctionShared = 1, kFunctionDynamic = 8;
 
 constexpr size_t kStatuses = 1024;  // that a thread can ask for before it waits
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
@@ -30,149 +30,6 @@ Handle stream() { return reinterpret_cast<Handle>(uintptr_t{2}); }  // NOLINT(pe
 
 Address address(const void* memory) { return reinterpret_cast<Address>(memory); }
 
-class GpuCode : public LoadedCode {
- public:
-  struct Phase {
-    Handle function = nullptr;  // with scratch in shared memory
-    unsigned threads = 1;
-    int64_t most_shared = 0;  // bytes that a launch may ask for
-    bool has_scratch = true;
-    struct Short {
-      Handle function = nullptr;
-      unsigned threads = 1;
-      int64_t most = 0;  // of these sizes
-      std::vector<size_t> sizes;
-    };
-    std::vector<Short> of_short;  // fewest threads first
-
-    /// For sizes of a launch; null: none.
-    const Short* short_at(const int64_t* given) const {
-      const auto found = std::ranges::find_if(of_short, [&](const Short& each) {
-        return std::ranges::all_of(each.sizes, [&](size_t i) { return given[i] <= each.most; });
-      });
-      return found == of_short.end() ? nullptr : &*found;
-    }
-  };
-
-  GpuCode(const CudaDriver& driver, Handle context) : driver_(driver), context_(context) {}
-  ~GpuCode() override {
-    driver_.set_context(context_);
-    for (const Handle module : modules_) {
-      if (module != nullptr) driver_.unload_module(module);
-    }
-  }
-
-  size_t size() const override { return of_kernels_.size(); }
-  const Phase& phase(size_t kernel, int64_t phase) const {
-    return phases_[static_cast<size_t>(of_kernels_[kernel])][static_cast<size_t>(phase)];
-  }
-
-  /// With scratch in the device's memory. The driver compiles it when it is asked for. Null: there is none.
-  Handle in_device_memory(size_t kernel, int64_t phase) const {
-    const std::lock_guard lock(mutex_);
-    const auto object = static_cast<size_t>(of_kernels_[kernel]);
-    if (texts_[object]->empty()) return nullptr;
-    if (modules_[phases_.size() + object] == nullptr) {
-      const std::string text(texts_[object]->begin(), texts_[object]->end());
-      check_cuda(driver_.load_module(&modules_[phases_.size() + object], text.c_str(), 0, nullptr, nullptr),
-                 "load the code of a kernel");
-    }
-    Handle function = nullptr;
-    const std::string name = fmt::format("phase{}_in_device_memory", phase);
-    check_cuda(driver_.function(&function, modules_[phases_.size() + object], name.c_str()), "find a kernel");
-    return function;
-  }
-
-  int64_t in_registers(size_t kernel) const { return in_registers_[static_cast<size_t>(of_kernels_[kernel])]; }
-
-  void load(const Module& module, Pool& pool, int64_t shared_bytes) {
-    const size_t count = module.objects.size() / 2;
-    modules_.assign(2 * count, nullptr);
-    for (size_t i = 0; i < count; ++i)
-      texts_.push_back(module.objects[count + i].bytes);
-    phases_.resize(count);
-    in_registers_.assign(count, 0);
-    std::vector<std::string> errors(count);
-    pool.parallel_for(static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end, int) {
-      driver_.set_context(context_);
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-        errors[i] = load_object(*module.objects[i].bytes, i, shared_bytes);
-    });
-    for (const std::string& each : errors) {
-      if (!each.empty()) fail("{}", each);
-    }
-    of_kernels_ = module.object_of;
-  }
-
- private:
-  /// Why it failed, or nothing.
-  std::string load_object(const std::vector<char>& bytes, size_t i, int64_t shared_bytes) {
-    const std::string text(bytes.begin(), bytes.end());  // which ends in a zero
-    try {
-      check_cuda(driver_.load_module(&modules_[i], text.c_str(), 0, nullptr, nullptr), "load the code of a kernel");
-      const auto find = [&](Handle& function) {
-        return driver_.function(&function, modules_[i], fmt::format("phase{}", phases_[i].size()).c_str()) == 0;
-      };
-      for (Phase phase; find(phase.function); phase = {}) {
-        int threads = 0;
-        int used = 0;
-        check_cuda(driver_.function_attribute(&threads, kFunctionThreads, phase.function), "describe a kernel");
-        check_cuda(driver_.function_attribute(&used, kFunctionShared, phase.function), "describe a kernel");
-        phase.threads = static_cast<unsigned>(threads);
-        phase.most_shared = shared_bytes - used;
-        check_cuda(
-            driver_.set_function_attribute(phase.function, kFunctionDynamic, static_cast<int>(phase.most_shared)),
-            "give a kernel its shared memory");
-        phases_[i].push_back(phase);
-      }
-      load_short(text, i);
-      load_scratch(text, i);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return {};
-  }
-
-  /// The lines of kPtxCode that say which phases have functions for few elements.
-  void load_short(const std::string& text, size_t i) {
-    constexpr std::string_view kBegin = "\n//short ";
-    for (size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
-      const size_t begin = at + kBegin.size();
-      std::istringstream line(text.substr(begin, text.find('\n', begin) - begin));
-      size_t phase = 0;
-      Phase::Short made;
-      line >> phase >> made.threads >> made.most;
-      for (size_t size = 0; line >> size;)
-        made.sizes.push_back(size);
-      const std::string name = fmt::format("phase{}_of_{}", phase, made.threads);
-      check_cuda(driver_.function(&made.function, modules_[i], name.c_str()), "find a kernel");
-      Phase& whole = phases_[i].at(phase);
-      check_cuda(driver_.set_function_attribute(made.function, kFunctionDynamic, static_cast<int>(whole.most_shared)),
-                 "give a kernel its shared memory");
-      whole.of_short.push_back(std::move(made));
-    }
-  }
-
-  /// The lines of kPtxCode that say how much scratch is in registers, and which phases have no other.
-  void load_scratch(const std::string& text, size_t i) {
-    constexpr std::string_view kInRegisters = "\n//in registers ";
-    const size_t registers = text.find(kInRegisters);
-    if (registers != std::string::npos) in_registers_[i] = std::stoll(text.substr(registers + kInRegisters.size()));
-    constexpr std::string_view kNone = "\n//no scratch ";
-    for (size_t at = text.find(kNone); at != std::string::npos; at = text.find(kNone, at + 1))
-      phases_[i].at(std::stoul(text.substr(at + kNone.size()))).has_scratch = false;
-  }
-
-  const CudaDriver& driver_;
-  Handle context_;
-  std::vector<int64_t> in_registers_;  // bytes of a launch's scratch, by object
-  mutable std::mutex mutex_;
-  mutable std::vector<Handle> modules_;                          // by object; those of texts_ behind
-  std::vector<std::shared_ptr<const std::vector<char>>> texts_;  // with scratch in the device's memory
-  std::vector<std::vector<Phase>> phases_;                       // by object
-  std::vector<int> of_kernels_;
-};
-
 int attribute(const CudaDriver& driver, int which, int device) {
   int value = 0;
   check_cuda(driver.attribute(&value, which, device), "describe itself");
@@ -181,12 +38,14 @@ int attribute(const CudaDriver& driver, int which, int device) {
 
 }  // namespace
 
-GpuDevice::GpuDevice(Pool& pool) : driver_(cuda_driver()), pool_(pool) {
+GpuDevice::GpuDevice(Pool& pool, bool keeps_code) : driver_(cuda_driver()), pool_(pool) {
   check_cuda(driver_.device(&device_, 0), "be opened");
   check_cuda(driver_.retain_context(&context_, device_), "be opened");
   multiprocessors_ = attribute(driver_, kMultiprocessors, device_);
   shared_bytes_ = attribute(driver_, kBlockShared, device_);
   has_pool_ = attribute(driver_, kHasPools, device_) != 0;
+  const auto fact = [&](int which) { return attribute(driver_, which, device_); };
+  linker_ = std::make_unique<GpuLinker>(driver_, fmt::format("sm_{}{}", fact(kMajor), fact(kMinor)), keeps_code);
   if (!has_pool_) return;
   Handle memories = nullptr;
   size_t memory = 0;
@@ -263,7 +122,7 @@ void GpuDevice::copy(std::byte* to, const std::byte* from, int64_t bytes) {
 
 std::shared_ptr<const LoadedCode> GpuDevice::load(const Module& module) {
   if (module.format != kPtxCode) fail("this code is for {}, and not for a GPU", module.description);
-  auto code = std::make_shared<GpuCode>(driver_, context_);
+  auto code = std::make_shared<GpuCode>(driver_, *linker_, context_);
   code->load(module, pool_, shared_bytes_);
   return code;
 }
@@ -342,11 +201,9 @@ KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
   for (int64_t& word : words)
     arguments.push_back(&word);
   const auto shared = static_cast<unsigned>(fits ? scratch_bytes : 0);
-  const GpuCode::Phase::Short* const few = fits ? phase.short_at(launch.sizes) : nullptr;
-  const Handle function = few != nullptr ? few->function : fits ? phase.function : in_device_memory;
-  const unsigned threads = few != nullptr ? few->threads : phase.threads;
-  const auto result = driver_.launch(function, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, shared, stream(),
-                                     arguments.data(), nullptr);
+  const Handle function = fits ? phase.function : in_device_memory;
+  const auto result = driver_.launch(function, static_cast<unsigned>(blocks), 1, 1, phase.threads, 1, 1, shared,
+                                     stream(), arguments.data(), nullptr);
   if (result != 0) check_cuda(result, fmt::format("run kernel `{}`", launch.facts.name).c_str());
   return {};
 }

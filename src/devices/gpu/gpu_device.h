@@ -9,6 +9,7 @@
 
 #include "devices/device.h"
 #include "devices/gpu/cuda_driver.h"
+#include "devices/gpu/gpu_linker.h"
 #include "tenon/machine.h"
 
 namespace tenon::devices {
@@ -18,8 +19,9 @@ namespace tenon::devices {
 /// the next that asks, up to a quarter of all.
 class GpuDevice : public Device {
  public:
-  /// Routines run on the host, on the threads of `pool`, which must outlive it. Error: there is no GPU.
-  explicit GpuDevice(Pool& pool);
+  /// Routines run on the host, on the threads of `pool`, which must outlive it. With `keeps_code`, what the driver
+  /// makes of kernels is kept on disk. Error: there is no GPU.
+  GpuDevice(Pool& pool, bool keeps_code);
   ~GpuDevice() override;
 
   bool is_host() const override { return false; }
@@ -66,6 +68,7 @@ class GpuDevice : public Device {
   bool has_pool_ = false;  // of the driver: memory is given and taken in the order of a stream's work
   int64_t multiprocessors_ = 1;
   int64_t shared_bytes_ = 0;  // that a block can have
+  std::unique_ptr<GpuLinker> linker_;
   std::mutex mutex_;
   std::map<std::thread::id, std::unique_ptr<Thread>> threads_;
 };

@@ -107,44 +107,6 @@ int64_t iterations_of_thread(const Kernel& kernel, const Phase& phase) {
   return count;
 }
 
-namespace {
-
-/// Of each loop bound to threads: elements of all tiles together.
-void add_lengths(const Kernel& kernel, const Block& block, std::vector<Extent>& lengths) {
-  for (const Statement& statement : block) {
-    const auto* const loop = std::get_if<Loop>(&statement.what);
-    if (loop == nullptr) continue;
-    const Axis& axis = kernel.axes.at(static_cast<size_t>(loop->axis));
-    const Extent& length = axis.tile_of >= 0 ? axis.total : axis.extent;
-    if (is_of_threads(kernel, *loop) && std::ranges::find(lengths, length) == lengths.end()) lengths.push_back(length);
-    add_lengths(kernel, loop->body, lengths);
-  }
-}
-
-}  // namespace
-
-std::vector<ShortPhase> short_phases(const Kernel& kernel) {
-  std::vector<ShortPhase> all;
-  for (size_t i = 0; i < kernel.phases.size(); ++i) {
-    const int64_t iterations = iterations_of_thread(kernel, kernel.phases[i]);
-    std::vector<Extent> lengths;
-    add_lengths(kernel, kernel.phases[i].body, lengths);
-    int64_t longest = 0;  // that is known
-    std::erase_if(lengths, [&](const Extent& each) {
-      longest = std::max(longest, each.constant().value_or(0));
-      return each.is_constant();
-    });
-    if (iterations == 1 || lengths.empty()) continue;
-    for (const int64_t threads : {kWarp, 4 * kWarp}) {
-      const int64_t most = threads * iterations;
-      if (most < threads_of(kernel, kernel.phases[i]) && longest <= most) {
-        all.push_back({.phase = i, .threads = threads, .most = most, .lengths = lengths});
-      }
-    }
-  }
-  return all;
-}
-
 int64_t thread_extent(const Kernel& kernel, int axis) {
   return kernel.axes.at(static_cast<size_t>(axis)).extent.constant().value_or(1);
 }

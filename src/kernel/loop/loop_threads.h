@@ -38,20 +38,6 @@ int64_t most_threads(const Kernel& kernel);
 /// threads, loops that may not run or that are tiles of a thread, or no access whose elements lie side by side.
 int64_t iterations_of_thread(const Kernel& kernel, const Phase& phase);
 
-/// A phase on blocks of fewer threads than iterations_of_thread() makes of it. Where none of the loops bound to threads
-/// has more elements than these threads take at once, no other thread would do anything, and results are the same bits.
-struct ShortPhase {
-  size_t phase = 0;
-  int64_t threads = 0;          // of the machine
-  int64_t most = 0;             // elements of a loop
-  std::vector<Extent> lengths;  // that must be at most so many
-
-  friend bool operator==(const ShortPhase&, const ShortPhase&) = default;
-};
-
-/// All that pay, those of fewer threads first. None of phases whose lengths are known, as the kernel is made for these.
-std::vector<ShortPhase> short_phases(const Kernel& kernel);
-
 /// Bytes of scratch_bytes() that belong to threads: GPUs have these in registers.
 Extent private_scratch_bytes(const Kernel& kernel);
 

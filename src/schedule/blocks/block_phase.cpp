@@ -137,7 +137,8 @@ class BlockPhase {
     for (loops::Statement& statement : block) {
       if (const auto* const product = std::get_if<loops::Product>(&statement.what)) {
         kernel_.buffers[static_cast<size_t>(product->work)].elements = 0;
-        statement = product_loops(kernel_, *product, of_products_, {.operands = operands_, .part = form_.part});
+        statement = product_loops(kernel_, *product, of_products_,
+                                  {.operands = operands_, .part = form_.part, .upper_bits = form_.upper_bits});
       } else if (auto* const loop = std::get_if<Loop>(&statement.what)) {
         const bool is_flat = steps_.contains(loop->axis) && !is_of_shared(loop->axis);
         if (!is_flat) is_shared(*loop) ? share(*loop) : share(loop->body);
@@ -273,7 +274,7 @@ class BlockPhase {
   std::map<int, Block> selected_;  // by accumulator: what computes the input that it takes
   std::set<int> kept_whole_, steps_;
   OperandsByScratch operands_;
-  std::map<Dtype, ProductScratch> of_products_;  // by the type of their sums
+  ScratchOfProducts of_products_;
 };
 
 }  // namespace

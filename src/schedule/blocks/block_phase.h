@@ -11,6 +11,7 @@ struct BlockForm {
   int64_t most_threads = 0;  // where there are no products
   DepthPart part = {};       // of the depth of its product
   bool is_flat = false;      // loops inside of each other are shared as if they were one, as beside products
+  bool upper_bits = false;   // ProductParts::upper_bits
 };
 
 /// Binds the grid of a kernel of one phase to blocks, and to threads: products, vectorised loops, and, where the grid

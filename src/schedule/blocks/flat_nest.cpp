@@ -1,6 +1,7 @@
 #include "schedule/blocks/flat_nest.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -166,6 +167,20 @@ void share(Kernel& kernel, Candidate& candidate, int64_t threads, std::set<int>&
   *candidate.loop = {.axis = step, .begins = {}, .body = std::move(of_thread), .unless = -1};
 }
 
+/// Products count along axes of their own in the place of these, which lose what they are tiles of.
+void rename_in_products(Block& block, const std::map<int, int>& copies) {
+  for (loops::Statement& statement : block) {
+    if (auto* const loop = std::get_if<Loop>(&statement.what)) rename_in_products(loop->body, copies);
+    auto* const product = std::get_if<loops::Product>(&statement.what);
+    if (product == nullptr) continue;
+    for (std::vector<int>* const axes : {&product->rows, &product->columns, &product->depth}) {
+      for (int& axis : *axes) {
+        if (const auto copy = copies.find(axis); copy != copies.end()) axis = copy->second;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void share_flat_nests(Kernel& kernel, Block& body, int64_t threads, std::set<int>& steps) {
@@ -174,6 +189,13 @@ void share_flat_nests(Kernel& kernel, Block& body, int64_t threads, std::set<int
   keep_own_axes(body, nests);
   for (Candidate& each : nests)
     share(kernel, each, threads, steps);
+  std::map<int, int> copies;
+  for (const Candidate& each : nests) {
+    for (const int axis : each.nest.axes) {
+      if (!copies.contains(axis)) copies[axis] = add_axis(kernel, kernel.axes[static_cast<size_t>(axis)]);
+    }
+  }
+  rename_in_products(body, copies);
   for (const Candidate& each : nests) {
     for (const int axis : each.nest.axes) {
       loops::Axis& digit = kernel.axes[static_cast<size_t>(axis)];

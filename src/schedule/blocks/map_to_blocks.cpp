@@ -10,6 +10,7 @@
 #include "kernel/loop/loop_walk.h"
 #include "schedule/blocks/block_phase.h"
 #include "schedule/blocks/phase_edit.h"
+#include "schedule/blocks/short_rows.h"
 #include "schedule/blocks/split_product.h"
 #include "schedule/blocks/split_sums.h"
 #include "schedule/blocks/thread_phase.h"
@@ -117,21 +118,48 @@ std::set<int> used_buffers(const Kernel& kernel) {
 constexpr int64_t kThreads = 256;
 constexpr int64_t kThreadsOfSeveral = loops::kMostThreads;
 
-Kernel mapped_to(const Kernel& part, int64_t most_threads) {
-  Kernel result = part;
-  if (!map_to_threads(result, most_threads)) map_to_threads_of_blocks(result, {.most_threads = most_threads});
-  return pruned(result);
+/// Elements that a block of one warp is enough for: of a row, which it passes over in several steps, and of an axis
+/// that blocks share.
+constexpr int64_t kShortRow = 1024;
+constexpr int64_t kShortAxis = 512;
+constexpr int64_t kWarp = 32;
+
+struct Mapped {
+  Kernel kernel;
+  bool is_of_blocks = false;  // an iteration of the grid has a block of its own
+};
+
+Mapped mapped_to(const Kernel& part, int64_t most_threads, bool upper_bits) {
+  Mapped result{.kernel = part};
+  if (!map_to_threads(result.kernel, most_threads)) {
+    result.is_of_blocks = true;
+    map_to_threads_of_blocks(result.kernel, {.most_threads = most_threads, .upper_bits = upper_bits});
+  }
+  result.kernel = pruned(result.kernel);
+  return result;
 }
 
-Kernel mapped(const Kernel& part) {
-  Kernel result = mapped_to(part, kThreadsOfSeveral);
-  if (has_long_sums(result)) {
-    result = mapped_to(part, kThreads);
-    split_sums(result);
+/// One phase or, where sizes decide, two, of which one has iterations. `part` gets sizes that tell.
+std::vector<Kernel> mapped(Kernel& part, bool upper_bits) {
+  const auto with = [&](int64_t most_threads) { return mapped_to(part, most_threads, upper_bits).kernel; };
+  const auto [wide, is_of_blocks] = mapped_to(part, kThreadsOfSeveral, upper_bits);
+  if (has_long_sums(wide)) {
+    std::vector<Kernel> result{with(kThreads)};
+    split_sums(result.front());
     return result;
   }
-  const bool takes_several = loops::iterations_of_thread(result, result.phases.front()) > 1;
-  return takes_several ? result : mapped_to(part, kThreads);
+  const int64_t several = loops::iterations_of_thread(wide, wide.phases.front());
+  if (several == 1) return {with(kThreads)};
+  const ThreadLengths lengths = thread_lengths(wide);
+  const int64_t most = is_of_blocks ? kShortRow : kShortAxis;
+  const int64_t few = kWarp * several;
+  if (lengths.longest > most || loops::threads_of(wide, wide.phases.front()) <= few) return {wide};
+  if (lengths.unknown.empty()) return {is_of_blocks ? with(few) : wide};
+  const Extent is_long = is_any_longer(part, lengths, most);
+  std::vector<Kernel> result{with(few), with(kThreadsOfSeveral)};
+  run_where(result[0], 1 - is_long);
+  run_where(result[1], is_long);
+  return result;
 }
 
 Kernel mapped_to_blocks(Kernel part, const BlockForm& form) {
@@ -142,7 +170,8 @@ Kernel mapped_to_blocks(Kernel part, const BlockForm& form) {
 /// Appends phases to a kernel that begins with the same buffers.
 class Appending {
  public:
-  explicit Appending(const Kernel& kernel) : result_(kernel), given_(kernel.buffers.size()) {
+  Appending(const Kernel& kernel, bool upper_bits)
+      : result_(kernel), given_(kernel.buffers.size()), upper_bits_(upper_bits) {
     result_.axes.clear();
     result_.values.clear();
     result_.accumulators.clear();
@@ -150,17 +179,22 @@ class Appending {
     result_.may_share.clear();
   }
 
-  void add(const Kernel& part) {
+  void add(Kernel part) {
     const std::optional<SplitProduct> split = split_product(part);
-    if (!split) return append(mapped(part), -1);
+    if (!split) {
+      for (Kernel& each : mapped(part, upper_bits_))
+        append(std::move(each), -1);
+      result_.arguments = part.arguments;
+      return;
+    }
     const auto between = static_cast<int>(result_.buffers.size());
     result_.buffers.push_back(split->parts.buffers.back());
     result_.arguments = split->parts.arguments;
     const auto shared = [&](const Kernel& each, const BlockForm& form) {
       append(mapped_to_blocks(each, form), between);
     };
-    shared(split->whole, {.most_threads = kThreads});
-    shared(split->parts, {.most_threads = kThreads, .part = split->part});
+    shared(split->whole, {.most_threads = kThreads, .upper_bits = upper_bits_});
+    shared(split->parts, {.most_threads = kThreads, .part = split->part, .upper_bits = upper_bits_});
     append(pruned(split->total), between);
     shared(split->rest, {.most_threads = kThreads, .is_flat = true});
   }
@@ -225,12 +259,13 @@ class Appending {
 
   Kernel result_;
   size_t given_;
+  bool upper_bits_;
 };
 
 }  // namespace
 
-Kernel map_to_blocks(const Kernel& kernel) {
-  Appending all(kernel);
+Kernel map_to_blocks(const Kernel& kernel, bool upper_bits) {
+  Appending all(kernel, upper_bits);
   for (const loops::Phase& phase : kernel.phases) {
     Kernel part = kernel;
     part.arguments = all.result().arguments;

@@ -8,6 +8,8 @@
 #include "base/fail.h"
 #include "schedule/blocks/phase_edit.h"
 #include "schedule/blocks/product_sides.h"
+#include "schedule/blocks/product_sums.h"
+#include "schedule/blocks/statements.h"
 #include "schedule/draft/affine.h"
 
 namespace tenon::schedule {
@@ -18,20 +20,28 @@ using loops::Bound;
 using loops::Kernel;
 using loops::Loop;
 
-constexpr int64_t kSteps = 16;        // of the depth that are in shared memory at once
+constexpr int64_t kSteps = 16;      // of the depth that are in shared memory at once
+constexpr int64_t kHalfSteps = 32;  // likewise, of operands of two bytes
+/// Elements behind each step, or row, of what is in shared memory: threads that write a column of it meet different
+/// banks.
+constexpr int64_t kGap = 4;
+constexpr int64_t kMatrixGap = 8;     // the same for threads that read matrices of operands of two bytes, or by rows
+constexpr int64_t kLeastDepth = 16;   // steps that instructions on matrices are worth it for
 constexpr int64_t kTileThreads = 16;  // along the columns of a tile, at most
 constexpr int64_t kRowSums = 4;       // of a thread, at most
 constexpr int64_t kColumnSums = 8;    // likewise
 
 class ProductLoops {
  public:
-  ProductLoops(Kernel& kernel, const loops::Product& product, ProductScratch& scratch, const ProductParts& parts)
+  ProductLoops(Kernel& kernel, const loops::Product& product, ScratchOfProducts& scratch, const ProductParts& parts)
       : kernel_(kernel),
         product_(product),
-        scratch_(scratch),
+        all_scratch_(scratch),
         operands_(parts.operands),
         depth_part_(parts.part),
-        sum_(loops::types_of(kernel, product).tile),
+        upper_bits_(parts.upper_bits),
+        types_(loops::types_of(kernel, product)),
+        sum_(types_.tile),
         rows_{.all = joined(kernel, product.rows)},
         columns_{.all = joined(kernel, product.columns)},
         depth_(joined(kernel, product.depth)) {
@@ -43,25 +53,29 @@ class ProductLoops {
     rows_.threads = kProductThreads / columns_.threads;
     rows_.sums = sums_along(rows_, kRowSums);
     columns_.sums = sums_along(columns_, kColumnSums);
+    if (may_be_by_warps()) make_warps();
+    scratch_ = &all_scratch_[{sum_, staged_}];
     for (Side* const side : {&rows_, &columns_}) {
       side->step = add_axis(kernel_, {.extent = ceildiv(side->all.extent, side->piece()), .name = "piece"});
-      side->thread = add_axis(kernel_, {.extent = side->threads, .name = "thread", .binding = loops::Binding::threads});
+      const int64_t threads = side->order == nullptr ? side->threads : side->order->threads;
+      side->thread = thread_axis(threads, "thread");
+      if (side->order != nullptr) side->warp = thread_axis(side->threads / threads, "warp");
     }
     const Extent steps = is_part() ? depth_part_.length : depth_.extent;
-    pair_ = add_axis(kernel_, {.extent = ceildiv(steps, 2 * kSteps), .name = "depth_parts"});
+    pair_ = add_axis(kernel_, {.extent = ceildiv(steps, 2 * steps_), .name = "depth_parts"});
     const loops::Matrix& left = product_.left;
     const loops::Matrix& right = product_.right;
-    left_.emplace(staging({.matrix = left, .apart = left.row, .step_apart = left.column}, rows_, scratch_.left));
+    left_.emplace(staging({.matrix = left, .apart = left.row, .step_apart = left.column}, rows_, scratch_->left));
     right_.emplace(staging({.matrix = right, .apart = right.column, .step_apart = right.row, .panel = product_.panel},
-                           columns_, scratch_.right));
-    sums_ = staged(scratch_.sums, rows_.sums * columns_.sums, loops::Scope::iteration);
+                           columns_, scratch_->right));
+    sums_ = staged(scratch_->sums, sum_, rows_.sums * columns_.sums, loops::Scope::iteration);
     loops::Block body;
     body.push_back(by_thread(clear()));
     fetch(body, {});
     put(body, &ProductScratch::Operand::even);
     body.push_back(sum_up());
     body.push_back(by_thread(store()));
-    return around(rows_.step, {around(columns_.step, std::move(body))});
+    return loop_around(rows_.step, {loop_around(columns_.step, std::move(body))});
   }
 
  private:
@@ -74,41 +88,47 @@ class ProductLoops {
     return std::min({needed, most, kProductThreads / side.threads});
   }
 
-  static loops::Statement around(int axis, loops::Block body) {
-    return {Loop{.axis = axis, .begins = {}, .body = std::move(body), .unless = -1}};
+  int thread_axis(int64_t extent, const char* name) {
+    return add_axis(kernel_, {.extent = extent, .name = name, .binding = loops::Binding::threads});
   }
+
+  /// Whether machines have instructions on matrices for it: of two operands of the same half type, or of f32 where the
+  /// upper bits of these are enough, for a tile in which each warp has whole matrices.
+  bool may_be_by_warps() const {
+    const bool is_half = types_.left == Dtype::f16 || types_.left == Dtype::bf16;
+    const bool has_matrices = rows_.threads == kTileThreads && columns_.threads == kTileThreads && rows_.sums > 1 &&
+                              columns_.sums > 1 && depth_.extent.constant().value_or(kLeastDepth) >= kLeastDepth;
+    return sum_ == Dtype::f32 && types_.left == types_.right && has_matrices &&
+           (is_half || (upper_bits_ && types_.left == Dtype::f32));
+  }
+
+  void make_warps() {
+    rows_.order = &kWarpRows;
+    columns_.order = &kWarpColumns;
+    staged_ = types_.left;
+    if (staged_ != Dtype::f32) steps_ = kHalfSteps;
+  }
+
+  bool is_by_warps() const { return rows_.order != nullptr; }
 
   /// The body, by the thread that has the sums.
   loops::Statement by_thread(loops::Block body) const {
-    return around(rows_.thread, {around(columns_.thread, std::move(body))});
+    loops::Statement nest = loop_around(rows_.thread, {loop_around(columns_.thread, std::move(body))});
+    return is_by_warps() ? loop_around(rows_.warp, {loop_around(columns_.warp, {std::move(nest)})}) : nest;
   }
 
-  int staged(int& buffer, int64_t elements, loops::Scope scope) {
+  int staged(int& buffer, Dtype dtype, int64_t elements, loops::Scope scope) {
     if (buffer < 0) {
       buffer = static_cast<int>(kernel_.buffers.size());
-      kernel_.buffers.push_back({.dtype = sum_, .role = loops::Role::scratch, .elements = 0, .scope = scope});
+      kernel_.buffers.push_back({.dtype = dtype, .role = loops::Role::scratch, .elements = 0, .scope = scope});
     }
     loops::Buffer& made = kernel_.buffers[static_cast<size_t>(buffer)];
     made.elements = std::max(made.elements.constant().value_or(0), elements);
     return buffer;
   }
 
-  int define(loops::Block& block, int value) {
-    block.emplace_back(loops::Define{value});
-    return value;
-  }
-
-  /// An element in the type of the sum.
   int load(loops::Block& block, int buffer, Affine at, std::vector<Bound> inside = {}) {
-    const Dtype held = compute_dtype(kernel_.buffers[static_cast<size_t>(buffer)].dtype);
-    const loops::Load what{.buffer = buffer, .at = std::move(at), .inside = std::move(inside), .lookups = {}};
-    const int loaded = define(block, add_value(kernel_, {.what = what, .dtype = held}));
-    return held == sum_ ? loaded : define(block, add_compute(kernel_, Prim::cast, sum_, held, {loaded}));
-  }
-
-  static void write(loops::Block& block, int buffer, Affine at, int value, std::vector<Bound> inside = {}) {
-    block.emplace_back(
-        loops::Store{.buffer = buffer, .at = std::move(at), .inside = std::move(inside), .value = value});
+    return load_as(kernel_, block, sum_, buffer, std::move(at), std::move(inside));
   }
 
   bool is_part() const { return depth_part_.axis >= 0; }
@@ -136,8 +156,9 @@ class ProductLoops {
     Operand operand;
     const Side& side;
     ProductScratch::Operand& scratch;
-    bool steps_inside = false;
-    int64_t range = 0;  // that is not the threads' inner one
+    SharedPart shared = {};
+    bool steps_inside = false;  // threads run along the depth
+    int64_t range = 0;          // that is not the threads' inner one
     int64_t outer = 0;
     int outer_thread = -1, inner_thread = -1;
 
@@ -150,7 +171,7 @@ class ProductLoops {
       return (turn + 1) * outer <= range ? std::vector<Bound>{}
                                          : std::vector<Bound>{{.index = slow(turn), .size = range}};
     }
-    Affine place(int64_t turn) const { return add(scale(step(turn), side.pitch()), along(turn)); }
+    Affine place(int64_t turn) const { return shared.place(along(turn), step(turn)); }
   };
 
   Staging staging(const Operand& operand, const Side& side, ProductScratch::Operand& scratch) {
@@ -159,22 +180,27 @@ class ProductLoops {
     made.steps_inside = computed != operands_.end()
                             ? computed->second.depth_lies_inside
                             : operand.panel == 0 && operand.step_apart == Extent(1) && operand.apart != Extent(1);
-    const int64_t inner = std::min(made.steps_inside ? kSteps : power(side.piece()), kProductThreads);
+    const int64_t inner = std::min(made.steps_inside ? steps_ : power(side.piece()), kProductThreads);
     made.outer = kProductThreads / inner;
-    made.range = made.steps_inside ? side.piece() : kSteps;
+    made.range = made.steps_inside ? side.piece() : steps_;
     const auto thread = [&](int64_t extent) {
       return add_axis(kernel_, {.extent = extent, .name = "copy", .binding = loops::Binding::threads});
     };
     made.outer_thread = thread(made.outer);
     made.inner_thread = thread(inner);
-    staged(scratch.even, kSteps * side.pitch(), loops::Scope::block);
-    staged(scratch.odd, kSteps * side.pitch(), loops::Scope::block);
-    staged(scratch.held, made.turns(), loops::Scope::iteration);
+    made.shared.steps_inside = is_by_warps() && made.steps_inside;
+    const bool is_half = staged_ != sum_;
+    const int64_t gap = is_by_warps() && (is_half || !made.shared.steps_inside) ? kMatrixGap : kGap;
+    made.shared.pitch = gap + (made.shared.steps_inside ? steps_ : side.piece());
+    const int64_t elements = made.shared.pitch * (made.shared.steps_inside ? side.piece() : steps_);
+    staged(scratch.even, staged_, elements, loops::Scope::block);
+    staged(scratch.odd, staged_, elements, loops::Scope::block);
+    staged(scratch.held, staged_, made.turns(), loops::Scope::iteration);
     return made;
   }
 
   loops::Statement by_copying(const Staging& staging, loops::Block body) const {
-    return around(staging.outer_thread, {around(staging.inner_thread, std::move(body))});
+    return loop_around(staging.outer_thread, {loop_around(staging.inner_thread, std::move(body))});
   }
 
   /// Reads the part of both operands that begins at `first` steps of the depth.
@@ -257,14 +283,14 @@ class ProductLoops {
   /// Part by part of the depth: while one is summed up, the next one is fetched.
   loops::Statement sum_up() {
     loops::Block body;
-    const Affine first = scale(affine_axis(pair_), 2 * kSteps);
-    fetch(body, add(first, affine_constant(kSteps)));
-    body.push_back(by_thread(add_part(&ProductScratch::Operand::even)));
+    const Affine first = scale(affine_axis(pair_), 2 * steps_);
+    fetch(body, add(first, affine_constant(steps_)));
+    body.push_back(by_thread(add_up(&ProductScratch::Operand::even)));
     put(body, &ProductScratch::Operand::odd);
-    fetch(body, add(first, affine_constant(2 * kSteps)));
-    body.push_back(by_thread(add_part(&ProductScratch::Operand::odd)));
+    fetch(body, add(first, affine_constant(2 * steps_)));
+    body.push_back(by_thread(add_up(&ProductScratch::Operand::odd)));
     put(body, &ProductScratch::Operand::even);
-    return around(pair_, std::move(body));
+    return loop_around(pair_, std::move(body));
   }
 
   /// An element that would have been stored in `scratch`, rounded as it would be there; 0 behind the end of the depth.
@@ -280,7 +306,7 @@ class ProductLoops {
     }
     if (std::get_if<loops::Load>(&kernel_.values[static_cast<size_t>(element.value)].what) == nullptr) {
       for (const Bound& each : of_depth)
-        value = zero_outside(body, value, compute_dtype(stored), each);
+        value = zero_outside(kernel_, body, value, compute_dtype(stored), each);
     }
     if (compute_dtype(stored) != sum_) {
       value = define(body, add_compute(kernel_, Prim::cast, sum_, compute_dtype(stored), {value}));
@@ -295,50 +321,20 @@ class ProductLoops {
     return body;
   }
 
-  int zero_outside(loops::Block& block, int value, Dtype dtype, const Bound& bound) {
-    const auto position = [&](const Affine& at) {
-      return define(block, add_value(kernel_, {.what = loops::Position{at}, .dtype = Dtype::i64}));
+  loops::Block add_up(int ProductScratch::Operand::* where) {
+    const auto part = [&](const Staging& staging) {
+      SharedPart shared = staging.shared;
+      shared.buffer = staging.scratch.*where;
+      return shared;
     };
-    const int at = position(bound.index);
-    const int end = position(affine_constant(bound.size));
-    const int exists = define(block, add_compute(kernel_, Prim::lt, Dtype::boolean, Dtype::i64, {at, end}));
-    const int none = define(block, add_constant(kernel_, dtype, 0));
-    return define(block, add_compute(kernel_, Prim::select, dtype, dtype, {exists, value, none}));
-  }
-
-  int add_accumulator(int input) {
-    kernel_.accumulators.push_back({.op = ReduceOp::sum, .dtype = sum_, .input = input});
-    return static_cast<int>(kernel_.accumulators.size()) - 1;
-  }
-
-  loops::Block add_part(int ProductScratch::Operand::* where) {
-    const int axis = add_axis(kernel_, {.extent = kSteps, .name = "depth"});
-    loops::Block inner;
-    const auto values = [&](int buffer, const Side& side) {
-      std::vector<int> all;
-      for (int64_t i = 0; i < side.sums; ++i)
-        all.push_back(load(inner, buffer, add(scale(affine_axis(axis), side.pitch()), side.within(i))));
-      return all;
-    };
-    const std::vector<int> left = values(scratch_.left.*where, rows_);
-    const std::vector<int> right = values(scratch_.right.*where, columns_);
-    std::vector<int> parts;
-    for (const int l : left) {
-      for (const int r : right) {
-        const int product = define(inner, add_compute(kernel_, Prim::mul, sum_, sum_, {l, r}));
-        parts.push_back(add_accumulator(product));
-        inner.emplace_back(loops::Accumulate{parts.back()});
-      }
-    }
-    loops::Block block;
-    block.emplace_back(Loop{.axis = axis, .begins = parts, .body = std::move(inner), .unless = -1});
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const Affine at = affine_constant(static_cast<int64_t>(i));
-      const int part = add_value(kernel_, {.what = loops::Result{parts[i]}, .dtype = sum_});
-      const int before = load(block, sums_, at);
-      write(block, sums_, at, define(block, add_compute(kernel_, Prim::add, sum_, sum_, {before, part})));
-    }
-    return block;
+    const PartProduct product{.left = part(*left_),
+                              .right = part(*right_),
+                              .rows = rows_,
+                              .columns = columns_,
+                              .steps = steps_,
+                              .sums = sums_,
+                              .sum = sum_};
+    return is_by_warps() ? add_part_by_warps(kernel_, product) : add_part(kernel_, product);
   }
 
   loops::Block store() {
@@ -372,10 +368,15 @@ class ProductLoops {
 
   Kernel& kernel_;
   const loops::Product& product_;
-  ProductScratch& scratch_;
+  ScratchOfProducts& all_scratch_;
+  ProductScratch* scratch_ = nullptr;
   const OperandsByScratch& operands_;
   DepthPart depth_part_;
+  bool upper_bits_;
+  ProductTypes types_;
   Dtype sum_;
+  Dtype staged_ = sum_;  // what is in shared memory
+  int64_t steps_ = kSteps;
   Side rows_, columns_;
   Joined depth_;
   int pair_ = -1;  // axis
@@ -385,9 +386,9 @@ class ProductLoops {
 
 }  // namespace
 
-loops::Statement product_loops(Kernel& kernel, const loops::Product& product, std::map<Dtype, ProductScratch>& scratch,
+loops::Statement product_loops(Kernel& kernel, const loops::Product& product, ScratchOfProducts& scratch,
                                const ProductParts& parts) {
-  return ProductLoops(kernel, product, scratch[loops::types_of(kernel, product).tile], parts).run();
+  return ProductLoops(kernel, product, scratch, parts).run();
 }
 
 }  // namespace tenon::schedule

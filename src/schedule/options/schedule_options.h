@@ -21,6 +21,7 @@ struct ScheduleOptions {
   int64_t vector_bytes = 64;               // of the machine's vectors: forms that compute more cost less with long ones
   bool blocks = false;                     // kernels are for blocks of threads: map_to_blocks.h
   bool winograd = true;                    // convolutions may have the form of winograd.h
+  bool upper_bits = false;                 // of f32 that products for blocks multiply are enough, as many as tf32 has
   int64_t most_row_bytes = kMostRowBytes;  // Program::most_row_bytes
   int64_t least_shared_work = kLeastSharedWork;  // Program::least_shared_work
   Pipelines pipelines = {};                      // Program::pipelines
