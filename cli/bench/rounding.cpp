@@ -35,8 +35,9 @@ bool rounds(const Node& node) {
 double epsilon(Precision precision) {
   return precision == Precision::f32 ? 0 : precision == Precision::bf16 ? epsilon(bf16) : epsilon(f16);
 }
-double weight_epsilon(std::optional<Dtype> weights) {
-  return !weights ? 0 : *weights == f16 ? epsilon(f16) : epsilon(bf16);
+/// Numbers of four bits are off by half of a 8th of the largest of their block at most.
+double weight_epsilon(std::optional<WeightFormat> weights) {
+  return !weights ? 0 : *weights == kFourBits ? 0.125 : *weights == f16 ? epsilon(f16) : epsilon(bf16);
 }
 
 /// A product whose operands may be rounded.
@@ -207,7 +208,7 @@ Graph with_roundings(const Graph& graph, uint64_t seed, const ProductRounding& p
       return result;
     }
     const double weight_step = weight_epsilon(products.weights) / 2;
-    return *products.weights == i8 ? noise.of_largest(result, weight_step) : noise.relative(result, weight_step);
+    return products.weights->dtype == i8 ? noise.of_largest(result, weight_step) : noise.relative(result, weight_step);
   };
   return passes::rewrite(
       flat, [&](const Node& node, const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {

@@ -15,8 +15,8 @@ namespace tenon::cli {
 
 /// How products round what they multiply.
 struct ProductRounding {
-  Precision precision = Precision::f32;  // of both operands, as of CompileOptions
-  std::optional<Dtype> weights = {};     // of operands that are constants, likewise
+  Precision precision = Precision::f32;      // of both operands, as of CompileOptions
+  std::optional<WeightFormat> weights = {};  // of operands that are constants, likewise
 
   bool rounds() const { return precision != Precision::f32 || weights; }
   /// "products of bf16 and weights of i8"; empty where nothing is rounded.

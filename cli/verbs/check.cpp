@@ -142,7 +142,7 @@ ProductRounding rounding_of(const ProgramFileInfo& info) {
     result.precision = parse_precision(found->second).value_or(Precision::f32);
   }
   if (const auto found = info.metadata.find("weights"); found != info.metadata.end()) {
-    result.weights = parse_dtype(found->second);
+    result.weights = parse_weight_format(found->second);
   }
   return result;
 }

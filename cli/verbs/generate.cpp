@@ -65,7 +65,7 @@ int call_python(const Verb& verb, const char* module, const Arguments& arguments
 }
 
 constexpr Option kPython = {"--python", "PROGRAM", "the Python that has the package tenon (default python3)"};
-constexpr Option kWeights = {"--weights", "bf16|f16|i8", "keep matrices in fewer bits, rounded"};
+constexpr Option kWeights = {"--weights", "bf16|f16|i8|i4", "keep matrices in fewer bits, rounded"};
 
 constexpr Option kPrefixBytes = {"--prefix-bytes", "N",
                                  "memory for what prompts that begin alike share (default 256 MiB; 0: none)"};

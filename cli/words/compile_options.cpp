@@ -16,9 +16,9 @@ void take_compile_options(const Arguments& arguments, CompileOptions& options) {
   options.winograd = !arguments.has(kNoWinograd.name);
   options.disk_cache = !arguments.has(kNoCacheOption.name);
   if (const auto word = arguments.find(kWeights.name)) {
-    options.weights = parse_dtype(*word);
+    options.weights = parse_weight_format(*word);
     if (!options.weights) {
-      fail("`--weights` is bf16, f16 or i8, not `{}`", *word);
+      fail("`--weights` is bf16, f16, i8 or i4, not `{}`", *word);
     }
   }
   if (const auto word = arguments.find(kPrecision.name)) {

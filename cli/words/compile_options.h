@@ -14,8 +14,8 @@ inline constexpr Option kNoWinograd{
     "convolutions of 3x3 as sums: pixels that differ by many orders of magnitude keep their digits"};
 inline constexpr Option kNoCacheOption{"--no-cache", "",
                                        "neither read nor write machine code and programs that are kept on disk"};
-inline constexpr Option kWeights{"--weights", "DTYPE",
-                                 "keep the matrices of products as bf16, f16 or i8: less memory, rounded"};
+inline constexpr Option kWeights{"--weights", "FORMAT",
+                                 "keep the matrices of products as bf16, f16, i8 or i4: less memory, rounded"};
 
 inline constexpr Option kPrecision{"--precision", "tf32|bf16|f16",
                                    "round what products and convolutions multiply; sums stay f32"};

@@ -11,6 +11,7 @@
 #include "tenon/array.h"
 #include "tenon/bindings.h"
 #include "tenon/graph.h"
+#include "tenon/precision.h"
 #include "tenon/tensor.h"
 
 namespace nanobind::dlpack {
@@ -59,8 +60,8 @@ Extent extent_from(nb::handle object);
 Axis axis_from(nb::handle object);
 std::vector<Axis> axes_from(nb::handle list);
 Dtype dtype_from(nb::handle object);
-/// CompileOptions::weights: a dtype, or None.
-std::optional<Dtype> weights_from(nb::handle object);
+/// CompileOptions::weights: a dtype, the name of a format, or None.
+std::optional<WeightFormat> weights_from(nb::handle object);
 /// A Shape, a text such as "f32[batch, 4]".
 Shape shape_from_python(nb::handle object);
 Bindings bindings_from(nb::handle object);

@@ -91,8 +91,16 @@ Dtype dtype_from(nb::handle object) {
       fmt::format("{} is no dtype; f32, f64, f16, bf16, i8 to i64, u8 to u64 and bool are", text).c_str());
 }
 
-std::optional<Dtype> weights_from(nb::handle object) {
-  return object.is_none() ? std::nullopt : std::optional(dtype_from(object));
+std::optional<WeightFormat> weights_from(nb::handle object) {
+  if (object.is_none()) {
+    return std::nullopt;
+  }
+  if (nb::isinstance<nb::str>(object)) {
+    if (const auto format = parse_weight_format(nb::cast<std::string>(object))) {
+      return format;
+    }
+  }
+  return WeightFormat(dtype_from(object));
 }
 
 Shape shape_from_python(nb::handle object) {

@@ -39,7 +39,7 @@ class Model:
 
     Call it with arrays by position or by name: NumPy arrays, PyTorch tensors on the CPU, anything with `__dlpack__`.
     They are not copied where they are row-major. Results are NumPy arrays: one, or a dict by name where the model has
-    several outputs. `weights=tenon.bf16` (or f16, i8) keeps the constant matrices of products in fewer bits, rounded.
+    several outputs. `weights="bf16"` (or f16, i8, i4) keeps the constant matrices of products in fewer bits, rounded.
 
     `donate={"past": "present"}` has outputs take over the memory of inputs, and `donate="auto"` finds the pairs by
     name; a run with `donate=True` then writes what changed into the arrays that it is given, and gives these back.

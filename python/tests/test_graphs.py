@@ -42,7 +42,9 @@ def test_weights_in_fewer_bits():
         got = tenon.compile(graph, weights=weights).run([a])[0].numpy()
         worst = np.abs(got - exact).max() / np.abs(exact).max()
         assert 0 < worst < 0.02
-    with pytest.raises(tenon.Error, match="bf16, f16 or i8"):
+    got = tenon.compile(graph, weights="i4").run([a])[0].numpy()
+    assert 0 < np.abs(got - exact).max() / np.abs(exact).max() < 0.2
+    with pytest.raises(tenon.Error, match="bf16, f16, i8 or i4"):
         tenon.compile(graph, weights=tenon.f64)
 
 

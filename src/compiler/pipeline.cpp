@@ -6,6 +6,7 @@
 #include "compiler/stopwatch.h"
 #include "ir/data_axes.h"
 #include "ops/keep_binders.h"
+#include "passes/inline_calls.h"
 #include "passes/narrow_products.h"
 #include "passes/narrow_weights.h"
 #include "passes/table.h"
@@ -71,12 +72,17 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
   };
   for (const std::string_view name : kPipeline) {
     if (std::ranges::find(options.skip, name) == options.skip.end()) {
-      run(name, passes::find_pass(name).run);
+      // A GPU runs no routines itself.
+      const bool is_whole = name == "inline_calls" && options.machine.is_gpu();
+      run(name, is_whole ? passes::inline_calls : passes::find_pass(name).run);
     }
   }
   // Behind all that would fold what widens them.
   if (options.weights) {
-    run("narrow_weights", [&](const Graph& whole) { return passes::narrow_weights(whole, *options.weights); });
+    run("narrow_weights", [&](const Graph& whole) {
+      Graph narrow = passes::narrow_weights(whole, *options.weights);
+      return options.machine.is_gpu() ? passes::inline_calls(std::move(narrow)) : narrow;
+    });
   }
   if (options.precision != Precision::f32) {
     run("narrow_products", [&](const Graph& whole) { return passes::narrow_products(whole, options.precision); });
@@ -85,12 +91,14 @@ Graph optimize(Graph graph, const CompileOptions& options, std::vector<PassRun>&
 }
 
 std::function<Graph(const Graph& body)> body_optimizer(const CompileOptions& options) {
-  return [skip = options.skip, weights = options.weights, precision = options.precision](const Graph& body) {
+  return [skip = options.skip, weights = options.weights, precision = options.precision,
+          machine = options.machine](const Graph& body) {
     std::vector<PassRun> unseen;
     CompileOptions quiet;
     quiet.skip = skip;
     quiet.weights = weights;
     quiet.precision = precision;
+    quiet.machine = machine;
     return optimize(body, quiet, unseen);
   };
 }

@@ -12,7 +12,7 @@
 #include "devices/module.h"
 #include "kernel/abi.h"
 #include "kernel/facts/kernel_facts.h"
-#include "kernel/program/routine.h"
+#include "kernel/program/library_routine.h"
 #include "library/library.h"
 #include "tenon/storage.h"
 
@@ -55,7 +55,7 @@ struct LaunchFailure {
 
 /// How a routine of library/ runs.
 struct RoutineCall {
-  const Routine& routine;
+  const LibraryRoutine& routine;
   std::span<const library::Memory> reads;  ///< addresses in the device's memory
   std::span<const library::Memory> writes;
   int threads = 0;                          ///< of the host: at most so many; 0: all

@@ -18,6 +18,7 @@ struct Name {
   std::string_view operator()(const ScanRoutine&) const { return "scan"; }
   std::string_view operator()(const ScatterRoutine&) const { return "scatter"; }
   std::string_view operator()(const PositionsRoutine&) const { return "positions"; }
+  std::string_view operator()(const FewBitsRoutine&) const { return "product of few bits"; }
 };
 
 }  // namespace
@@ -29,13 +30,14 @@ Lines lines_along(std::span<const int64_t> dims, int axis) {
   return {.outer = product(dims.first(at)), .count = dims[at], .inner = product(dims.subspan(at + 1))};
 }
 
-std::string_view name(const Routine& step) { return std::visit(Name{}, step); }
+std::string_view name(const LibraryRoutine& step) { return std::visit(Name{}, step); }
 
-void run(const Routine& step, std::span<const Memory> reads, std::span<const Memory> writes, const Workers& workers) {
+void run(const LibraryRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
+         const Workers& workers) {
   try {
     std::visit([&](const auto& kind) { run(kind, reads, writes, workers); }, step);
   } catch (const std::bad_alloc&) {
-    refuse("{}: no memory to order {} elements", name(step), reads[0].size());
+    refuse("{}: no memory beside {} elements", name(step), reads[0].size());
   }
 }
 

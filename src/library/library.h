@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernel/program/routine.h"
+#include "kernel/program/library_routine.h"
 #include "library/workers.h"
 #include "tenon/dtype.h"
 
@@ -27,7 +27,8 @@ struct Memory {
 /// What is written overlaps nothing that is read, except that a scatter may write where the array lies that it changes.
 /// Errors: a position out of range, in the interpreter's words; no memory. After an error what was written is
 /// undefined.
-void run(const Routine& step, std::span<const Memory> reads, std::span<const Memory> writes, const Workers& workers);
+void run(const LibraryRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
+         const Workers& workers);
 
 // One for each alternative.
 void run(const SortRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
@@ -38,9 +39,11 @@ void run(const ScatterRoutine& step, std::span<const Memory> reads, std::span<co
          const Workers& workers);
 void run(const PositionsRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
          const Workers& workers);
+void run(const FewBitsRoutine& step, std::span<const Memory> reads, std::span<const Memory> writes,
+         const Workers& workers);
 
 /// What it is called in graphs and reports.
-std::string_view name(const Routine& routine);
+std::string_view name(const LibraryRoutine& routine);
 
 /// An array seen along one axis: element (o, i, j) lies at (o * count + i) * inner + j.
 struct Lines {

@@ -9,4 +9,7 @@ namespace tenon::passes {
 ///   before: call(x, body=softmax)        after: div(exp(sub(x, ...)), ...)
 Graph inline_calls(Graph graph);
 
+/// The same but for calls that a routine computes.
+Graph inline_composites(Graph graph);
+
 }  // namespace tenon::passes

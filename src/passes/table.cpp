@@ -23,7 +23,7 @@ constexpr Pass kPasses[] = {
     {"fold_views", "views move toward what is loaded", fold_views},
     {"fold_batch_norm", "scales and shifts of a product move into its weights", fold_batch_norm},
     {"recognize_composites", "composites that were written out are found", recognize_composites},
-    {"inline_calls", "composites become the operations they are made of", inline_calls},
+    {"inline_calls", "composites become the operations they are made of", inline_composites},
     {"spread_inputs", "convolutions with gaps between the elements of their inputs become ones without", spread_inputs},
     {"lower_updates", "writes through views that are no loops become choices", lower_updates},
     {"sink_constants", "constants that bodies are given become theirs", sink_constants},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.h"
+#include "ops/builders/few_bits.h"
 #include "schedule/nest/kind_roles.h"
 
 namespace tenon::schedule {
@@ -84,6 +85,11 @@ struct Describe {
   }
 
   void operator()(const Call& op) const {
+    if (const auto routine = few_bits_routine(op.body)) {
+      set_routine(*routine);
+      step.label = op.body.name();
+      return;
+    }
     std::vector<Program> bodies = scheduled({&op.body}, false);
     step.label = fmt::format("{}: {}", op.body.name(), counted_kernels(launch_count(bodies[0])));
     step.flops = flops_of(bodies[0]);
@@ -100,7 +106,7 @@ struct Describe {
     TENON_CHECK(false, "{} is no step of its own", op_name(op));
   }
 
-  void set_routine(Routine routine) const {
+  void set_routine(LibraryRoutine routine) const {
     RoutineStep call{.routine = std::move(routine), .shapes = {}};
     for (const Value& operand : node.inputs) {
       call.shapes.push_back(operand.shape());

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "compiler/lowered.h"
 #include "support/arrays.h"
 #include "tenon/compile.h"
 #include "tenon/interpreter.h"
@@ -32,6 +34,11 @@ struct Case {
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.bits << " bits, " << c.depth << " by " << c.columns << " in blocks of " << c.block << ", zeros "
              << static_cast<int>(c.zeros) << (c.is_constant ? ", constant, " : ", input, ") << name(c.dtype);
+}
+
+int64_t routines(const compiler::Lowered& lowered) {
+  return std::ranges::count_if(lowered.segments.at(0).program.steps,
+                               [](const Step& step) { return std::holds_alternative<RoutineStep>(step.what); });
 }
 
 class FewBitsProduct : public testing::TestWithParam<Case> {
@@ -59,8 +66,26 @@ class FewBitsProduct : public testing::TestWithParam<Case> {
            static_cast<double>(scales_.values<float>()[at]);
   }
 
-  Array expected(const Array& x) const {
-    const Array wide = x.cast(f32);
+  /// Block by block a multiple of a 127th of the largest magnitude.
+  Array rounded(const Array& x) const {
+    Array y = x.cast(f32);
+    const auto numbers = y.mutable_values<float>();
+    for (size_t row = 0; row < numbers.size(); row += static_cast<size_t>(c_.depth)) {
+      for (int64_t begin = 0; begin < c_.depth; begin += c_.block) {
+        const auto block = numbers.subspan(row + static_cast<size_t>(begin),
+                                           static_cast<size_t>(std::min(c_.block, c_.depth - begin)));
+        float most = 0;
+        for (const float each : block)
+          most = std::max(most, std::abs(each));
+        for (float& each : block)
+          each = most == 0 ? 0 : std::nearbyint(each * (127 / most)) * (most / 127);
+      }
+    }
+    return y;
+  }
+
+  Array expected(const Array& x, LeftOperand left) const {
+    const Array wide = left == LeftOperand::bytes ? rounded(x) : x.cast(f32);
     const int64_t rows = x.dims()[0];
     Array y = Array::uninitialized(f32, {rows, c_.columns});
     for (int64_t row = 0; row < rows; ++row) {
@@ -101,17 +126,21 @@ TEST_P(FewBitsProduct, EqualsSumsOfWhatTheNumbersMean) {
   if (zeros_) {
     matrix.zeros = operand("zeros", *zeros_);
   }
-  const Value y = product_of_few_bits(inputs[0], matrix);
-  EXPECT_EQ(y.dtype(), c_.dtype);
-  const Graph graph(inputs, {{"y", y}});
-  const Executable compiled = compile(graph);
-  const double relative = c_.dtype == f32 ? 1e-5 : 1e-2;
-  for (const int64_t rows : {0, 1, 3, 17}) {
-    std::vector<Array> arrays = {random_array(c_.dtype, {rows, c_.depth}, rng_)};
-    arrays.insert(arrays.end(), given.begin(), given.end());
-    const Array right = expected(arrays[0]);
-    EXPECT_TRUE(close(interpret(graph, arrays)[0].cast(f32), right, relative, 20 * relative)) << rows;
-    EXPECT_TRUE(close(compiled.run(arrays)[0].cast(f32), right, relative, 20 * relative)) << rows;
+  for (const LeftOperand left : {LeftOperand::exact, LeftOperand::bytes}) {
+    const Value y = product_of_few_bits(inputs[0], matrix, left);
+    EXPECT_EQ(y.dtype(), c_.dtype);
+    const Graph graph(inputs, {{"y", y}});
+    CompileReport report;
+    EXPECT_EQ(routines(compiler::lower(graph, {}, report)), c_.zeros == Zeros::floats ? 0 : 1);
+    const Executable compiled = compile(graph);
+    const double relative = c_.dtype == f32 ? 1e-5 : 1e-2;
+    for (const int64_t rows : {0, 1, 3, 17}) {
+      std::vector<Array> arrays = {random_array(c_.dtype, {rows, c_.depth}, rng_)};
+      arrays.insert(arrays.end(), given.begin(), given.end());
+      const Array right = expected(arrays[0], left);
+      EXPECT_TRUE(close(interpret(graph, arrays)[0].cast(f32), right, relative, 20 * relative)) << rows;
+      EXPECT_TRUE(close(compiled.run(arrays)[0].cast(f32), right, relative, 20 * relative)) << rows;
+    }
   }
 }
 
@@ -123,6 +152,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{2, 17, 16, 1}, Case{4, 64, 64, 70, Zeros::packed, false},
                     Case{4, 50, 16, 33, Zeros::floats, false}, Case{4, 64, 32, 70, Zeros::packed, true, f16},
                     Case{4, 64, 32, 70, Zeros::none, true, bf16}));
+
+/// A name alone makes no routine of a call.
+TEST(FewBits, CallsThatMeanSomethingElseRunTheirBodies) {
+  const FewBits matrix{4, constant(Array::full(u8, {40, 2, 16}, 0x93)), constant(Array::full(f32, {40, 2}, 0.5)), {}};
+  const Value x = input("x", shape(f32, "rows", 64));
+  const Value y = product_of_few_bits(x, matrix);
+  const auto& made = std::get<Call>(y.node().op).body;
+  EXPECT_EQ(few_bits_routine(made), (FewBitsRoutine{.bits = 4, .rounds = false}));
+  const Graph other(made.name(), made.inputs(), {{"y", made.outputs()[0].value * 2.0}});
+  EXPECT_EQ(few_bits_routine(other), std::nullopt);
+  const Graph graph({x}, {{"y", call(other, y.node().inputs)[0]}});
+  CompileReport report;
+  EXPECT_EQ(routines(compiler::lower(graph, {}, report)), 0);
+}
 
 TEST(FewBits, ZerosThatAreTooFewAreRefused) {
   const Value x = input("x", shape(f32, "rows", 64));

@@ -28,7 +28,7 @@ const SmallGraph kGraphs[] = {
     {"norm_before", "x: f32[m, 96], w: f32[96, 128]", "y = matmul(softmax(x, -1), w)"},
 };
 
-CompileOptions with(Dtype weights, bool native = true) {
+CompileOptions with(WeightFormat weights, bool native = true) {
   CompileOptions options{.native = native, .least_shared_work = 0};
   options.weights = weights;
   return options;
@@ -151,9 +151,54 @@ TEST(NarrowWeightsForm, CarriesNanAndInfinity) {
   }
 }
 
-TEST(NarrowWeightsForm, IsOneOfThree) {
+TEST(NarrowWeightsForm, FourBitsAreOffByHalfOfAnEighthOfTheirBlock) {
+  for (const SmallGraph& small : kGraphs) {
+    const Graph graph = make(small);
+    CompileReport report;
+    const Graph narrow = compiler::lower(graph, with(kFourBits), report).optimized;
+    const Executable native = compile(graph, with(kFourBits));
+    for (const int64_t m : {0, 1, 2, 33}) {
+      const Bindings at{{"m", m}};
+      const std::vector<Array> inputs = inputs_at(graph, at, static_cast<uint64_t>(m));
+      const std::vector<Array> expected = interpret(narrow, inputs, {.bindings = at});
+      const std::vector<Array> exact = interpret(graph, inputs, {.bindings = at});
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const std::string where = fmt::format("{} at m={}, output {}", small.name, m, i);
+        EXPECT_LE(difference(native.run(inputs, {.bindings = at})[i], expected[i]), 1e-5) << where;
+        EXPECT_LE(difference(expected[i], exact[i]), 0.25) << where;
+      }
+    }
+  }
+}
+
+/// Of each block the number of largest magnitude stays what it is, and the others are multiples of an eighth of it.
+TEST(NarrowWeightsForm, FourBitsAreRoundedBlockByBlock) {
+  std::mt19937_64 random(3);
+  const int64_t depth = 70;
+  const Array w = random_array(f32, {depth, 64}, random);
+  Array one = Array::full(f32, {depth, depth}, 0);
+  for (int64_t i = 0; i < depth; ++i)
+    one.mutable_values<float>()[static_cast<size_t>(i * depth + i)] = 1;
+  const Value x = input("x", shape(f32, "m", depth));
+  const Array found = compile(Graph({x}, {{"y", matmul(x, constant(w))}}), with(kFourBits)).run({one})[0];
+  for (int64_t column = 0; column < 64; ++column) {
+    for (int64_t begin = 0; begin < depth; begin += 32) {
+      double most = 0;
+      for (int64_t i = begin; i < std::min(depth, begin + 32); ++i) {
+        const double each = w.at(i * 64 + column);
+        if (std::fabs(each) > std::fabs(most)) most = each;
+      }
+      for (int64_t i = begin; i < std::min(depth, begin + 32); ++i) {
+        const double level = std::clamp(std::nearbyint(w.at(i * 64 + column) / (most / -8)), -8.0, 7.0);
+        EXPECT_NEAR(found.at(i * 64 + column), level * (most / -8), 1e-6 * std::fabs(most)) << i << ", " << column;
+      }
+    }
+  }
+}
+
+TEST(NarrowWeightsForm, IsOneOfFour) {
   EXPECT_EQ(error_text([] { compile(make(kGraphs[0]), with(Dtype::i32)); }),
-            "weights are kept as bf16, f16 or i8, not as i32");
+            "weights are kept as bf16, f16, i8 or i4, not as i32");
 }
 
 }  // namespace

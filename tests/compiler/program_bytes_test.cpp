@@ -98,7 +98,7 @@ TEST(ProgramBytes, ThatAreNoneAreErrors) {
   EXPECT_EQ(error_text([&] { program_from_bytes(bytes); }), "these bytes are no program");
   bytes = small_program();
   bytes[4] = std::byte{9};
-  EXPECT_EQ(error_text([&] { program_from_bytes(bytes); }), "a program of version 9, where 5 can be read");
+  EXPECT_EQ(error_text([&] { program_from_bytes(bytes); }), "a program of version 9, where 6 can be read");
 }
 
 TEST(ProgramBytes, ThatAreDamagedDoNoHarm) {

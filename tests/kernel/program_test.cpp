@@ -37,7 +37,7 @@ Step launch() {
           .flops = 2};
 }
 
-Step call_of(Routine routine) {
+Step call_of(LibraryRoutine routine) {
   return {.what = RoutineStep{.routine = std::move(routine), .shapes = {row(), row()}},
           .reads = {1},
           .writes = {2},

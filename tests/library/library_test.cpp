@@ -26,7 +26,7 @@ Pool& pool() {
 }
 
 /// What a routine writes into arrays like the first `outputs` inputs.
-std::vector<Array> run_routine(const Routine& routine, const std::vector<Array>& inputs, size_t outputs, int threads) {
+std::vector<Array> run_routine(const LibraryRoutine& routine, const std::vector<Array>& inputs, size_t outputs, int threads) {
   std::vector<Array> results;
   std::vector<library::Memory> reads;
   std::vector<library::Memory> writes;
@@ -44,7 +44,7 @@ std::vector<Array> run_routine(const Routine& routine, const std::vector<Array>&
 }
 
 /// Bit for bit what the graph of the same operation gives in the interpreter.
-void expect_interpreted(const Routine& routine,
+void expect_interpreted(const LibraryRoutine& routine,
                         const std::function<std::vector<Value>(const std::vector<Value>&)>& build,
                         const std::vector<Array>& inputs, const std::string& what) {
   std::vector<Value> values;
@@ -274,7 +274,7 @@ TEST(Library, ChunksMayEndAStep) {
   const std::vector<library::Memory> reads = {
       {.dtype = f32, .data = const_cast<std::byte*>(x.data()), .dims = x.dims()}};
   const std::vector<library::Memory> writes = {{.dtype = f32, .data = y.mutable_data(), .dims = y.dims()}};
-  for (const Routine& routine : std::vector<Routine>{SortRoutine{}, ScanRoutine{}}) {
+  for (const LibraryRoutine& routine : std::vector<LibraryRoutine>{SortRoutine{}, ScanRoutine{}}) {
     int called = 0;
     const auto throwing = [&] {
       ++called;
@@ -307,7 +307,7 @@ TEST(Library, PositionsOfTrueElements) {
         const library::Memory read{.dtype = boolean, .data = mask.mutable_data(), .dims = mask.dims()};
         const library::Memory writes[] = {{.dtype = i64, .data = positions.mutable_data(), .dims = positions.dims()},
                                           {.dtype = i64, .data = count.mutable_data(), .dims = count.dims()}};
-        library::run(Routine(PositionsRoutine{}), {&read, 1}, writes, {.pool = pool(), .threads = threads});
+        library::run(LibraryRoutine(PositionsRoutine{}), {&read, 1}, writes, {.pool = pool(), .threads = threads});
         const auto total = static_cast<int64_t>(wanted.size());
         ASSERT_TRUE(same(count, Array::from<int64_t>({}, {total}))) << size;
         ASSERT_TRUE(same(positions.window(0, {total}), Array::from({total}, wanted))) << size;

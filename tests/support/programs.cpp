@@ -70,7 +70,7 @@ void ProgramBuilder::step(const std::string& label, std::vector<LaunchPart> part
   program_.steps.push_back(std::move(step));
 }
 
-void ProgramBuilder::library(Routine routine, std::vector<int> reads, std::vector<int> writes,
+void ProgramBuilder::library(LibraryRoutine routine, std::vector<int> reads, std::vector<int> writes,
                              std::vector<Shape> shapes) {
   Step step;
   step.label = std::string(library::name(routine));

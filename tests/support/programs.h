@@ -29,7 +29,7 @@ class ProgramBuilder {
     step(kernel.name, {part(kernel, std::move(buffers))});
   }
   /// `shapes` are of what it reads, then of what it writes.
-  void library(Routine routine, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes);
+  void library(LibraryRoutine routine, std::vector<int> reads, std::vector<int> writes, std::vector<Shape> shapes);
   void control(Control control, std::vector<Program> bodies, std::vector<int> reads, std::vector<int> writes);
 
   const Program& program() const { return program_; }

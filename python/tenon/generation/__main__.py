@@ -56,7 +56,7 @@ def add_engine_options(parser):
     parser.add_argument("--speculate", type=int, default=0, metavar="N",
                         help="guess so many tokens at a time, where the text repeats itself")
     parser.add_argument("--draft", metavar="FOLDER", help="a smaller model that guesses tokens instead")
-    parser.add_argument("--weights", choices=["bf16", "f16", "i8"], help="keep matrices in fewer bits, rounded")
+    parser.add_argument("--weights", choices=["bf16", "f16", "i8", "i4"], help="keep matrices in fewer bits, rounded")
 
 
 def _peak_bytes():

@@ -58,25 +58,36 @@ class DraftModel:
         self._caches = Caches(decoder)
 
     def propose(self, requests, counts, threads):
-        """As above; `requests` are those of the first rows."""
+        """As above; `requests` are those of the first rows. A text that comes near the context of the draft model is guessed
+        no more, and its row has a token that nobody reads."""
+        most = max(counts, default=0)
         texts = [each.ids + each.new for each in requests]
-        for row, (request, text) in enumerate(zip(requests, texts)):  # a long prompt in parts
-            request.draft_place = min(request.draft_place, _right_guesses(request, text), len(text) - 1)
-            while len(text) - request.draft_place > self._chunk:
-                part = text[request.draft_place : request.draft_place + self._chunk]
-                self._run(row, [part], [request.draft_place], threads)
-                request.draft_place += len(part)
+        is_short = [len(text) + 2 * (most + 1) <= self._decoder.context for text in texts]
+        if most == 0 or not any(is_short):
+            return [[] for _ in requests]
+        for row, (request, text) in enumerate(zip(requests, texts)):
+            if is_short[row]:
+                request.draft_place = min(request.draft_place, _right_guesses(request, text), len(text) - 1)
+                self._read(row, request, text, most + 1, threads)
         guesses = [[] for _ in requests]
-        chunks = [text[request.draft_place :] for request, text in zip(requests, texts)]
-        for _ in range(max(counts, default=0)):
-            tokens = self._run(0, chunks, [each.draft_place for each in requests], threads)
+        chunks = [text[request.draft_place :] if short else [0] for request, text, short in zip(requests, texts, is_short)]
+        for _ in range(most):
+            places = [request.draft_place if short else 0 for request, short in zip(requests, is_short)]
+            tokens = self._run(0, chunks, places, threads)
             for request, chunk, guess, token in zip(requests, chunks, guesses, tokens):
                 request.draft_place += len(chunk)
                 guess.append(int(token))
-            chunks = [[guess[-1]] for guess in guesses]
+            chunks = [[guess[-1]] if short else [0] for guess, short in zip(guesses, is_short)]
         for request, text, guess in zip(requests, texts, guesses):
             request.guessed = len(text), guess
-        return [guess[:count] for guess, count in zip(guesses, counts)]
+        return [guess[:count] if short else [] for guess, count, short in zip(guesses, counts, is_short)]
+
+    def _read(self, row, request, text, most, threads):
+        """A text by itself, in parts, until at most so many of its tokens are left."""
+        while len(text) - request.draft_place > most:
+            part = text[request.draft_place : min(request.draft_place + self._chunk, len(text) - 1)]
+            self._run(row, [part], [request.draft_place], threads)
+            request.draft_place += len(part)
 
     def move(self, source, target, count):
         if source < self._caches.rows:

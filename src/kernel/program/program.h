@@ -10,7 +10,7 @@
 #include "kernel/constants/layout.h"
 #include "kernel/facts/kernel_facts.h"
 #include "kernel/loop/loop.h"
-#include "kernel/program/routine.h"
+#include "kernel/program/library_routine.h"
 #include "tenon/array.h"
 #include "tenon/machine.h"
 #include "tenon/shape.h"
@@ -115,7 +115,7 @@ struct LaunchStep {
 
 /// A call of a routine of library/.
 struct RoutineStep {
-  Routine routine;
+  LibraryRoutine routine;
   std::vector<Shape> shapes;  // of what the step reads, then of what it writes
 
   friend bool operator==(const RoutineStep&, const RoutineStep&) = default;

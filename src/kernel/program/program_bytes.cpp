@@ -63,6 +63,7 @@ void fields(auto& archive, SortRoutine& x) { archive(x.axis, x.descending); }
 void fields(auto& archive, ScanRoutine& x) { archive(x.op, x.axis, x.exclusive, x.reverse); }
 void fields(auto& archive, ScatterRoutine& x) { archive(x.op, x.axes, x.x_batch, x.index_batch, x.place); }
 void fields(auto& /*archive*/, PositionsRoutine& /*x*/) {}
+void fields(auto& archive, FewBitsRoutine& x) { archive(x.bits, x.rounds); }
 
 void fields(auto& archive, LaunchStep& x) { archive(x.parts); }
 void fields(auto& archive, RoutineStep& x) { archive(x.routine, x.shapes); }
@@ -105,7 +106,7 @@ void fields(auto& archive, KernelFacts& x) {
 namespace {
 
 /// Changed with what is written.
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 constexpr uint32_t kMark = 0x50'4e'4e'54;  // "TNNP"
 
 }  // namespace

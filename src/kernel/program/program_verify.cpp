@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/fail.h"
+#include "kernel/program/routine_fits.h"
 
 namespace tenon {
 namespace {
@@ -194,52 +195,9 @@ class Verifier {
     }
     const auto reads = std::span(call.shapes).first(step.reads.size());
     const auto writes = std::span(call.shapes).subspan(step.reads.size());
-    if (!std::visit([&](const auto& routine) { return fits(routine, reads, writes); }, call.routine)) {
+    if (!fits(call.routine, reads, writes)) {
       fail("step `{}` has operands that its routine does not take", step.label);
     }
-  }
-
-  using Shapes = std::span<const Shape>;
-
-  static bool same_axes(const Shape& a, const Shape& b) {
-    return std::ranges::equal(a.axes(), b.axes(), {}, &Axis::extent, &Axis::extent);
-  }
-
-  static bool has_axis(const Shape& shape, int axis) { return axis >= 0 && axis < shape.rank(); }
-
-  static bool fits(const SortRoutine& sort, Shapes reads, Shapes writes) {
-    return !reads.empty() && reads.size() == writes.size() && has_axis(reads[0], sort.axis) &&
-           std::ranges::equal(reads, writes, {}, &Shape::dtype, &Shape::dtype) &&
-           std::ranges::all_of(reads, [&](const Shape& each) { return same_axes(each, reads[0]); }) &&
-           std::ranges::all_of(writes, [&](const Shape& each) { return same_axes(each, reads[0]); });
-  }
-
-  static bool fits(const ScanRoutine& scan, Shapes reads, Shapes writes) {
-    return reads.size() == 1 && writes.size() == 1 && has_axis(reads[0], scan.axis) && same_axes(reads[0], writes[0]);
-  }
-
-  static bool fits(const ScatterRoutine& scatter, Shapes reads, Shapes writes) {
-    if (reads.size() != 2 + scatter.axes.size() || writes.size() != 1 || !same_axes(reads[0], writes[0]) ||
-        reads[0].dtype() != writes[0].dtype() || reads[1].dtype() != writes[0].dtype() || scatter.axes.empty() ||
-        scatter.x_batch.size() != scatter.index_batch.size()) {
-      return false;
-    }
-    const Shape& positions = reads[2];
-    const auto is_of = [](const Shape& shape) { return [&shape](int axis) { return has_axis(shape, axis); }; };
-    const auto is_position = [&](const Shape& each) {
-      return same_axes(each, positions) && (each.dtype() == Dtype::i64 || each.dtype() == Dtype::i32);
-    };
-    const auto rest = static_cast<int64_t>(reads[0].rank()) - std::ssize(scatter.axes) - std::ssize(scatter.x_batch);
-    return std::ranges::all_of(scatter.axes, is_of(reads[0])) &&
-           std::ranges::all_of(scatter.x_batch, is_of(reads[0])) &&
-           std::ranges::all_of(scatter.index_batch, is_of(positions)) && rest >= 0 &&
-           reads[1].rank() == positions.rank() + rest && std::ranges::all_of(reads.subspan(2), is_position);
-  }
-
-  static bool fits(const PositionsRoutine&, Shapes reads, Shapes writes) {
-    return reads.size() == 1 && writes.size() == 2 && reads[0].dtype() == Dtype::boolean &&
-           writes[0].dtype() == Dtype::i64 && writes[1].dtype() == Dtype::i64 &&
-           writes[0].element_count() == reads[0].element_count() && writes[1].element_count() == Extent(1);
   }
 
   void check(const ControlStep& what, const Step& step) {

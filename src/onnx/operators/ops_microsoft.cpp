@@ -119,8 +119,10 @@ Results matmul_bits(const NodeCall& call) {
     zeros = reshape(given, {rows, given.dtype() == Dtype::u8 ? ceildiv(blocks * bits, 8) : blocks});
   }
   const Value bytes = reshape(call.x(1), {rows, blocks, block * bits / 8});
+  // The least accuracy that x may have in the product: 4 is eight bits.
+  const LeftOperand left = call.attribute("accuracy_level", 0) == 4 ? LeftOperand::bytes : LeftOperand::exact;
   const Value product = call.has(4) ? product_of_ordered_blocks(elements, {bits, bytes, scales, zeros}, call.x(4))
-                                    : product_of_few_bits(elements, {bits, bytes, scales, zeros});
+                                    : product_of_few_bits(elements, {bits, bytes, scales, zeros}, left);
   return call.has(5) ? product + call.x(5) : product;
 }
 

@@ -39,7 +39,7 @@ class Operands {
 void run_library_step(const Run& run, int step) {
   const auto at = static_cast<size_t>(step);
   const Step& described = run.context.program.steps[at];
-  const Routine& routine = std::get<RoutineStep>(described.what).routine;
+  const LibraryRoutine& routine = std::get<RoutineStep>(described.what).routine;
   const Operands operands(run, described, run.context.plan.steps[at]);
   devices::RoutineCall call{
       .routine = routine, .reads = operands.reads(), .writes = operands.writes(), .threads = run.threads};

@@ -1,0 +1,103 @@
+// Tiles for ARM: dot products of bytes where there are such, else widening products.
+#include "library/few_bits/tile.h"
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+
+#include <vector>
+
+#include "tenon/machine.h"
+
+namespace tenon::library::few_bits {
+namespace {
+
+#define TENON_INLINE TENON_TARGET __attribute__((always_inline)) inline
+
+namespace dotprod {
+#define TENON_TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
+constexpr int kLanes = 4;
+constexpr int kVectors = 4;
+constexpr int kIntegerRows = 3;
+constexpr int kFloatRows = 3;
+constexpr bool kIsSigned = true;
+constexpr bool kIsFused = true;
+using Ints = int32_t __attribute__((vector_size(kLanes * 4)));
+using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
+using Floats = float __attribute__((vector_size(kLanes * 4)));
+using Bytes = uint8_t __attribute__((vector_size(kLanes)));
+
+template <int kBits>
+TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
+  return reinterpret_cast<Ints>(vdotq_s32(reinterpret_cast<int32x4_t>(sums), reinterpret_cast<int8x16_t>(words),
+                                          vreinterpretq_s8_s32(vdupq_n_s32(left))));
+}
+TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) {
+  return reinterpret_cast<Floats>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum), reinterpret_cast<float32x4_t>(a),
+                                            reinterpret_cast<float32x4_t>(b)));
+}
+template <int kBits, int kPart>
+TENON_INLINE Floats numbers(Words words) {
+  constexpr uint32_t mask = (1U << kBits) - 1;
+  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
+}
+#include "library/few_bits/tile_code.h"
+#undef TENON_TARGET
+}  // namespace dotprod
+
+namespace neon {
+#define TENON_TARGET
+constexpr int kLanes = 4;
+constexpr int kVectors = 2;
+constexpr int kIntegerRows = 4;
+constexpr int kFloatRows = 4;
+constexpr bool kIsSigned = true;
+constexpr bool kIsFused = true;
+using Ints = int32_t __attribute__((vector_size(kLanes * 4)));
+using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
+using Floats = float __attribute__((vector_size(kLanes * 4)));
+using Bytes = uint8_t __attribute__((vector_size(kLanes)));
+
+template <int kBits>
+TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
+  const int8x16_t w = reinterpret_cast<int8x16_t>(words);
+  const int8x16_t x = vreinterpretq_s8_s32(vdupq_n_s32(left));
+  const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(w), vget_low_s8(x)));
+  const int32x4_t high = vpaddlq_s16(vmull_high_s8(w, x));
+  return sums + reinterpret_cast<Ints>(vpaddq_s32(low, high));
+}
+TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) {
+  return reinterpret_cast<Floats>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum), reinterpret_cast<float32x4_t>(a),
+                                            reinterpret_cast<float32x4_t>(b)));
+}
+template <int kBits, int kPart>
+TENON_INLINE Floats numbers(Words words) {
+  constexpr uint32_t mask = (1U << kBits) - 1;
+  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
+}
+#include "library/few_bits/tile_code.h"
+#undef TENON_TARGET
+}  // namespace neon
+
+/// What this processor has of them, the fastest first.
+template <int kBits>
+std::vector<Kernels> made() {
+  std::vector<Kernels> result;
+  if (this_machine().cpu().has(CpuFeature::dotprod)) result.push_back(dotprod::kernels_of<kBits>("dotprod"));
+  result.push_back(neon::kernels_of<kBits>("neon"));
+  result.push_back(plain_kernels(kBits));
+  return result;
+}
+
+}  // namespace
+
+std::span<const Kernels> kernels_for(int64_t bits) {
+  static const std::vector<Kernels> of_two = made<2>();
+  static const std::vector<Kernels> of_four = made<4>();
+  static const std::vector<Kernels> of_eight = made<8>();
+  return bits == 2 ? of_two : bits == 4 ? of_four : of_eight;
+}
+
+}  // namespace tenon::library::few_bits
+
+#undef TENON_INLINE
+#endif

@@ -1,0 +1,71 @@
+// Products by matrices of numbers of a few bits: a few rows by one panel of columns, made for each kind of processor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tenon::library::few_bits {
+
+/// Columns that lie side by side, each with four bytes after the other: kPanel words of 32 bits are a row of a panel.
+inline constexpr int64_t kPanel = 32;
+inline constexpr int64_t kWordBytes = 4;
+/// Blocks are no longer than this, so that sums of their bytes stay within 32 bits.
+inline constexpr int64_t kMostBlock = 256;
+
+/// out[row, column] = the sum over blocks of scales[block, column] times the sum over the block of
+/// left * (number - zero). A word has 32 / bits numbers of a column, the lowest bits first.
+struct Tile {
+  const std::byte* words = nullptr;  // [blocks, words of a block, kPanel]
+  const float* scales = nullptr;     // [blocks, kPanel]
+  const uint8_t* zeros = nullptr;    // [blocks, kPanel]; null: half of what the bits can count
+  int64_t blocks = 0;
+  int64_t block_words = 0;
+  /// Floats in their order; or bytes with sign, for each word of the panels its first numbers of each byte, then the
+  /// second ones and so on: as they meet where words are shifted and masked.
+  const void* left = nullptr;
+  int64_t left_row = 0;                  // elements from row to row
+  const float* left_scales = nullptr;    // [rows, blocks]: of floats their sum, which zeros alone need
+  const int32_t* left_sums = nullptr;    // of bytes: [rows, blocks], as RowInBytes says
+  const int32_t* left_starts = nullptr;  // likewise
+  float* out = nullptr;
+  int64_t out_row = 0;  // elements from row to row; each has kPanel
+};
+
+/// A row in bytes, block by block, in the order that Tile says. A block's scale is its largest magnitude / 127, and its
+/// elements are rounded to nearest, ties to even; blocks of nothing but numbers below 1e-36 are zeros. Where an element
+/// is no number or infinite, so is the scale.
+struct RowInBytes {
+  const float* row = nullptr;
+  int64_t depth = 0;  // elements; those behind them in the last block are zeros
+  int64_t block = 0;  // elements of a block
+  int64_t blocks = 0;
+  int8_t* bytes = nullptr;    // [blocks * block]
+  float* scales = nullptr;    // [blocks]
+  int32_t* sums = nullptr;    // [blocks]: of the bytes
+  int32_t* starts = nullptr;  // [blocks]: what sums of products begin with where there are no zeros
+};
+
+inline constexpr int kMostRows = 8;
+
+/// What one kind of processor computes with numbers of so many bits. Integer parts are exact; floats are added block by
+/// block, by fused multiply-adds where `is_fused`.
+struct Kernels {
+  std::string_view name;  // of the instructions
+  bool is_fused = false;
+  int integer_rows = 0;  // at most at once
+  int float_rows = 0;
+  /// By the number of rows; without zeros and with them.
+  std::array<std::array<void (*)(const Tile&), 2>, kMostRows + 1> integers = {};
+  std::array<std::array<void (*)(const Tile&), 2>, kMostRows + 1> floats = {};
+  void (*in_bytes)(const RowInBytes&) = nullptr;
+};
+
+/// Those that this processor can run, the fastest first. Bits: 2, 4 or 8.
+std::span<const Kernels> kernels_for(int64_t bits);
+/// Those that every processor can run.
+Kernels plain_kernels(int64_t bits);
+
+}  // namespace tenon::library::few_bits
