@@ -65,8 +65,9 @@ struct CompileOptions {
   bool pipelines = true;
   /// Rows of a tile of the last kernel of a chain; 0: a cost model decides that, and whether to run it so at all.
   int64_t pipeline_rows = 0;
-  /// The constant matrices of f32 products are kept in fewer bits, rounded, and widened as they are read: half, a quarter
-  /// or a seventh of the memory, and of the time of products of few rows. Error: a dtype that is no such format.
+  /// The constant matrices of f32 products are kept in fewer bits, rounded, and widened as they are read: half, a
+  /// quarter or a seventh of the memory, and of the time of products of few rows. Error: a dtype that is no such
+  /// format.
   std::optional<WeightFormat> weights = {};
   /// What f32 operands of products and convolutions are rounded to. Sums stay f32; results are as exact as that lets
   /// them be.

@@ -40,7 +40,7 @@ TENON_INLINE Floats numbers(Words words) {
   constexpr uint32_t mask = (1U << kBits) - 1;
   return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
 }
-#include "library/few_bits/tile_code.h"
+#include "library/few_bits/tile_code.inc"
 #undef TENON_TARGET
 }  // namespace dotprod
 
@@ -74,7 +74,7 @@ TENON_INLINE Floats numbers(Words words) {
   constexpr uint32_t mask = (1U << kBits) - 1;
   return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
 }
-#include "library/few_bits/tile_code.h"
+#include "library/few_bits/tile_code.inc"
 #undef TENON_TARGET
 }  // namespace neon
 

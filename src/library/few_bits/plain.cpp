@@ -37,7 +37,7 @@ TENON_INLINE Floats numbers(Words words) {
   return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
 }
 
-#include "library/few_bits/tile_code.h"
+#include "library/few_bits/tile_code.inc"
 
 #undef TENON_TARGET
 #undef TENON_INLINE

@@ -62,7 +62,7 @@ TENON_INLINE Floats numbers(Words words) {
     return _mm512_permutexvar_ps(reinterpret_cast<__m512i>(words >> (kBits * kPart)), _mm512_loadu_ps(table.data()));
   }
 }
-#include "library/few_bits/tile_code.h"
+#include "library/few_bits/tile_code.inc"
 #undef TENON_TARGET
 }  // namespace vnni512
 
@@ -91,7 +91,7 @@ TENON_INLINE Floats numbers(Words words) {
   return __builtin_convertvector(reinterpret_cast<Ints>((words >> (kBits * kPart)) & mask) - half_of(kBits), Floats);
 }
 
-#include "library/few_bits/tile_code.h"
+#include "library/few_bits/tile_code.inc"
 #undef TENON_TARGET
 }  // namespace vnni256
 
@@ -130,7 +130,7 @@ TENON_INLINE Floats numbers(Words words) {
   return __builtin_convertvector(reinterpret_cast<Ints>((words >> (kBits * kPart)) & mask) - half_of(kBits), Floats);
 }
 
-#include "library/few_bits/tile_code.h"
+#include "library/few_bits/tile_code.inc"
 #undef TENON_TARGET
 }  // namespace avx2
 
