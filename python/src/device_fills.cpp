@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.h"
 #include "bind.h"
 #include "device_calls.h"
 #include "device_storages.h"
@@ -61,8 +60,7 @@ class FillKernel final : public DeviceKernel {
  private:
   /// The line that gives the sizes: there they may change with the next call, although another line's never do.
   static void add_place(CallSignature& key) {
-    const auto [file, line] = LazyCall::place();
-    key.words.insert(key.words.end(), {default_dtype_key(), static_cast<int64_t>(hash_bytes(file)), line});
+    key.words.insert(key.words.end(), {default_dtype_key(), static_cast<int64_t>(LazyCall::place_key())});
   }
 
   nb::object answer(const nb::args& args, const nb::kwargs& kwargs, Tensor& used) {

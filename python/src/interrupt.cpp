@@ -6,6 +6,9 @@
 #include <atomic>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
+
+#include "base/hash.h"
 
 namespace tenon::python {
 namespace {
@@ -75,12 +78,19 @@ PyFrameObject* outer_frame(PyFrameObject* frame) {
   return nullptr;
 }
 PyObject* file_of(PyCodeObject* code) { return attribute(code, "co_filename"); }
+uint64_t place_in_file(PyFrameObject* frame, PyCodeObject* /*code*/) {
+  return static_cast<uint64_t>(PyFrame_GetLineNumber(frame));
+}
 #else
 PyFrameObject* innermost_frame() { return PyThreadState_GetFrame(PyThreadState_Get()); }
 PyFrameObject* outer_frame(PyFrameObject* frame) { return PyFrame_GetBack(frame); }
 PyObject* file_of(PyCodeObject* code) {
   Py_INCREF(code->co_filename);
   return code->co_filename;
+}
+/// Where it runs, by instructions: to find their line takes longer.
+uint64_t place_in_file(PyFrameObject* frame, PyCodeObject* code) {
+  return (static_cast<uint64_t>(code->co_firstlineno) << 32U) + static_cast<uint64_t>(PyFrame_GetLasti(frame));
 }
 #endif
 
@@ -105,6 +115,24 @@ std::pair<std::string, uint32_t> innermost_line(const Skips& is_skipped) {
     frame = outer;
   }
   return found;
+}
+
+/// What is known of a file of Python that frames are of.
+struct KnownFile {
+  uint64_t hash = 0;
+  bool is_library = false;
+};
+
+/// By the file's name, an object that is kept: code of one file shares it.
+const KnownFile& known_file(PyObject* name) {
+  static auto* const files = new std::unordered_map<PyObject*, KnownFile>;
+  const auto [at, is_new] = files->try_emplace(name);
+  if (is_new) {
+    Py_INCREF(name);
+    const char* const file = PyUnicode_AsUTF8AndSize(name, nullptr);
+    at->second = {.hash = hash_bytes(file == nullptr ? "" : file), .is_library = file == nullptr || is_library(file)};
+  }
+  return at->second;
 }
 
 LazySettings settings_of_caller(const CancelToken* token) {
@@ -160,6 +188,25 @@ std::pair<std::string, uint32_t> LazyCall::place() {
   }
   LazySettings settings = settings_of_caller(nullptr);
   return {std::move(settings.file), settings.line};
+}
+
+uint64_t LazyCall::place_key() {
+  uint64_t key = 0;
+  PyFrameObject* frame = holds_interpreter() ? innermost_frame() : nullptr;
+  while (frame != nullptr) {
+    PyCodeObject* const code = PyFrame_GetCode(frame);
+    PyObject* const name = file_of(code);
+    const KnownFile file = name == nullptr ? KnownFile{.is_library = true} : known_file(name);
+    if (!file.is_library) {
+      key = combine_hash(file.hash, place_in_file(frame, code));
+    }
+    release(name);
+    release(code);
+    PyFrameObject* const outer = file.is_library ? outer_frame(frame) : nullptr;
+    release(frame);
+    frame = outer;
+  }
+  return key;
 }
 
 std::pair<std::string, uint32_t> LazyCall::calling_place() { return innermost_line(is_own); }

@@ -46,6 +46,8 @@ class LazyCall {
   static std::string line();
   /// The file and the line; "" and 0 where there is none, or Python cannot be asked now.
   static std::pair<std::string, uint32_t> place();
+  /// A number for where place() is in the program, found sooner; 0 where there is none.
+  static uint64_t place_key();
   /// Those of what called the package: of the user's program, or of a library that it calls.
   static std::pair<std::string, uint32_t> calling_place();
 

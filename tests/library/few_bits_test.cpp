@@ -13,7 +13,7 @@
 
 #include "library/few_bits/product.h"
 
-namespace tenon::library::few_bits {
+namespace tenon::library::few_bits::few_bits_test {
 namespace {
 
 Pool& pool() {
@@ -229,4 +229,4 @@ TEST(FewBits, NumbersThatAreNoneShow) {
 }
 
 }  // namespace
-}  // namespace tenon::library::few_bits
+}  // namespace tenon::library::few_bits::few_bits_test

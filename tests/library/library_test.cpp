@@ -26,7 +26,8 @@ Pool& pool() {
 }
 
 /// What a routine writes into arrays like the first `outputs` inputs.
-std::vector<Array> run_routine(const LibraryRoutine& routine, const std::vector<Array>& inputs, size_t outputs, int threads) {
+std::vector<Array> run_routine(const LibraryRoutine& routine, const std::vector<Array>& inputs, size_t outputs,
+                               int threads) {
   std::vector<Array> results;
   std::vector<library::Memory> reads;
   std::vector<library::Memory> writes;
