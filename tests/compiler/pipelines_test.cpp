@@ -179,7 +179,7 @@ Executable compile_for_two(const Graph& graph, CompileOptions options) {
   options.machine = machine_of(int64_t{1} << 20, 2);
   CompileReport report;
   return compiler::compile(compiler::lower(graph, options, report), {.native = options.native}, report,
-                           {.device = backend::backend_for(options.machine, options.native).device(pool)});
+                           {.device = backend::backend_for(options.machine, options.native).device(pool, false)});
 }
 
 TEST(Pipelines, KeepWindowsOfWhatIsBetweenTheSteps) {

@@ -110,7 +110,7 @@ struct Streaming {
     CompileReport report;
     const Graph graph({x}, {{"y", conv(conv(conv(x, w, same), w, same), w, same)}});
     return compiler::compile(compiler::lower(graph, {.machine = machine}, report), {}, report,
-                             {.device = backend::backend_for(machine, true).device(pool)});
+                             {.device = backend::backend_for(machine, true).device(pool, false)});
   }
 };
 
