@@ -46,12 +46,15 @@ void release_clean_pages([[maybe_unused]] const std::byte* data, [[maybe_unused]
     return;
   }
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto end = (reinterpret_cast<uintptr_t>(data) + bytes + page - 1) / page;
+  const uintptr_t before = reinterpret_cast<uintptr_t>(data) % page;
+  const uintptr_t number = reinterpret_cast<uintptr_t>(data) / page;  // of the first page
+  auto* const begin = const_cast<std::byte*>(data) - before;
+  const size_t pages = (before + bytes + page - 1) / page;
   std::vector<uint64_t> entries(together);
-  for (auto first = reinterpret_cast<uintptr_t>(data) / page; first < end; first += together) {
-    const size_t count = std::min<size_t>(together, end - first);
+  for (size_t first = 0; first < pages; first += together) {
+    const size_t count = std::min(together, pages - first);
     const size_t size = count * sizeof(uint64_t);
-    if (::pread(pagemap, entries.data(), size, static_cast<off_t>(first * sizeof(uint64_t))) !=
+    if (::pread(pagemap, entries.data(), size, static_cast<off_t>((number + first) * sizeof(uint64_t))) !=
         static_cast<ssize_t>(size)) {
       break;
     }
@@ -61,7 +64,7 @@ void release_clean_pages([[maybe_unused]] const std::byte* data, [[maybe_unused]
         ++last;
       }
       if (last > i) {
-        ::madvise(reinterpret_cast<void*>((first + i) * page), (last - i) * page, MADV_DONTNEED);
+        ::madvise(begin + (first + i) * page, (last - i) * page, MADV_DONTNEED);
       }
       i = std::max(last, i + 1);
     }
