@@ -30,6 +30,6 @@ using ProcessesEntry = Processes* (*)(int interface, const int* communicator,
                                       void (*raise)(const std::string& problem));
 inline constexpr const char* kProcessesEntry = "tenon_mpi_processes";
 /// Changes with Processes and Communicator.
-inline constexpr int kProcessesInterface = 3;
+inline constexpr int kProcessesInterface = 4;
 
 }  // namespace tenon::mesh

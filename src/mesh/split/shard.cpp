@@ -359,7 +359,7 @@ class Sharder {
   void add_output(const Output& output) {
     Layout wanted = wanted_output(output).value_or(native(output.value));
     for (Placement& each : wanted) {
-      if (each.is_partial()) each = Placement{};
+      if (each.is_partial() && !(options_.sums_stay && output.aliases >= 0)) each = Placement{};
     }
     const Value local = bring(output.value, wanted, fmt::format("output `{}` is given so", output.name)).local;
     out_.outputs.push_back({.name = output.name, .value = local});

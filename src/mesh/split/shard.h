@@ -15,6 +15,7 @@ struct ShardOptions {
   MeshCosts costs = {};
   Bindings typical = {};      // sizes that costs are estimated for; 64 where a name has none
   bool whole_outputs = true;  // else outputs stay as they lie
+  bool sums_stay = false;     // an output that takes over an input may be terms of a sum over ranks; else it is summed
   bool state_stays = false;   // an output that takes over an input lies as the input does, whatever the others do
 };
 
