@@ -56,6 +56,7 @@ constexpr Option kTrainOptions[] = {
     kMesh,
     kShard,
     kRanks,
+    kMeshPatience,
     kNetwork,
     kPipeline,
 };

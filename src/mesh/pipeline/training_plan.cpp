@@ -202,7 +202,7 @@ class TrainingPlanner {
       layouts.resize(first + graphs.sums.size(), whole_layout(inner_));
       // Sums over pieces lie as gradients come: terms of sums over ranks are summed once, behind the last piece.
       ShardOptions options = choices();
-      options.sums_stay = true;
+      options.kept_sums = KeptSums::of_state;
       options.state_stays = false;
       const ShardedGraph as_it_comes = shard(graphs.backward, inner_, layouts, rank_, options);
       std::ranges::copy_n(as_it_comes.output_layouts.begin(), std::ssize(graphs.sums),
