@@ -15,7 +15,7 @@ target_include_directories(tenon_internal INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(tenon_internal INTERFACE tenon tenon_warnings fmt::fmt)
 
 # What libtenon_run is made of (cmake/RunLibrary.cmake).
-set(tenon_run_layers base shape kernel library native devices runtime saved capi)
+set(tenon_run_layers base shape kernel library native disk devices runtime saved capi)
 
 define_property(GLOBAL PROPERTY TENON_LAYERS BRIEF_DOCS "Names of the layers declared so far")
 define_property(GLOBAL PROPERTY TENON_ABOVE_OPS BRIEF_DOCS "Names of the layers that see graphs")

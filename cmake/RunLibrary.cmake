@@ -32,7 +32,7 @@ endforeach()
 
 # Layers with much that no program in a file calls, such as writing files and other devices: the linker leaves out what
 # has a section of its own.
-foreach(layer devices runtime saved capi)
+foreach(layer disk devices runtime saved capi)
   target_compile_options(tenon_${layer} PRIVATE -ffunction-sections -fdata-sections)
 endforeach()
 

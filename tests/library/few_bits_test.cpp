@@ -121,10 +121,10 @@ class Case {
     double all = 0;
     for (int64_t block = 0; block < blocks(); ++block) {
       for (int64_t i = 0; i < s.block; ++i) {
-        const double x = element(row, block, i);
-        const double scale = scales[of_block(block, column)];
-        sum += x * scale * number(block, i, column);
-        all += std::abs(x * scale) * (1 << s.bits);
+        const double product =
+            static_cast<double>(element(row, block, i)) * static_cast<double>(scales[of_block(block, column)]);
+        sum += product * number(block, i, column);
+        all += std::abs(product) * (1 << s.bits);
       }
     }
     return {sum, all};

@@ -17,9 +17,18 @@ struct Release {
 };
 using Scratch = std::unique_ptr<std::byte[], Release>;
 
+/// With the sizes that the kernel has names for.
+Bindings with_arguments(const loops::Kernel& kernel, Bindings bindings) {
+  const Bindings given = bindings;
+  for (const auto& [name, extent] : kernel.arguments)
+    bindings.set(name, evaluate(extent, given));
+  return bindings;
+}
+
 }  // namespace
 
-std::vector<Array> make_buffers(const loops::Kernel& kernel, const Bindings& bindings, uint64_t seed) {
+std::vector<Array> make_buffers(const loops::Kernel& kernel, const Bindings& given, uint64_t seed) {
+  const Bindings bindings = with_arguments(kernel, given);
   std::mt19937_64 rng(seed);
   std::vector<Array> result;
   for (const loops::Buffer& buffer : kernel.buffers) {
@@ -39,8 +48,9 @@ std::vector<Array> make_buffers(const loops::Kernel& kernel, const Bindings& bin
   return result;
 }
 
-KernelStatus launch(const loops::Kernel& kernel, const KernelEntry& entry, const Bindings& bindings,
+KernelStatus launch(const loops::Kernel& kernel, const KernelEntry& entry, const Bindings& given,
                     std::vector<Array>& buffers, int64_t chunk) {
+  const Bindings bindings = with_arguments(kernel, given);
   std::vector<void*> pointers;
   for (size_t i = 0; i < buffers.size(); ++i) {
     pointers.push_back(kernel.buffers[i].role == loops::Role::scratch ? nullptr : buffers[i].mutable_data());
