@@ -205,12 +205,32 @@ Json explain_json(const GraphModel* model, const Executable& executable, const r
   return json;
 }
 
+/// Those inside of loops and conditionals, too.
+int64_t library_steps(std::span<const StepReport> steps) {
+  int64_t count = 0;
+  for (const StepReport& each : steps) {
+    count += each.kind == StepKind::library ? 1 : 0;
+    for (const BodyReport& body : each.bodies)
+      count += library_steps(body.steps);
+  }
+  return count;
+}
+
+std::string host_text(const compiler::Lowered* lowered, const Executable& executable) {
+  if (lowered == nullptr || !lowered->machine.is_gpu()) return {};
+  const int64_t count = library_steps(executable.steps());
+  if (count == 0) return "all steps run on the GPU\n";
+  return fmt::format(
+      "{}: the host runs sorts, scatters, positions and long scans, with operands copied out and results back\n",
+      count == 1 ? "1 step is of the library" : fmt::format("{} steps are of the library", count));
+}
+
 /// Of the model, where there is its graph.
-void print_steps(const Arguments& arguments, const GraphModel* model, const Executable& executable,
-                 const report::Figures& bound) {
+void print_steps(const Arguments& arguments, const GraphModel* model, const compiler::Lowered* lowered,
+                 const Executable& executable, const report::Figures& bound) {
   if (!arguments.has("--json")) {
-    fmt::print("{}{}{}{}", runtime::explain(executable, bound.title.empty() ? executable.name() : bound.title),
-               model == nullptr ? "" : assumed_text(*model),
+    fmt::print("{}{}{}{}{}", runtime::explain(executable, bound.title.empty() ? executable.name() : bound.title),
+               host_text(lowered, executable), model == nullptr ? "" : assumed_text(*model),
                model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
                !bound.has_sizes() ? "" : '\n' + bound_table(bound.steps, bound.roofline, executable, bound.bindings));
     return;
@@ -223,7 +243,7 @@ int explain_steps(const Arguments& arguments, const GraphModel& model, const com
   const report::Figures bound = bind_as_asked(arguments, ports_of(model), executable, &lowered,
                                               lowered.machine == this_machine() || arguments.has(kDevice.name));
   write_pictures(arguments, lowered, executable, bound);  // may fail: then nothing is printed
-  print_steps(arguments, &model, executable, bound);
+  print_steps(arguments, &model, &lowered, executable, bound);
   return 0;
 }
 
@@ -241,7 +261,7 @@ int explain_program(const Arguments& arguments) {
   if (arguments.has("--memory")) {
     return show_memory(arguments, ports_of(file.info), file.executable, CodeOrigin::file);
   }
-  print_steps(arguments, nullptr, file.executable, figures_of(arguments, file));
+  print_steps(arguments, nullptr, nullptr, file.executable, figures_of(arguments, file));
   if (!arguments.has("--json") &&
       std::ranges::find(file.info.sections, "reasons", &ProgramFileSection::kind) == file.info.sections.end()) {
     fmt::print("  why steps end here is not in the file: it was built with `--strip`\n");

@@ -4,11 +4,15 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "cli/print/json.h"
 #include "cli/print/units.h"
 #include "cli/verb.h"
 #include "compiler/inspect.h"
+#include "tenon/error.h"
+#include "tenon/gpu.h"
 #include "tenon/machine.h"
 
 namespace tenon::cli {
@@ -40,6 +44,39 @@ CacheUse cache_use(const std::string& folder) {
   return use;
 }
 
+/// The first GPU; none where there is none that can be used, which the Error says.
+struct FoundGpu {
+  std::optional<Machine> machine;
+  std::string problem;
+};
+
+FoundGpu find_gpu() {
+  try {
+    return {.machine = gpu(), .problem = {}};
+  } catch (const Error& error) {
+    return {.machine = std::nullopt, .problem = error.what()};
+  }
+}
+
+Json gpu_as_json(const FoundGpu& found) {
+  Json json = Json::object().set("problem", found.problem);
+  if (!found.machine) return json;
+  const GpuMachine& facts = found.machine->gpu();
+  return json.set("name", found.machine->name)
+      .set("architecture", facts.architecture)
+      .set("multiprocessors", facts.multiprocessors)
+      .set("memory", facts.memory)
+      .set("bandwidth", facts.bandwidth)
+      .set("block_shared_memory", facts.block_shared_memory);
+}
+
+std::string gpu_as_text(const FoundGpu& found) {
+  if (!found.machine) return found.problem;
+  const GpuMachine& facts = found.machine->gpu();
+  return fmt::format("{}, {}, {} multiprocessors, {} of memory", found.machine->name, facts.architecture,
+                     facts.multiprocessors, bytes_text(facts.memory));
+}
+
 int run_version(const Arguments& arguments) {
   const compiler::BuildReport report = compiler::build_report();
   constexpr std::string_view on = "on: ";
@@ -67,6 +104,7 @@ int run_version(const Arguments& arguments) {
                             .set("first_cache", machine.first_cache)
                             .set("second_cache", machine.second_cache)
                             .set("last_cache", machine.last_cache))
+        .set("gpu", gpu_as_json(find_gpu()))
         .set("onnx", kOnnx)
         .set("cache", cache)
         .print();
@@ -81,6 +119,7 @@ int run_version(const Arguments& arguments) {
   }
   fmt::print("  machine  {} cores, each with {} and {} of cache{}{}\n", machine.cores, bytes_text(machine.first_cache),
              bytes_text(machine.second_cache), features.empty() ? "" : "; ", fmt::join(features, ", "));
+  fmt::print("  GPU      {}\n", gpu_as_text(find_gpu()));
   fmt::print("  ONNX     {}\n", kOnnx ? "import and export" : "not in this build");
   fmt::print("  cache    {}{}\n", report.cache,
              cached ? fmt::format(", {} in {} files", bytes_text(use.bytes), use.files) : "");

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind.h"
+#include "cuda_interface.h"
 #include "tenon/strided_array.h"
 
 namespace tenon::python {
@@ -65,14 +66,8 @@ Array adopt(AnyArray exported, Dtype dtype) {
   if (is_here && reinterpret_cast<uintptr_t>(exported.data()) % byte_size(dtype) != 0) {
     return array_from(nb::module_::import_("numpy").attr("copy")(nb::cast(exported)));
   }
-  auto* held = new AnyArray(std::move(exported));
-  auto* data = static_cast<std::byte*>(const_cast<void*>(held->data()));
-  std::shared_ptr<void> owner(data, [held](void*) {
-    if (Py_IsInitialized() != 0) {
-      const nb::gil_scoped_acquire gil;
-      delete held;
-    }
-  });
+  auto* const data = static_cast<std::byte*>(const_cast<void*>(exported.data()));
+  std::shared_ptr<void> owner = keep_python(data, std::move(exported));
   Storage storage{.place = place,
                   .address = data,
                   .bytes = reach * static_cast<int64_t>(byte_size(dtype)),
@@ -160,6 +155,9 @@ Array array_from(nb::handle object) {
   }
   AnyArray exported;
   if (!try_export(object, exported)) {
+    if (std::optional<Array> there = from_cuda_interface(object)) {
+      return *std::move(there);
+    }
     nb::object plain;
     if (nb::hasattr(object, "detach")) {  // a PyTorch tensor that wants gradients, or that is a view of another kind
       plain = object.attr("detach")().attr("resolve_conj")().attr("resolve_neg")();
@@ -211,6 +209,8 @@ void bind_arrays(nb::module_& m) {
     const auto [type, number] = device_of(self.place());
     return nb::make_tuple(type, number);
   });
+  array.def_prop_ro("__cuda_array_interface__", &cuda_interface_of,
+                    "What Numba, CuPy and others read elements in a GPU's memory by.");
   array.def("__repr__", [](const Array& self) { return self.to_string(64); });
   array.def("__len__", [](const Array& self) {
     if (self.rank() == 0) {

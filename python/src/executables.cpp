@@ -343,13 +343,15 @@ void bind_loaded(nb::module_& m) {
 }  // namespace
 
 void separate(std::vector<Array>& results, const std::vector<Array>& inputs) {
+  const auto is_here = [](const Array& array) { return array.place().kind == DeviceKind::cpu; };
   std::vector<const std::byte*> taken;
   for (const Array& input : inputs) {
-    taken.push_back(input.data());
+    if (is_here(input)) taken.push_back(input.data());
   }
   for (Array& result : results) {
+    if (!is_here(result)) continue;  // NumPy cannot write there
     const bool shares = std::ranges::any_of(inputs, [&](const Array& input) {
-      return result.data() >= input.data() && result.data() < input.data() + input.byte_count();
+      return is_here(input) && result.data() >= input.data() && result.data() < input.data() + input.byte_count();
     });
     if (shares || std::ranges::find(taken, result.data()) != taken.end()) {
       const Array before = result;

@@ -1,6 +1,10 @@
 """Arrays in the memory of a GPU that this machine has not: they are handed on, and nothing reads them."""
 
 import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,3 +101,67 @@ def test_a_device_that_there_is_not():
     with pytest.raises(tenon.Error, match="there is no device `tpu`: programs run on `cpu` or `gpu`"):
         tenon.compile(graph, device="tpu")
     assert tenon.compile(graph, device="cpu").run([np.float32([1, 2])])[0].numpy().tolist() == [2, 4]
+
+
+class Interfaced:
+    """An array of another library's that has the interface of CUDA alone."""
+
+    def __init__(self, **changed):
+        self.__cuda_array_interface__ = {"shape": (2, 3), "typestr": "<f4", "data": (ADDRESS, False), "version": 3,
+                                         **changed}
+
+
+def test_the_interface_of_cuda_both_ways():
+    given = Interfaced(strides=(12, 4), stream=2)
+    array = tenon.Array(given)
+    assert repr(array) == "f32[2, 3] on gpu:0"
+    shown = array.__cuda_array_interface__
+    assert shown == {"shape": (2, 3), "typestr": "<f4", "data": (ADDRESS, True), "strides": None, "stream": None,
+                     "version": 3}
+    assert tenon.Array(Interfaced(typestr="|b1", shape=())).__cuda_array_interface__["typestr"] == "|b1"
+    assert not hasattr(tenon.Array([1.0]), "__cuda_array_interface__")
+    references = sys.getrefcount(given)
+    del array
+    assert sys.getrefcount(given) == references - 1
+
+
+def test_what_the_interface_of_cuda_cannot_say():
+    for changed, words in [({"typestr": "<c8"}, "elements of type <c8"), ({"strides": (4, 8)}, "side by side"),
+                           ({"strides": (4,)}, "side by side"), ({"mask": object()}, "a mask"),
+                           ({"stream": 77}, "a stream of its own"), ({"shape": (-1, 2)}, "less than 0")]:
+        with pytest.raises(TypeError, match=words):
+            tenon.Array(Interfaced(**changed))
+
+
+EMULATED = Path(tenon.__file__).absolute().parents[2] / "emulated_gpu" / "libcuda.so.1"
+PROGRAM = """
+import ctypes, sys
+import numpy as np
+import tenon
+
+driver = ctypes.CDLL(sys.argv[1])  # with the name under which Tenon looks for NVIDIA's
+x = tenon.input("x", "f32[n]")
+program = tenon.compile(tenon.Graph("g", [x], {"y": x * 2.0 + 1.0}), device="cuda")
+values = np.arange(7, dtype=np.float32)
+assert program.run([values])[0].numpy().tolist() == (values * 2 + 1).tolist()
+
+address = ctypes.c_uint64()
+stream = ctypes.c_void_p(2)
+assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(28)) == 0
+assert driver.cuMemcpyHtoDAsync_v2(address, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(28), stream) == 0
+
+class There:
+    __cuda_array_interface__ = {"shape": (7,), "typestr": "<f4", "data": (address.value, False), "version": 3,
+                                "stream": 2}
+
+assert program.run([There()])[0].numpy().tolist() == (values * 2 + 1).tolist()
+assert program.run([tenon.Array(There())])[0].numpy().tolist() == (values * 2 + 1).tolist()
+print("right")
+"""
+
+
+@pytest.mark.skipif(not EMULATED.exists(), reason="this build has no emulated GPU")
+def test_memory_of_an_emulated_gpu_is_read_where_it_is(tmp_path):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, EMULATED], capture_output=True, text=True, check=False,
+                          env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert done.stdout == "right\n", done.stdout + done.stderr

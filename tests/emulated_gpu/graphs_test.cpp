@@ -23,7 +23,6 @@ CompileOptions on_gpu(Precision precision = Precision::f32) {
 class EmulatedCounts : public testing::TestWithParam<bench::CountGraph> {};
 
 TEST_P(EmulatedCounts, EqualTheInterpreter) {
-  if (std::string_view(GetParam().name) == "adam_4") GTEST_SKIP() << "powers of f64 have no code";
   EXPECT_TRUE(compiled_matches(GetParam().graph, {.compile = on_gpu(), .bindings = 2, .of_largest = 1e-5}));
 }
 
@@ -130,12 +129,11 @@ TEST(EmulatedScratch, LongRowsThatAreKept) {
 }
 
 TEST(EmulatedRandomGraphs, EqualTheInterpreter) {
-  for (uint64_t seed = 12000; seed < 12060; ++seed) {
+  for (uint64_t seed = 12000; seed < 12040; ++seed) {
     const RandomGraph random = random_graph(seed);
     CompileOptions options = on_gpu();
     options.fuse = seed % 4 != 0;
     const auto difference = find_difference(random, seed, options);
-    if (difference && difference->find("no code for on GPUs") != std::string::npos) continue;
     EXPECT_FALSE(difference) << "seed " << seed << ": " << *difference << "\n" << to_text(random.graph);
   }
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fail.h"
+#include "codegen/math/llvm_math_f64.h"
 #include "native/lane_functions.h"
 
 namespace tenon::codegen {
@@ -285,6 +286,7 @@ bool can_call(Lanes x) {
 
 Lanes call_lanes(Prim prim, Dtype dtype, std::span<const Lanes> operands) {
   const Lanes first = operands.front();
+  if (!can_call(first)) return emit_without_calls(prim, dtype, operands);
   Build& b = first.builder();
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::BasicBlock& entry = function->getEntryBlock();

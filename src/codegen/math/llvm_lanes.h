@@ -154,7 +154,8 @@ Lanes replace_rarely(Lanes mask, Lanes fast, const std::function<Lanes()>& slow)
 
 /// Whether the code may call functions of the process, which GPUs cannot.
 bool can_call(Lanes x);
-/// The function over lanes of a primitive (lane_functions.h).
+/// The function over lanes of a primitive (lane_functions.h); where none can be called, code of its own
+/// (llvm_math_f64.h).
 Lanes call_lanes(Prim prim, Dtype dtype, std::span<const Lanes> operands);
 
 }  // namespace tenon::codegen

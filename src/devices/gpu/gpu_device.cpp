@@ -6,6 +6,7 @@
 #include <new>
 #include <sstream>
 #include <string_view>
+#include <variant>
 
 #include "base/fail.h"
 #include "devices/gpu/gpu_code.h"
@@ -46,6 +47,7 @@ GpuDevice::GpuDevice(Pool& pool, bool keeps_code) : driver_(cuda_driver()), pool
   has_pool_ = attribute(driver_, kHasPools, device_) != 0;
   const auto fact = [&](int which) { return attribute(driver_, which, device_); };
   linker_ = std::make_unique<GpuLinker>(driver_, fmt::format("sm_{}{}", fact(kMajor), fact(kMinor)), keeps_code);
+  scans_ = std::make_unique<GpuScans>(driver_, *linker_);
   if (!has_pool_) return;
   Handle memories = nullptr;
   size_t memory = 0;
@@ -76,7 +78,11 @@ std::byte* GpuDevice::allocate(int64_t bytes) {
   driver_.set_context(context_);
   Address memory = 0;
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
-  const auto result = has_pool_ ? driver_.allocate_in_order(&memory, size, stream()) : driver_.allocate(&memory, size);
+  const auto ask = [&] {
+    return has_pool_ ? driver_.allocate_in_order(&memory, size, stream()) : driver_.allocate(&memory, size);
+  };
+  auto result = ask();
+  if (result == CudaDriver::kOutOfMemory && driver_.wait(stream()) == 0) result = ask();  // what goes back has gone now
   if (result == CudaDriver::kOutOfMemory) throw std::bad_alloc();
   check_cuda(result, "give memory");
   return reinterpret_cast<std::byte*>(memory);  // NOLINT(performance-no-int-to-ptr): the driver gives numbers
@@ -208,7 +214,14 @@ KernelStatus GpuDevice::launch(const KernelLaunch& launch) {
   return {};
 }
 
-void GpuDevice::run_routine(const RoutineCall& call) { run_routine_on_host(*this, call, pool_); }
+void GpuDevice::run_routine(const RoutineCall& call) {
+  const auto* const scan = std::get_if<ScanRoutine>(&call.routine);
+  if (scan != nullptr) {
+    driver_.set_context(context_);
+    if (scans_->run(*scan, call, stream())) return;
+  }
+  run_routine_on_host(*this, call, pool_);
+}
 
 std::vector<LaunchFailure> GpuDevice::wait() {
   Thread& thread = mine();

@@ -10,6 +10,7 @@
 #include "devices/device.h"
 #include "devices/gpu/cuda_driver.h"
 #include "devices/gpu/gpu_linker.h"
+#include "devices/gpu/gpu_scan.h"
 #include "tenon/machine.h"
 
 namespace tenon::devices {
@@ -19,8 +20,8 @@ namespace tenon::devices {
 /// the next that asks, up to a quarter of all.
 class GpuDevice : public Device {
  public:
-  /// Routines run on the host, on the threads of `pool`, which must outlive it. With `keeps_code`, what the driver
-  /// makes of kernels is kept on disk. Error: there is no GPU.
+  /// Routines run on the host but for most scans, on the threads of `pool`, which must outlive it. With `keeps_code`,
+  /// what the driver makes of kernels is kept on disk. Error: there is no GPU.
   GpuDevice(Pool& pool, bool keeps_code);
   ~GpuDevice() override;
 
@@ -69,6 +70,7 @@ class GpuDevice : public Device {
   int64_t multiprocessors_ = 1;
   int64_t shared_bytes_ = 0;  // that a block can have
   std::unique_ptr<GpuLinker> linker_;
+  std::unique_ptr<GpuScans> scans_;
   std::mutex mutex_;
   std::map<std::thread::id, std::unique_ptr<Thread>> threads_;
 };

@@ -58,10 +58,15 @@ class MemoryPool::State {
     }
   }
 
-  /// Throws std::bad_alloc where there is no memory.
+  /// Throws std::bad_alloc where there is no memory, not even what waits for use.
   Block* allocate(const SizeClass& size) {
     auto block = std::make_unique<Block>(Block{.memory = nullptr, .size = size});
-    block->memory = device_->allocate(size.bytes);
+    try {
+      block->memory = device_->allocate(size.bytes);
+    } catch (const std::bad_alloc&) {
+      if (!give_back_idle()) throw;
+      block->memory = device_->allocate(size.bytes);
+    }
     count_new(size);
     return block.release();
   }
@@ -113,6 +118,16 @@ class MemoryPool::State {
   }
 
  private:
+  /// Whether there was any.
+  bool give_back_idle() {
+    const std::lock_guard lock(mutex_);
+    if (counters_.idle == 0) return false;
+    const int64_t limit = std::exchange(limit_, 0);
+    trim();
+    limit_ = limit;
+    return true;
+  }
+
   void count_new(const SizeClass& size) {
     const std::lock_guard lock(mutex_);
     counters_.total += size.bytes;
@@ -169,7 +184,8 @@ MemoryPool::Block* MemoryPool::acquire(int64_t bytes) {
   try {
     return state_->allocate(wanted);
   } catch (const std::bad_alloc&) {
-    refuse("no memory for {} bytes", bytes);
+    refuse("no memory for {} bytes beside the {} that runs of this program use", bytes,
+           state_->counters().total - state_->counters().idle);
   }
 }
 

@@ -29,12 +29,12 @@ T write(From value) {
 
 enum class Round : uint8_t { none, nearest, zero, down, up };
 
-template <Round kRound, class T>
+template <Round Mode, class T>
 T rounded(T value) {
-  if (kRound == Round::nearest) return std::nearbyint(value);  // the host rounds to even
-  if (kRound == Round::zero) return std::trunc(value);
-  if (kRound == Round::down) return std::floor(value);
-  if (kRound == Round::up) return std::ceil(value);
+  if (Mode == Round::nearest) return std::nearbyint(value);  // the host rounds to even
+  if (Mode == Round::zero) return std::trunc(value);
+  if (Mode == Round::down) return std::floor(value);
+  if (Mode == Round::up) return std::ceil(value);
   return value;
 }
 
@@ -49,7 +49,7 @@ To saturated(From value) {
   return static_cast<To>(value);
 }
 
-template <class To, class From, Round kRound>
+template <class To, class From, Round Mode>
 void convert(Warp& warp, const Step& step, Lanes lanes) {
   const Word* const a = warp.row(step.from[0]);
   Word* const to = warp.out(step.to[0]);
@@ -62,9 +62,9 @@ void convert(Warp& warp, const Step& step, Lanes lanes) {
         to[i] = put<To>(write<To>(value));
       }
     } else if constexpr (std::is_integral_v<To>) {
-      to[i] = static_cast<Word>(saturated<To>(rounded<kRound>(value)));
+      to[i] = static_cast<Word>(saturated<To>(rounded<Mode>(value)));
     } else {
-      to[i] = put<To>(write<To>(rounded<kRound>(value)));
+      to[i] = put<To>(write<To>(rounded<Mode>(value)));
     }
   });
 }

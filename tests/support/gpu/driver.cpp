@@ -56,6 +56,7 @@ using namespace tenon::emulated_gpu;  // NOLINT(google-build-using-namespace)
 
 // They are declared in the driver's own header.
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
+// NOLINTBEGIN(readability-identifier-naming)
 
 extern "C" {
 
@@ -300,6 +301,8 @@ int tenon_emulator_set(const char* what, int64_t value) {
         const auto found = known.find(what);
         if (found != known.end()) {
           *found->second = value;
+        } else if (std::string(what) == "fault") {
+          gpu.break_with(static_cast<int>(value), "an earlier launch failed");
         } else if (std::string(what) == "memory") {
           gpu.memory.set_limit(static_cast<uint64_t>(value));
         } else {
@@ -329,3 +332,4 @@ int64_t tenon_emulator_count(const char* what) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -25,7 +25,7 @@ int call(const F& work, bool needs_context = true) {
     }
     if (needs_context && gpu.fault() != 0) return gpu.fault();
     work(gpu);
-    return needs_context ? gpu.fault() : static_cast<int>(kSuccess);
+    return needs_context ? gpu.fault() : kSuccess;
   } catch (const Fault& fault) {
     return gpu.fail(fault.result, fault.what());
   } catch (const std::exception& error) {

@@ -48,6 +48,7 @@ using namespace tenon::emulated_gpu;  // NOLINT(google-build-using-namespace)
 
 // They are declared in the driver's own header.
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
+// NOLINTBEGIN(readability-identifier-naming)
 
 extern "C" {
 
@@ -150,6 +151,7 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
 
 namespace tenon::emulated_gpu {
 

@@ -79,7 +79,7 @@ T reversed(T a) {
 }
 
 /// How far is a number of 32 bits, whatever is moved.
-template <class T, bool kLeft>
+template <class T, bool Left>
 void shift(Warp& warp, const Step& step, Lanes lanes) {
   const Word* const a = warp.row(step.from[0]);
   const Word* const b = warp.row(step.from[1]);
@@ -88,7 +88,7 @@ void shift(Warp& warp, const Step& step, Lanes lanes) {
   each_lane(lanes, [&](int i) {
     const auto by = get<uint32_t>(b[i]);
     const auto value = get<T>(a[i]);
-    if constexpr (kLeft) {
+    if constexpr (Left) {
       to[i] = put<T>(by >= kBits ? T{0} : wrapped<T>(static_cast<uint64_t>(value) << by));
     } else {
       to[i] = put<T>(static_cast<T>(by >= kBits ? (value < 0 ? T(-1) : T(0)) : T(value >> by)));
@@ -238,7 +238,7 @@ bool decode_pairs(Decoding& d) {
 }
 
 /// shf: of two words side by side.
-template <bool kLeft, bool kWraps>
+template <bool Left, bool Wraps>
 void funnel(Warp& warp, const Step& step, Lanes lanes) {
   const Word* const a = warp.row(step.from[0]);
   const Word* const b = warp.row(step.from[1]);
@@ -246,8 +246,8 @@ void funnel(Warp& warp, const Step& step, Lanes lanes) {
   Word* const to = warp.out(step.to[0]);
   each_lane(lanes, [&](int i) {
     const uint64_t both = (a[i] & 0xffffffff) | (b[i] << 32);
-    const unsigned by = kWraps ? c[i] & 31 : static_cast<unsigned>(std::min<uint64_t>(get<uint32_t>(c[i]), 32));
-    to[i] = kLeft ? ((by == 0 ? both : both << by) >> 32) & 0xffffffff : (both >> by) & 0xffffffff;
+    const unsigned by = Wraps ? c[i] & 31 : static_cast<unsigned>(std::min<uint64_t>(get<uint32_t>(c[i]), 32));
+    to[i] = Left ? ((by == 0 ? both : both << by) >> 32) & 0xffffffff : (both >> by) & 0xffffffff;
   });
 }
 

@@ -15,22 +15,22 @@ void move(Warp& warp, const Step& step, Lanes lanes) {
 }
 
 /// Several registers from parts of one, or one from several.
-template <int kBits>
+template <int Bits>
 void take_apart(Warp& warp, const Step& step, Lanes lanes) {
   const Word* const a = warp.row(step.from[0]);
   for (size_t part = 0; part < step.count; ++part) {
     if (step.to[part] < 0) continue;  // `_`
     Word* const to = warp.out(step.to[part]);
-    each_lane(lanes, [&](int i) { to[i] = (a[i] >> (kBits * part)) & ((Word{1} << kBits) - 1); });
+    each_lane(lanes, [&](int i) { to[i] = (a[i] >> (Bits * part)) & ((Word{1} << Bits) - 1); });
   }
 }
 
-template <int kBits>
+template <int Bits>
 void join(Warp& warp, const Step& step, Lanes lanes) {
   each_lane(lanes, [&](int i) {
     Word word = 0;
     for (size_t part = 0; part < step.count; ++part)
-      word |= (warp.row(step.from[part])[i] & ((Word{1} << kBits) - 1)) << (kBits * part);
+      word |= (warp.row(step.from[part])[i] & ((Word{1} << Bits) - 1)) << (Bits * part);
     warp.out(step.to[0])[i] = word;
   });
 }
@@ -160,9 +160,9 @@ bool decode_cast(Decoding& d) {
   return true;
 }
 
-template <int kBits>
+template <int Bits>
 Step::Run parts(bool joins) {
-  return joins ? join<kBits> : take_apart<kBits>;
+  return joins ? join<Bits> : take_apart<Bits>;
 }
 
 }  // namespace

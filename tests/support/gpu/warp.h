@@ -70,23 +70,21 @@ struct Code {
 };
 
 /// Rows of special registers come first.
-enum SpecialRow : int {
-  kThreadX,
-  kThreadY,
-  kThreadZ,
-  kThreadsX,
-  kThreadsY,
-  kThreadsZ,
-  kBlockX,
-  kBlockY,
-  kBlockZ,
-  kBlocksX,
-  kBlocksY,
-  kBlocksZ,
-  kLane,
-  kWarpNumber,
-  kSpecialRows
-};
+inline constexpr int kThreadX = 0;
+inline constexpr int kThreadY = 1;
+inline constexpr int kThreadZ = 2;
+inline constexpr int kThreadsX = 3;
+inline constexpr int kThreadsY = 4;
+inline constexpr int kThreadsZ = 5;
+inline constexpr int kBlockX = 6;
+inline constexpr int kBlockY = 7;
+inline constexpr int kBlockZ = 8;
+inline constexpr int kBlocksX = 9;
+inline constexpr int kBlocksY = 10;
+inline constexpr int kBlocksZ = 11;
+inline constexpr int kLane = 12;
+inline constexpr int kWarpNumber = 13;
+inline constexpr int kSpecialRows = 14;
 
 struct Shape {
   unsigned x = 1, y = 1, z = 1;

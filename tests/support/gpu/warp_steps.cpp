@@ -13,7 +13,7 @@ namespace {
 enum class From : uint8_t { up, down, across, number };
 
 /// shfl: what another thread holds; its own where there is none within the segment.
-template <From kFrom>
+template <From Source>
 void shuffle(Warp& warp, const Step& step, Lanes lanes) {
   std::array<Word, kWarp> held{};
   const Word* const value = warp.row(step.from[0]);
@@ -33,13 +33,13 @@ void shuffle(Warp& warp, const Step& step, Lanes lanes) {
     const unsigned least = lane & segment;
     unsigned source = lane;
     bool is_there = false;
-    if (kFrom == From::up) {
+    if (Source == From::up) {
       is_there = lane >= distance && lane - distance >= most;
       source = lane - distance;
-    } else if (kFrom == From::down) {
+    } else if (Source == From::down) {
       is_there = lane + distance <= most;
       source = lane + distance;
-    } else if (kFrom == From::across) {
+    } else if (Source == From::across) {
       is_there = (lane ^ distance) <= most;
       source = lane ^ distance;
     } else {
@@ -109,7 +109,7 @@ void multiply(Warp& warp, const Step& step, Lanes lanes) {
 }
 
 /// Matrices of 8 by 8 halves: threads name their rows, eight for each matrix.
-template <bool kTurned>
+template <bool Turned>
 void load_matrices(Warp& warp, const Step& step, Lanes lanes) {
   require_whole(lanes);
   const Word* const address = warp.row(step.from[0]);
@@ -126,7 +126,7 @@ void load_matrices(Warp& warp, const Step& step, Lanes lanes) {
       for (size_t half = 0; half < 2; ++half) {
         const size_t row = lane / 4;
         const size_t column = lane % 4 * 2 + half;
-        word |= Word{kTurned ? found[column][row] : found[row][column]} << (16 * half);
+        word |= Word{Turned ? found[column][row] : found[row][column]} << (16 * half);
       }
       warp.out(step.to[matrix])[lane] = word;
     }
