@@ -21,7 +21,7 @@ namespace tenon::cli {
 namespace {
 
 /// Where all ranks fail in the same way, the first one speaks for all.
-constexpr std::chrono::milliseconds kPatience{500};
+constexpr std::chrono::milliseconds kFirstSpeaks{500};
 
 /// Runs the body on a rank that is a process. Others may wait for it, so its error ends all.
 int run_process(mesh::Processes& world, const std::function<int(mesh::Communicator&)>& body) {
@@ -33,11 +33,20 @@ int run_process(mesh::Processes& world, const std::function<int(mesh::Communicat
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  if (world.rank() != 0) std::this_thread::sleep_for(kPatience);
+  if (world.rank() != 0) std::this_thread::sleep_for(kFirstSpeaks);
   fmt::print(stderr, "tenon: rank {} of the mesh: {}\n", world.rank(), problem);
   std::fflush(stderr);
   world.abort(1);
   return 1;
+}
+
+/// The time limit that `--patience` says, if it does.
+std::optional<double> patience_of(const Arguments& arguments) {
+  const auto seconds = arguments.find_real(kMeshPatience.name);
+  if (seconds && !(*seconds > 0)) {
+    fail("`{} {}`: the time limit is a number of seconds above 0", kMeshPatience.name, *seconds);
+  }
+  return seconds;
 }
 
 bool has_thread_ranks(const Arguments& arguments) {
@@ -54,7 +63,7 @@ mesh::MeshCosts costs_of(const Arguments& arguments) {
 }
 
 void require_mesh_for_its_options(const Arguments& arguments) {
-  for (const std::string_view option : {kShard.name, kRanks.name, kNetwork.name, kPipeline.name}) {
+  for (const std::string_view option : {kShard.name, kRanks.name, kNetwork.name, kPipeline.name, kMeshPatience.name}) {
     if (arguments.has(option)) fail("`{}` is for `--mesh`", option);
   }
 }
@@ -107,6 +116,7 @@ mesh::MeshShape mesh_of(const Arguments& arguments) {
 }  // namespace
 
 int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communicator&)>& body) {
+  const std::optional<double> patience = patience_of(arguments);
   if (has_thread_ranks(arguments)) {
     std::atomic<int> status = 0;
     mesh::run_as_threads(mesh_of(arguments).rank_count(), [&](mesh::Communicator& world) {
@@ -117,6 +127,7 @@ int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communica
   }
   const std::unique_ptr<mesh::Processes> world = mesh::open_processes();
   return run_process(*world, [&](mesh::Communicator& ranks) {
+    if (patience) world->set_patience(*patience);
     const mesh::MeshShape mesh = mesh_of(arguments);
     if (ranks.size() == mesh.rank_count()) return body(ranks);
     if (ranks.rank() == 0) {
@@ -126,6 +137,27 @@ int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communica
     }
     return 1;
   });
+}
+
+int on_processes_or_threads(const Arguments& arguments, int ranks,
+                            const std::function<int(mesh::Communicator&)>& body) {
+  const std::optional<double> patience = patience_of(arguments);
+  const std::unique_ptr<mesh::Processes> world = mesh::has_processes() ? mesh::open_processes() : nullptr;
+  if (world != nullptr && world->size() > 1) {
+    return run_process(*world, [&](mesh::Communicator& started) {
+      if (patience) world->set_patience(*patience);
+      if (started.size() != ranks) {
+        fail("`mpirun` started {} processes, and `--ranks` says {}", started.size(), ranks);
+      }
+      return body(started);
+    });
+  }
+  std::atomic<int> status = 0;
+  mesh::run_as_threads(ranks, [&](mesh::Communicator& threads) {
+    const int own = body(threads);
+    if (threads.rank() == 0) status = own;
+  });
+  return status;
 }
 
 int threads_of_rank(const Arguments& arguments, const mesh::MeshShape& mesh) {

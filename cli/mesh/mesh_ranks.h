@@ -21,6 +21,10 @@ inline constexpr Option kShard{
     "which axes lie along which of the mesh: `batch=data,w.1=model`; else a cost model says"};
 inline constexpr Option kRanks{"--ranks", "mpi|threads", "what the ranks of the mesh are (default mpi)"};
 
+inline constexpr Option kMeshPatience{
+    "--patience", "SECONDS",
+    "end with an error when a rank that is a process waits longer than this for others (default 1800)"};
+
 inline constexpr Option kNetwork{"--network", "FILE.json",
                                  "what sending along axes of the mesh takes, as `tenon partition --measure` writes it"};
 
@@ -46,6 +50,9 @@ mesh::Sharding sharding_of(const Arguments& arguments, const mesh::MeshShape& me
 /// Runs `body` on each rank and gives the exit status. Only rank 0 may print. An Error of a rank ends all of them. The
 /// mesh is that of `--mesh`, or of the program that the arguments name.
 int on_ranks(const Arguments& arguments, const std::function<int(mesh::Communicator&)>& body);
+
+/// The same on the processes of `mpirun`, or on threads where it started none. Error: it started another number.
+int on_processes_or_threads(const Arguments& arguments, int ranks, const std::function<int(mesh::Communicator&)>& body);
 
 /// What `--threads` says, or the rank's part of this machine's cores.
 int threads_of_rank(const Arguments& arguments, const mesh::MeshShape& mesh);

@@ -124,7 +124,7 @@ int estimate(const Arguments& arguments, const mesh::MeshCosts& costs) {
 
 bool is_about_mesh(const Arguments& arguments) {
   if (arguments.has(kMesh.name) || arguments.has(kMeshRanks.name)) return true;
-  for (const Option& option : {kShard, kNetwork, kMeasure}) {
+  for (const Option& option : {kShard, kNetwork, kMeasure, kMeshPatience}) {
     if (arguments.has(option.name)) fail("`{}` is for `--mesh` and `--ranks`", option.name);
   }
   return false;

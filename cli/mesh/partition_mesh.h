@@ -5,8 +5,10 @@
 
 namespace tenon::cli {
 
-inline constexpr Option kMeshRanks{"--ranks", "N",
-                                   "the meshes `data=A,model=B` of so many ranks, with what each takes, best first"};
+inline constexpr Option kMeshRanks{
+    "--ranks", "N",
+    "the meshes `data=A,model=B` of so many ranks, with what each takes, best first; with "
+    "--run: run the plan's parts on so many ranks, which mpirun started, or threads"};
 inline constexpr Option kMeasure{
     "--measure", "FILE.json",
     "with `mpirun` and --mesh: measure what sending along each axis takes, write it, and estimate with it", false,

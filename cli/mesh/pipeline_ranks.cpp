@@ -14,17 +14,12 @@
 #include "cli/print/terminal.h"
 #include "cli/print/units.h"
 #include "cli/words/compile_options.h"
+#include "mesh/pipeline/pieces_of_batch.h"
 #include "tenon/partition.h"
 
 namespace tenon::cli {
-namespace {
-
-struct PipelineWords {
-  std::string axis;
-  int64_t pieces = 1;
-};
-
-PipelineWords pipeline_words(const std::string& text) {
+PipelineWords pipeline_words(const Arguments& arguments) {
+  const std::string text = *arguments.find(kPipeline.name);
   const size_t equals = text.find('=');
   PipelineWords words{.axis = text.substr(0, equals)};
   if (equals == std::string::npos) return words;
@@ -36,13 +31,6 @@ PipelineWords pipeline_words(const std::string& text) {
   return words;
 }
 
-/// The mesh that each stage has for itself.
-mesh::MeshShape mesh_of_stage(mesh::MeshShape mesh, size_t axis) {
-  mesh.axes.erase(mesh.axes.begin() + static_cast<std::ptrdiff_t>(axis));
-  return mesh;
-}
-
-/// Stretches of the model's operators that take about as long, as graphs.
 std::vector<Graph> stages_of(const Graph& graph, const Bindings& bindings, int64_t count, int64_t pieces) {
   const partition::WorkGraph work = partition::work_graph(graph);
   const partition::Plan plan = partition::make_plan(work, bindings, partition::profile_named("cpu64"),
@@ -54,20 +42,19 @@ std::vector<Graph> stages_of(const Graph& graph, const Bindings& bindings, int64
   return stages;
 }
 
-}  // namespace
-
 std::unique_ptr<mesh::PipelineProgram> compile_pipeline(const Arguments& arguments, const GraphModel& model,
                                                         const Bindings& bindings, mesh::Communicator& world) {
-  const PipelineWords words = pipeline_words(*arguments.find(kPipeline.name));
+  const PipelineWords words = pipeline_words(arguments);
   const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
   const auto axis = static_cast<size_t>(mesh.find(words.axis));
   CompileOptions options;
   take_compile_options(arguments, options);
-  const mesh::PipelineOptions how{.along = words.axis,
-                                  .pieces = words.pieces,
-                                  .sharding = sharding_of(arguments, mesh_of_stage(mesh, axis), model.graph, bindings),
-                                  .costs = costs_of(arguments),
-                                  .typical = bindings};
+  const mesh::PipelineOptions how{
+      .along = words.axis,
+      .pieces = words.pieces,
+      .sharding = sharding_of(arguments, mesh::without_axis(mesh, axis), model.graph, bindings),
+      .costs = costs_of(arguments),
+      .typical = bindings};
   return std::make_unique<mesh::PipelineProgram>(
       model.graph, stages_of(model.graph, bindings, mesh.axes[axis].size, words.pieces), mesh, how, world,
       mesh::compiling(options, threads_of_rank(arguments, mesh)));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/mesh/mesh_ranks.h"
+#include "cli/mesh/train_pipeline.h"
 #include "tenon/bindings.h"
 
 namespace tenon::cli {
@@ -23,11 +24,12 @@ bool is_state_of_weight(std::string_view name, const std::set<std::string, std::
   return dot != std::string_view::npos && names.contains(name.substr(0, dot));
 }
 
-/// Examples, and states of the optimiser, along the first axis of the mesh. `examples` are the axes of the columns of
-/// data, which are the first inputs.
+}  // namespace
+
 mesh::Sharding usual_sharding(const Graph& step, const mesh::MeshShape& mesh, const std::vector<int>& examples) {
-  const mesh::MeshAxis& along = mesh.axes[0];
   mesh::Sharding sharding;
+  if (mesh.axes.empty()) return sharding;
+  const mesh::MeshAxis& along = mesh.axes[0];
   for (size_t i = 0; i < examples.size(); ++i) {
     if (examples[i] < 0) continue;
     sharding.along.emplace(fmt::format("{}.{}", step.inputs()[i].name(), examples[i]), along.name);
@@ -48,24 +50,37 @@ mesh::Sharding usual_sharding(const Graph& step, const mesh::MeshShape& mesh, co
   return sharding;
 }
 
-}  // namespace
+std::vector<int> axes_of_examples(const train::Dataset& data) {
+  std::vector<int> axes;
+  for (const train::Column& column : data.columns) {
+    axes.push_back(column.axis);
+  }
+  return axes;
+}
+
+Bindings sizes_of_batch(const train::Dataset& data, const Graph& step, int64_t batch) {
+  Bindings sizes = data.sizes;
+  for (size_t i = 0; i < data.columns.size(); ++i) {
+    const train::Column& column = data.columns[i];
+    for (int axis = 0; axis < column.values.rank(); ++axis) {
+      const auto name = step.inputs()[i].extent(axis).as_name();
+      if (!name || sizes.find(*name)) continue;
+      sizes.set(*name, axis == column.axis ? batch : column.values.dims()[static_cast<size_t>(axis)]);
+    }
+  }
+  return sizes;
+}
 
 train::MakeStep step_on_mesh(const Arguments& arguments, const train::Dataset& data, int64_t batch,
                              mesh::Communicator& world) {
-  std::vector<int> examples;
-  for (const train::Column& column : data.columns) {
-    examples.push_back(column.axis);
-  }
-  return [&arguments, examples, batch, sizes = data.sizes, &world](const Graph& step) -> train::StepRun {
+  if (arguments.has(kPipeline.name)) return step_in_stages(arguments, data, batch, world);
+  return [&arguments, data, batch, &world](const train::StepGraphs& graphs) -> train::StepRun {
+    const Graph& step = graphs.step;
+    const std::vector<int> examples = axes_of_examples(data);
     const mesh::MeshShape mesh = mesh::MeshShape::parse(*arguments.find(kMesh.name));
     const auto words = arguments.find(kShard.name);
     const mesh::Sharding sharding = words ? mesh::Sharding::parse(*words) : usual_sharding(step, mesh, examples);
-    Bindings typical = sizes;
-    for (size_t i = 0; i < examples.size(); ++i) {
-      if (examples[i] < 0) continue;
-      const auto name = step.inputs()[i].extent(examples[i]).as_name();
-      if (name && !typical.find(*name)) typical.set(*name, batch);
-    }
+    const Bindings typical = sizes_of_batch(data, step, batch);
     const auto program = std::make_shared<mesh::MeshProgram>(
         mesh::shard(step, mesh, sharding, world.rank(),
                     {.costs = costs_of(arguments), .typical = typical, .state_stays = true}),

@@ -128,6 +128,45 @@ Array output_alone(const Graph& graph, const Output& output, const std::vector<A
 
 }  // namespace
 
+std::vector<OutputMatch> match_outputs(const Graph& graph, const std::vector<Array>& got,
+                                       const std::vector<Array>& wanted, const Bindings& bindings) {
+  const std::vector<double> bounds = rounding_bounds(graph, bindings);
+  std::vector<OutputMatch> result;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    result.push_back({.name = graph.outputs()[i].name,
+                      .same_bits = same_bits(got[i], wanted[i]),
+                      .relative = relative_difference(got[i], wanted[i]),
+                      .tolerance = bounds[i]});
+  }
+  return result;
+}
+
+std::string matches_text(const std::vector<OutputMatch>& outputs) {
+  std::string text;
+  for (const OutputMatch& each : outputs) {
+    text += fmt::format(
+        "  output {}: {}\n", each.name,
+        each.same_bits ? green("equal to the whole by bits")
+        : each.ok()
+            ? green(fmt::format("equal to the whole up to rounding ({:.1e} of the largest element)", each.relative))
+            : red(fmt::format("differs from the whole by {:.1e} of the largest element", each.relative)));
+  }
+  return text;
+}
+
+Json matches_json(const std::vector<OutputMatch>& outputs) {
+  Json result = Json::array();
+  for (const OutputMatch& each : outputs) {
+    result.push(Json::object()
+                    .set("output", each.name)
+                    .set("ok", each.ok())
+                    .set("same_bits", each.same_bits)
+                    .set("relative_error", each.relative)
+                    .set("tolerance", each.tolerance));
+  }
+  return result;
+}
+
 PlanRun run_plan(const PartitionModel& model, const Plan& plan, size_t repeats) {
   const Progress progress;
   progress.show("running the whole");
@@ -166,17 +205,14 @@ PlanRun run_plan(const PartitionModel& model, const Plan& plan, size_t repeats) 
     measured.push_back(part.in_whole >= 0 ? part.in_whole : part.microseconds);
   }
   run.rank = correlation(ranks(estimated), ranks(measured));
-  const std::vector<double> bounds = rounding_bounds(model.model.graph, prepared.bindings);
+  std::vector<Array> got;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Output& output = model.model.graph.outputs()[i];
     const auto at = arrays.find(output.name);
     const bool computed = at != arrays.end() && at->second.dims() == wanted[i].dims();
-    const Array got = computed ? at->second : output_alone(model.model.graph, output, inputs, prepared.bindings);
-    run.outputs.push_back({.name = output.name,
-                           .same_bits = same_bits(got, wanted[i]),
-                           .relative = relative_difference(got, wanted[i]),
-                           .tolerance = bounds[i]});
+    got.push_back(computed ? at->second : output_alone(model.model.graph, output, inputs, prepared.bindings));
   }
+  run.outputs = match_outputs(model.model.graph, got, wanted, prepared.bindings);
   return run;
 }
 
@@ -185,15 +221,7 @@ std::string run_table(const PlanRun& run, const Plan& plan) {
   for (const PartRun& part : run.parts) {
     sum += part.microseconds;
   }
-  std::string text;
-  for (const OutputMatch& each : run.outputs) {
-    text += fmt::format(
-        "  output {}: {}\n", each.name,
-        each.same_bits ? green("equal to the whole by bits")
-        : each.ok()
-            ? green(fmt::format("equal to the whole up to rounding ({:.1e} of the largest element)", each.relative))
-            : red(fmt::format("differs from the whole by {:.1e} of the largest element", each.relative)));
-  }
+  std::string text = matches_text(run.outputs);
   text += fmt::format("  measured: {} parts in {}, the whole in {}; estimated {}; ranks of parts agree to {:.2f}\n",
                       run.parts.size(), time_text(sum), time_text(run.whole_us), time_text(plan.totals.latency * 1e6),
                       run.rank);
@@ -211,21 +239,12 @@ Json run_json(const PlanRun& run) {
       in_whole.push(part.in_whole);
     }
   }
-  Json outputs = Json::array();
-  for (const OutputMatch& each : run.outputs) {
-    outputs.push(Json::object()
-                     .set("output", each.name)
-                     .set("ok", each.ok())
-                     .set("same_bits", each.same_bits)
-                     .set("relative_error", each.relative)
-                     .set("tolerance", each.tolerance));
-  }
   return Json::object()
       .set("part_microseconds", parts)
       .set("part_microseconds_in_whole", in_whole)
       .set("whole_microseconds", run.whole_us)
       .set("rank_correlation", run.rank)
-      .set("outputs", outputs);
+      .set("outputs", matches_json(run.outputs));
 }
 
 }  // namespace tenon::cli

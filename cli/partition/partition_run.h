@@ -28,6 +28,12 @@ struct PlanRun {
                         // where that is known
 };
 
+/// What a run in parts gave against what the whole gave, by the rounding that the graph may have.
+std::vector<OutputMatch> match_outputs(const Graph& graph, const std::vector<Array>& got,
+                                       const std::vector<Array>& wanted, const Bindings& bindings);
+std::string matches_text(const std::vector<OutputMatch>& outputs);
+Json matches_json(const std::vector<OutputMatch>& outputs);
+
 /// `repeats` runs are timed. Inputs are random, the same each time.
 PlanRun run_plan(const PartitionModel& model, const partition::Plan& plan, size_t repeats);
 

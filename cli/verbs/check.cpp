@@ -47,6 +47,7 @@ constexpr Option kCheckOptions[] = {
     kMesh,
     kShard,
     kRanks,
+    kMeshPatience,
     kNetwork,
     kPipeline,
     kLongOption,

@@ -10,6 +10,7 @@
 #include "base/read_file.h"
 #include "cli/mesh/mesh_ranks.h"
 #include "cli/mesh/partition_mesh.h"
+#include "cli/mesh/partition_ranks.h"
 #include "cli/models/files.h"
 #include "cli/partition/partition_page.h"
 #include "cli/partition/partition_report.h"
@@ -55,6 +56,7 @@ constexpr Option kPartitionOptions[] = {
     kMeshRanks,
     kNetwork,
     kMeasure,
+    kMeshPatience,
     {"--plot", "FILE.svg", "with --run: draw what was estimated for parts against what was measured", false, true},
 };
 
@@ -72,6 +74,7 @@ constexpr Example kPartitionExamples[] = {
      "kernels on this machine, estimated and measured"},
     {"partition bert_base --train --ranks 1024 --bind batch=4096,seq=128",
      "meshes of 1,024 ranks that nobody has here, best first, and how the weights lie on the best"},
+    {"partition bert_base --ranks 2 --run", "stages on two ranks, each by itself, against the whole; also with mpirun"},
     {"partition mlp --train --bind batch=512 --memory 6MiB --run", "a training step within less memory"},
 };
 
@@ -175,14 +178,15 @@ Plan read_plan(const std::string& file, const PartitionModel& model, partition::
   return plan;
 }
 
-int run_partition(const Arguments& arguments) {
-  if (is_about_mesh(arguments)) {
-    return partition_mesh(arguments);
-  }
-  if (arguments.has("--diff")) {
-    return print_differences(arguments);
-  }
-  const partition::PlanOptions options = plan_options(arguments);
+/// A model and its plan: made, or that of `--plan`.
+struct Planned {
+  PartitionModel model;
+  partition::Profile profile;
+  Plan plan;
+  bool is_compiled = false;
+};
+
+Planned plan_model(const Arguments& arguments, const partition::PlanOptions& options) {
   const auto plan_file = arguments.find("--plan");
   bool compiled = is_compiled(options.fuse);
   Bindings usual;
@@ -192,6 +196,48 @@ int run_partition(const Arguments& arguments) {
     compiled = text_field(plan, "graph", *plan_file) == "optimized";
     usual = Bindings::parse(text_field(plan, "bindings", *plan_file));
   }
+  PartitionModel model = load_partition_model(arguments, compiled, usual);
+  partition::Profile profile = profile_of(arguments);
+  Plan plan = plan_file ? read_plan(*plan_file, model, profile, arguments.has("--profile"))
+                        : make_plan(model.work, model.bindings, profile, options);
+  if (model.bindings != plan.bindings) {
+    plan = rebind(plan, model.work, profile, model.bindings);
+  }
+  return {.model = std::move(model), .profile = std::move(profile), .plan = std::move(plan), .is_compiled = compiled};
+}
+
+/// `--ranks N --run`.
+int run_on_ranks(const Arguments& arguments) {
+  for (const std::string_view option : {"--mesh", "--shard", "--measure", "--network", "--why", "--diff", "--export",
+                                        "--html", "--compare", "--svg", "--dot", "--plot", "--write"}) {
+    if (arguments.has(option)) fail("`{}` does not go with `--ranks N --run`", option);
+  }
+  constexpr int64_t most = 4096;
+  const int64_t given = *arguments.find_number(kMeshRanks.name, 1);
+  if (given > most) fail("`{} {}`: there may be {} ranks", kMeshRanks.name, given, most);
+  const auto ranks = static_cast<int>(given);
+  return on_processes_or_threads(arguments, ranks, [&](mesh::Communicator& world) {
+    partition::PlanOptions options = plan_options(arguments);
+    if (!arguments.has("--by") && !arguments.has("--plan")) {
+      options.by = "pipeline";
+      options.parts = ranks;
+    }
+    const Planned planned = plan_model(arguments, options);
+    return run_plan_on_ranks(arguments, planned.model, planned.plan, world);
+  });
+}
+
+int run_partition(const Arguments& arguments) {
+  if (arguments.has(kMeshRanks.name) && arguments.has("--run")) {
+    return run_on_ranks(arguments);
+  }
+  if (is_about_mesh(arguments)) {
+    return partition_mesh(arguments);
+  }
+  if (arguments.has("--diff")) {
+    return print_differences(arguments);
+  }
+  const partition::PlanOptions options = plan_options(arguments);
   if (const auto folder = arguments.find("--export")) {
     require_not_within(arguments, *folder);
   }
@@ -202,13 +248,7 @@ int run_partition(const Arguments& arguments) {
   if (!first && arguments.rest().size() > 1) {
     fail("what is `{}`? A second word is for --why", arguments.rest()[1]);
   }
-  const PartitionModel model = load_partition_model(arguments, compiled, usual);
-  partition::Profile profile = profile_of(arguments);
-  Plan plan = plan_file ? read_plan(*plan_file, model, profile, arguments.has("--profile"))
-                        : make_plan(model.work, model.bindings, profile, options);
-  if (model.bindings != plan.bindings) {
-    plan = rebind(plan, model.work, profile, model.bindings);
-  }
+  const auto [model, profile, plan, compiled] = plan_model(arguments, options);
   if (first) {
     const PartitionWhy why = partition_why(model, plan, *first, arguments.rest()[1]);
     arguments.has("--json") ? why_json(why).print() : fmt::print("{}\n", why.text);

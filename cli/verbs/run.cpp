@@ -52,6 +52,7 @@ constexpr Option kRunOptions[] = {
     kMesh,
     kShard,
     kRanks,
+    kMeshPatience,
     kNetwork,
     kPipeline,
     kLongOption,

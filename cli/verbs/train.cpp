@@ -56,7 +56,9 @@ constexpr Option kTrainOptions[] = {
     kMesh,
     kShard,
     kRanks,
+    kMeshPatience,
     kNetwork,
+    kPipeline,
 };
 
 constexpr Example kTrainExamples[] = {
@@ -65,6 +67,7 @@ constexpr Example kTrainExamples[] = {
     {"train model.onnx --input images.npy --target labels.npy --freeze 'features.*'", "the last layers alone"},
     {"train mlp --epochs 50 --checkpoint run.safetensors --curve run.svg", "Ctrl-C, and go on later"},
     {"train mlp --mesh data=2 --ranks threads", "each batch in two parts; processes: mpirun -n 2 tenon ..."},
+    {"train bert_base --mesh pipe=2,data=2 --pipeline pipe=8", "in stages of the model, 8 pieces of a batch at a time"},
     {"train mlp --resume run.safetensors --epochs 80", "going on"},
 };
 

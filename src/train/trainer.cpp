@@ -42,9 +42,9 @@ Trainer::Trainer(Trainable model, const Objective& objective, Settings settings,
       trained.push_back(parameter.name);
     }
   }
-  const Graph step =
-      training_step(loss_graph(model_.training, objective_), find_optimizer(settings_.optimizer).make(settings_.rate),
-                    {.parameters = trained, .learning_rate_input = true});
+  const Graph loss = loss_graph(model_.training, objective_);
+  const UpdateRule rule = find_optimizer(settings_.optimizer).make(settings_.rate);
+  const Graph step = training_step(loss, rule, {.parameters = trained, .learning_rate_input = true});
   state_ = std::exchange(model_.values, {});             // no second holder: they are updated in place
   const size_t first = model_.training.data_inputs + 1;  // of the state, behind data and target
   for (size_t i = first + state_.size(); i + 1 < step.inputs().size(); ++i) {
@@ -59,7 +59,13 @@ Trainer::Trainer(Trainable model, const Objective& objective, Settings settings,
     }
   }
   if (make) {
-    step_run_ = make(step);
+    const Graph& whole = model_.training.graph;
+    const Output& output = whole.outputs()[objective_.output];
+    step_run_ = make({.step = step,
+                      .loss = loss,
+                      .scored = Graph(whole.name(), whole.inputs(), {{output.name, output.value}}, whole.relations()),
+                      .trained = trained,
+                      .rule = rule});
   } else {
     step_ = compile(step);
     step_run_.run = [program = *step_](std::vector<Array>&& inputs, const Bindings& sizes) {

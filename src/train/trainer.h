@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/executable.h"
+#include "tenon/optimizers.h"
 #include "tenon/safetensors.h"
 #include "train/dataset.h"
 #include "train/settings.h"
@@ -34,8 +35,15 @@ struct StepRun {
   /// what is kept. Not set: states are kept whole.
   std::function<Array(size_t input, const Array& state)> keep = {}, whole = {};
 };
-/// Makes one of the graph.
-using MakeStep = std::function<StepRun(const Graph& step)>;
+/// The graph of a step, and what it was made of.
+struct StepGraphs {
+  Graph step, loss;
+  Graph scored;                      // the output that the loss looks at
+  std::vector<std::string> trained;  // inputs of the loss
+  UpdateRule rule;
+};
+/// Makes a step that can run.
+using MakeStep = std::function<StepRun(const StepGraphs& graphs)>;
 
 /// One thread at a time. The step is compiled once, for every size of a batch. After an Error of step() the run is of
 /// no more use: the memory of the state that it was given may be half written.

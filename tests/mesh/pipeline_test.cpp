@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mesh/exchange/threads.h"
+#include "mesh/pipeline/pieces_of_batch.h"
 #include "mesh/pipeline/pipeline_program.h"
 #include "support/arrays.h"
 #include "support/equivalence.h"

@@ -31,6 +31,32 @@ class Training(unittest.TestCase):
                 for a, b in zip(whole, parts, strict=True):
                     self.assertAlmostEqual(a, b, delta=1e-3 * max(1, a), msg=f"{model} on {mesh}")
 
+    def test_stages_in_pieces(self):
+        for model, mesh, pipeline in (("mlp", "pipe=3", "pipe=4"), ("small_cnn", "pipe=2,data=2", "pipe=3")):
+            whole = losses(train(model, "--epochs", "2"))
+            parts = losses(train(model, "--epochs", "2", "--mesh", mesh, "--pipeline", pipeline, "--ranks", "threads"))
+            for a, b in zip(whole, parts, strict=True):
+                self.assertAlmostEqual(a, b, delta=1e-3 * max(1, a), msg=f"{model} on {mesh}")
+
+    def test_norms_of_the_whole_batch_are_not_cut_into_pieces(self):
+        run = subprocess.run([COMMAND, "train", "resnet18", "--examples", "4", "--batch", "4", "--epochs", "1", "--mesh",
+                              "pipe=2", "--pipeline", "pipe=2", "--ranks", "threads"], capture_output=True, text=True,
+                             check=False, timeout=200)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("graph `resnet` cannot be cut into pieces along `batch`", run.stderr)
+
+    def test_a_checkpoint_goes_on_from_stages_to_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = str(Path(folder) / "run.safetensors")
+            whole = losses(train("mlp", "--epochs", "4"))
+            train("mlp", "--epochs", "2", "--mesh", "pipe=2,data=2", "--pipeline", "pipe=2", "--ranks", "threads",
+                  "--checkpoint", file)
+            parts = losses(train("mlp", "--resume", file, "--epochs", "3", "--mesh", "pipe=3", "--pipeline", "pipe=2",
+                                 "--ranks", "threads", "--checkpoint", file))
+            parts += losses(train("mlp", "--resume", file, "--epochs", "4"))
+            for a, b in zip(whole[2:], parts, strict=True):
+                self.assertAlmostEqual(a, b, delta=1e-3 * max(1, a))
+
     def test_a_checkpoint_goes_on_on_another_mesh(self):
         with tempfile.TemporaryDirectory() as folder:
             file = str(Path(folder) / "run.safetensors")

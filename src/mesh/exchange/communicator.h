@@ -11,6 +11,9 @@ namespace tenon::mesh {
 /// into[i] = combination of into[i] and from[i], for `count` elements.
 using Combine = void (*)(const std::byte* from, std::byte* into, size_t count);
 
+/// MPI promises 32767 tags; one is that of collectives.
+inline constexpr int kMostTags = 32'000;
+
 /// A collective under way. What it reads and writes stays where it is until it is done, and it lives until then, unless
 /// an Error ends all.
 class Request {
@@ -51,6 +54,11 @@ class Communicator {
   /// sent[i] bytes of `from` go to rank i, received[i] bytes come from it, each one after the other.
   virtual std::unique_ptr<Request> all_to_all(const std::byte* from, const std::vector<size_t>& sent, std::byte* to,
                                               const std::vector<size_t>& received) = 0;
+
+  /// `bytes` of `data` go to rank `to`, which receives as many. What two ranks send each other under one tag, from 0 on
+  /// and below kMostTags, is received in the order in which it was sent.
+  virtual std::unique_ptr<Request> send(const std::byte* data, size_t bytes, int to, int tag) = 0;
+  virtual std::unique_ptr<Request> receive(std::byte* data, size_t bytes, int from, int tag) = 0;
 
   /// The group of the ranks that give the same color, in the order of ranks here.
   virtual std::unique_ptr<Communicator> split(int color) = 0;

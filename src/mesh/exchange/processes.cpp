@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -34,6 +35,11 @@ std::vector<fs::path> places() {
 [[noreturn]] void raise(const std::string& problem) { throw Error(problem); }
 
 }  // namespace
+
+bool has_processes() {
+  std::error_code none;
+  return std::ranges::any_of(places(), [&](const fs::path& file) { return fs::exists(file, none); });
+}
 
 std::unique_ptr<Processes> open_processes(std::optional<int> communicator) {
   void* module = nullptr;

@@ -18,6 +18,9 @@ class Processes : public Communicator {
   virtual void set_patience(double seconds) = 0;
 };
 
+/// Whether this Tenon was built with MPI, so that its module lies where it is looked for.
+bool has_processes();
+
 /// MPI begins with the first call, unless the program has begun it, and ends with the life of the first result that has
 /// all processes; it cannot begin again. It does not end where a rank gave up: others may never come. `communicator` is
 /// MPI's handle as its C function MPI_Comm_c2f() gives it. Error: this Tenon was built without MPI, or the module or
@@ -30,6 +33,6 @@ using ProcessesEntry = Processes* (*)(int interface, const int* communicator,
                                       void (*raise)(const std::string& problem));
 inline constexpr const char* kProcessesEntry = "tenon_mpi_processes";
 /// Changes with Processes and Communicator.
-inline constexpr int kProcessesInterface = 3;
+inline constexpr int kProcessesInterface = 4;
 
 }  // namespace tenon::mesh

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "base/fail.h"
 
@@ -34,6 +35,12 @@ struct World {
   std::string problem = "another rank of the mesh failed";
 };
 
+/// Copies of what one rank sent another under one tag, by number, until they are received.
+struct Mailbox {
+  uint64_t sent = 0, asked = 0;
+  std::map<uint64_t, std::vector<std::byte>> letters;
+};
+
 /// What the ranks of a group lend each other between two meetings.
 struct Group {
   std::shared_ptr<World> world;
@@ -41,11 +48,49 @@ struct Group {
   std::vector<const std::vector<size_t>*> sizes;
   std::vector<int> colors;
   std::map<int, std::shared_ptr<Group>> children;
+  std::map<std::tuple<int, int, int>, Mailbox> mailboxes;  // by from, to and tag
   int arrived = 0;
   uint64_t meetings = 0;
 
   Group(std::shared_ptr<World> shared, size_t ranks)
       : world(std::move(shared)), data(ranks), sizes(ranks), colors(ranks) {}
+};
+
+/// A letter that may not have been sent yet.
+class Letter : public Request {
+ public:
+  Letter(std::shared_ptr<Group> group, Mailbox& box, std::byte* into)
+      : group_(std::move(group)), box_(box), number_(box.asked++), into_(into) {}
+
+  bool is_done() override {
+    const std::lock_guard lock(group_->world->mutex);
+    return take();
+  }
+
+  void wait() override {
+    std::unique_lock lock(group_->world->mutex);
+    group_->world->changed.wait(lock, [&] { return take(); });
+  }
+
+ private:
+  bool take() {
+    if (is_taken_) return true;
+    const auto found = box_.letters.find(number_);
+    if (found == box_.letters.end()) {
+      if (group_->world->failed) throw OtherFailed(group_->world->problem);
+      return false;
+    }
+    std::ranges::copy(found->second, into_);
+    box_.letters.erase(found);
+    is_taken_ = true;
+    return true;
+  }
+
+  std::shared_ptr<Group> group_;
+  Mailbox& box_;
+  uint64_t number_;
+  std::byte* into_;
+  bool is_taken_ = false;
 };
 
 class ThreadRank : public Communicator {
@@ -108,6 +153,21 @@ class ThreadRank : public Communicator {
     }
     meet();
     return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Request> send(const std::byte* data, size_t bytes, int to, int tag) override {
+    World& world = *group_->world;
+    const std::lock_guard lock(world.mutex);
+    if (world.failed) throw OtherFailed(world.problem);
+    Mailbox& box = group_->mailboxes[{rank_, to, tag}];
+    box.letters.emplace(box.sent++, std::vector<std::byte>(data, data + bytes));
+    world.changed.notify_all();
+    return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Request> receive(std::byte* data, size_t /*bytes*/, int from, int tag) override {
+    const std::lock_guard lock(group_->world->mutex);
+    return std::make_unique<Letter>(group_, group_->mailboxes[{from, rank_, tag}], data);
   }
 
   std::unique_ptr<Communicator> split(int color) override {

@@ -285,6 +285,22 @@ class MpiGroup : public Base {
     return request;
   }
 
+  std::unique_ptr<Request> send(const std::byte* data, size_t bytes, int to, int tag) override {
+    auto request = start(bytes / kMostAtOnce + 1);
+    in_pieces(bytes, [&](size_t begin, int some) {
+      MPI_Isend(data + begin, some, MPI_BYTE, to, tag + 1, comm_, request->add());
+    });
+    return request;
+  }
+
+  std::unique_ptr<Request> receive(std::byte* data, size_t bytes, int from, int tag) override {
+    auto request = start(bytes / kMostAtOnce + 1);
+    in_pieces(bytes, [&](size_t begin, int some) {
+      MPI_Irecv(data + begin, some, MPI_BYTE, from, tag + 1, comm_, request->add());
+    });
+    return request;
+  }
+
   std::unique_ptr<Communicator> split(int color) override;
 
   void give_up(const std::string& problem) override { alarm_->ring(problem); }

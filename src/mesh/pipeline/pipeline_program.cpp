@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "disk/content_hash.h"
+#include "mesh/pipeline/pieces_of_batch.h"
 #include "mesh/run/bind_given.h"
 #include "mesh/run/measure_costs.h"
 #include "mesh/run/pieces.h"
@@ -16,59 +17,9 @@
 namespace tenon::mesh {
 namespace {
 
-/// The mesh without one of its axes.
-MeshShape without_axis(const MeshShape& mesh, size_t axis) {
-  MeshShape inner = mesh;
-  inner.axes.erase(inner.axes.begin() + static_cast<std::ptrdiff_t>(axis));
-  return inner;
-}
-
-/// The first axis of that name.
-std::optional<int> axis_named(const Shape& shape, const std::string& name) {
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape.extent(i) == Extent::name(name)) return i;
-  }
-  return std::nullopt;
-}
-
-/// Where piece `piece` of `pieces` begins, of `size` elements.
-int64_t begin_of(int64_t piece, int64_t pieces, int64_t size) {
-  return piece * (size / pieces) + std::min(piece, size % pieces);
-}
-
 std::vector<size_t> to_second(size_t bytes) { return {0, bytes}; }
 
 }  // namespace
-
-std::string piece_axis(const Graph& graph) {
-  std::string name;
-  for (const Value& input : graph.inputs()) {
-    for (int i = 0; i < input.rank() && name.empty(); ++i) {
-      name = input.extent(i).as_name().value_or("");
-    }
-  }
-  if (name.empty()) fail("graph `{}` has no input with a named axis to be cut along", graph.name());
-  // Elements that could lie on two ranks without an exchange do not depend on each other.
-  ShardOptions free{.whole_outputs = false};
-  free.costs.link = {.latency = 0, .bytes_per_second = 1e15};
-  Sharding along;
-  along.along.emplace(name, "pieces");
-  const ShardedGraph sharded = shard(graph, MeshShape::parse("pieces=2"), along, 0, free);
-  if (!sharded.collectives.empty()) {
-    const Collective& first = sharded.collectives.front();
-    fail("graph `{}` cannot be cut into pieces along `{}`: {}, and {} is needed whole", graph.name(), name,
-         first.reason, first.of);
-  }
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    const Output& output = graph.outputs()[i];
-    const auto axis = axis_named(output.value.shape(), name);
-    if (!axis || sharded.output_layouts[i][0].axis != *axis) {
-      fail("graph `{}` cannot be cut into pieces along `{}`: its output `{}` is {}", graph.name(), name, output.name,
-           output.value.shape().to_string());
-    }
-  }
-  return name;
-}
 
 PipelineProgram::PipelineProgram(const Graph& whole, const std::vector<Graph>& stages, const MeshShape& mesh,
                                  const PipelineOptions& options, Communicator& world, const Engine& engine)
@@ -225,28 +176,6 @@ class PipelineProgram::Piece {
   std::vector<std::unique_ptr<Request>> coming_, going_;
 };
 
-Bindings PipelineProgram::sizes_of_piece(const std::vector<Array>& inputs, int64_t piece, int64_t pieces, int64_t size,
-                                         const Bindings& known) const {
-  std::vector<ConcreteInput> concrete;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Value& input = whole_.inputs()[i];
-    concrete.push_back({.name = std::string(input.name()),
-                        .pattern = input.shape(),
-                        .dtype = inputs[i].dtype(),
-                        .dims = inputs[i].dims()});
-    if (const auto axis = axis_named(input.shape(), piece_axis_)) {
-      concrete.back().dims[static_cast<size_t>(*axis)] =
-          begin_of(piece + 1, pieces, size) - begin_of(piece, pieces, size);
-    }
-  }
-  Bindings bindings = extract(concrete);
-  for (const auto& [name, each] : known) {
-    if (!bindings.find(name)) bindings.set(name, each);
-  }
-  whole_.constraints().check(bindings);
-  return whole_.constraints().complete(bindings);
-}
-
 std::vector<Array> PipelineProgram::run(const std::vector<Array>& inputs, const Bindings& known) {
   std::vector<const Array*> given;
   for (const Array& each : inputs) {
@@ -272,9 +201,11 @@ std::vector<Array> PipelineProgram::run(const std::vector<Array>& inputs, const 
     results.push_back(output.name);
   }
   std::vector<Bindings> sizes;
+  std::vector<PieceRange> ranges;
   std::deque<Piece> all;
   for (int64_t p = 0; p < pieces; ++p) {
-    sizes.push_back(piece_axis_.empty() ? bindings : sizes_of_piece(inputs, p, pieces, size, known));
+    ranges.push_back(piece_range(p, pieces, size));
+    sizes.push_back(bindings_of_piece(whole_, inputs, piece_axis_, ranges.back(), known));
     all.emplace_back(*this, sizes.back());
   }
   all.front().receive();
@@ -288,9 +219,7 @@ std::vector<Array> PipelineProgram::run(const std::vector<Array>& inputs, const 
         parts.emplace_back();
         continue;
       }
-      Array whole = inputs[found->second];
-      const auto axis = piece_axis_.empty() ? std::nullopt : axis_named(plan.whole.inputs[i].shape, piece_axis_);
-      if (axis) whole = slice_along(whole, *axis, begin_of(p, pieces, size), *sizes[at].find(piece_axis_));
+      const Array whole = piece_of(inputs[found->second], plan.whole.inputs[i].shape, piece_axis_, ranges[at]);
       parts.push_back(program_->part_of_input(i, whole, sizes[at]));
     }
     all[at].run(parts, names, results);

@@ -21,10 +21,6 @@ struct PipelineOptions {
   Bindings typical = {};
 };
 
-/// The axis that inputs are cut along into pieces: the first named one of the first input. Error: there is none, or
-/// results of one element depend on others along it, and the name of what does.
-std::string piece_axis(const Graph& graph);
-
 /// One rank's end of a pipeline. All ranks make it and run it together, each in one thread.
 ///
 /// A stage runs a piece as soon as it has what earlier stages give it, and goes on with the next one while what it gave
@@ -59,9 +55,6 @@ class PipelineProgram {
   class Piece;
 
   void plan_stages(const std::vector<Graph>& stages, const PipelineOptions& options, const Engine& engine);
-  /// The sizes of a piece, of inputs of these sizes.
-  Bindings sizes_of_piece(const std::vector<Array>& inputs, int64_t piece, int64_t pieces, int64_t size,
-                          const Bindings& known) const;
   std::vector<int64_t> local_dims(const Carried& tensor, const Bindings& bindings) const;
   /// Those that cross from a stage to the next one.
   std::vector<const Carried*> crossing(int stage) const;

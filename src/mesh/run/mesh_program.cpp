@@ -71,6 +71,7 @@ class MeshProgram::Values : public RunObserver {
     for (const UnderWay& each : under_way_) {
       each.exchange->look();
     }
+    if (program_.beside_) program_.beside_();
   }
 
  private:

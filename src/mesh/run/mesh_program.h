@@ -76,6 +76,9 @@ class MeshProgram {
 
   const Traffic& traffic() const { return traffic_; }
 
+  /// Called between kernels from now on, by whoever has other exchanges under way.
+  void set_beside(std::function<void()> look) { beside_ = std::move(look); }
+
   /// Runs are written there from now on; null: nowhere.
   void set_trace(MeshTrace* trace) { trace_ = trace; }
 
@@ -101,6 +104,7 @@ class MeshProgram {
   std::vector<std::vector<size_t>> exchanges_of_;  // that each segment starts, in order
   std::vector<int> giver_;                         // the exchange that gives a value, or -1
   Traffic traffic_;
+  std::function<void()> beside_;
   MeshTrace* trace_ = nullptr;
 };
 

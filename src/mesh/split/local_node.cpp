@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fail.h"
+#include "mesh/split/body_ways.h"
 #include "ops/make.h"
 #include "tenon/elementwise.h"
 #include "tenon/ops.h"
@@ -39,12 +40,13 @@ Value first_of(const Value& x, int axis, const Extent& size) {
 
 class LocalMaker {
  public:
-  LocalMaker(const Node& node, std::vector<Value> operands, const std::vector<Layout>& wanted, const Layout& result,
-             const MeshShape& mesh, const std::vector<int>& coordinates)
+  LocalMaker(const Node& node, std::vector<Value> operands, const std::vector<Layout>& wanted,
+             const std::vector<Layout>& results, const MeshShape& mesh, const std::vector<int>& coordinates)
       : node_(node),
         operands_(std::move(operands)),
         wanted_(wanted),
-        result_(result),
+        results_(results),
+        result_(results[0]),
         mesh_(mesh),
         coordinates_(coordinates) {}
 
@@ -78,8 +80,25 @@ class LocalMaker {
     }
     return make_all(std::move(op), operands_);
   }
+  std::vector<Value> make_it(Loop op) {
+    op.body = bodies_here()[0];
+    return make_all(std::move(op), operands_);
+  }
+  std::vector<Value> make_it(If op) {
+    std::vector<Graph> bodies = bodies_here();
+    op.then_body = std::move(bodies[0]);
+    op.else_body = std::move(bodies[1]);
+    return make_all(std::move(op), operands_);
+  }
   std::vector<Value> make_it(Window op) { return slide_all(std::move(op), 0); }
   std::vector<Value> make_it(Conv op) { return slide_all(std::move(op), 2); }
+
+  /// Of a loop or a branch.
+  std::vector<Graph> bodies_here() const {
+    std::vector<Graph> bodies = local_bodies(node_, wanted_, results_, mesh_, coordinates_);
+    TENON_CHECK(!bodies.empty(), "a body of {} needs an exchange", op_name(node_.op));
+    return bodies;
+  }
 
   /// `first` is the axis of the first entry of the operation's lists.
   template <class Kind>
@@ -199,7 +218,8 @@ class LocalMaker {
   const Node& node_;
   std::vector<Value> operands_;
   const std::vector<Layout>& wanted_;
-  const Layout& result_;
+  const std::vector<Layout>& results_;
+  const Layout& result_;  // of the first
   const MeshShape& mesh_;
   const std::vector<int>& coordinates_;
 };
@@ -207,8 +227,9 @@ class LocalMaker {
 }  // namespace
 
 std::vector<Value> make_local(const Node& node, std::vector<Value> operands, const std::vector<Layout>& wanted,
-                              const Layout& result, const MeshShape& mesh, const std::vector<int>& coordinates) {
-  return LocalMaker(node, std::move(operands), wanted, result, mesh, coordinates).run();
+                              const std::vector<Layout>& results, const MeshShape& mesh,
+                              const std::vector<int>& coordinates) {
+  return LocalMaker(node, std::move(operands), wanted, results, mesh, coordinates).run();
 }
 
 Sliding sliding(const Node& node, int axis) {

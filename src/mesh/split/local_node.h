@@ -10,9 +10,10 @@
 namespace tenon::mesh {
 
 /// What the rank at `coordinates` makes of its operands, which lie as `wanted` says, in a way of ways(): its part of
-/// each result, which lie as `result` says.
+/// each result, which lie as `results` says.
 std::vector<Value> make_local(const Node& node, std::vector<Value> operands, const std::vector<Layout>& wanted,
-                              const Layout& result, const MeshShape& mesh, const std::vector<int>& coordinates);
+                              const std::vector<Layout>& results, const MeshShape& mesh,
+                              const std::vector<int>& coordinates);
 
 /// The window of a Window or Conv along an axis of its first operand.
 Sliding sliding(const Node& node, int axis);

@@ -9,9 +9,11 @@
 #include "base/fail.h"
 #include "ir/data_axes.h"
 #include "ir/unify_names.h"
+#include "mesh/split/body_ways.h"
 #include "mesh/split/estimate.h"
 #include "mesh/split/local_node.h"
 #include "mesh/split/pulls.h"
+#include "mesh/split/tail.h"
 #include "mesh/split/ways.h"
 #include "ops/make.h"
 #include "passes/inline_calls.h"
@@ -41,11 +43,11 @@ class Sharder {
 
   ShardedGraph run(std::vector<Layout> input_layouts) {
     out_.input_layouts = std::move(input_layouts);
-    for (const Output& output : out_.whole.outputs()) {
-      if (const auto layout = wanted_output(output)) pulls_.add(output.value, *layout);
+    for (size_t i = 0; i < out_.whole.outputs().size(); ++i) {
+      if (const auto layout = wanted_output(i)) pulls_.add(out_.whole.outputs()[i].value, *layout);
     }
     pulls_.follow(out_.whole);
-    find_tail();
+    tail_ = tail_of(out_.whole);
     const UnifyNames lenient;  // names that were allowed to meet when the graph was built may meet again
     for (size_t i = 0; i < out_.input_layouts.size(); ++i) {
       add_input(out_.whole.inputs()[i], out_.input_layouts[i]);
@@ -60,30 +62,14 @@ class Sharder {
         add_node(*node);
       }
     }
-    for (const Output& output : out_.whole.outputs()) {
-      add_output(output);
+    for (size_t i = 0; i < out_.whole.outputs().size(); ++i) {
+      add_output(i);
     }
     put_late_ones_last();
     return std::move(out_);
   }
 
  private:
-  /// What elementwise functions and views make for outputs alone, such as the step of an optimiser.
-  void find_tail() {
-    std::unordered_set<const Node*> is_needed;  // by something else
-    const auto& nodes = out_.whole.nodes();
-    for (auto each = nodes.rbegin(); each != nodes.rend(); ++each) {
-      const Node& node = **each;
-      if (is_elementwise(node) && !is_needed.contains(&node)) {
-        tail_.insert(&node);
-        continue;
-      }
-      for (const Value& operand : node.inputs) {
-        is_needed.insert(&operand.node());
-      }
-    }
-  }
-
   /// Nothing but outputs waits for them: all else comes first, and sends meanwhile.
   void put_late_ones_last() {
     for (const Collective& each : out_.collectives) {
@@ -139,8 +125,7 @@ class Sharder {
       level = std::max(level, now.level);
       late = std::max(late, now.late);
     }
-    const std::vector<Value> made =
-        make_local(node, std::move(operands), wanted, results[0], out_.mesh, out_.coordinates);
+    const std::vector<Value> made = make_local(node, std::move(operands), wanted, results, out_.mesh, out_.coordinates);
     for (size_t i = 0; i < made.size(); ++i) {
       versions_[Value(&node, static_cast<int>(i))] = {{results[i], made[i], level, late}};
     }
@@ -173,7 +158,7 @@ class Sharder {
     bool is_split = false;
     double least = seconds(node, m, now, best, 1);
     for (const Way& way : ways(node, now, mesh_axis(m).size)) {
-      if (!is_free(way, m, wanted, results)) continue;
+      if (!is_free(way, m, wanted, results) || !bodies_run(node, way, m, wanted, results)) continue;
       const bool is_shared = std::ranges::any_of(way.operands, &Placement::is_split);
       const double time = seconds(node, m, now, way, is_shared ? mesh_axis(m).size : 1);
       // Sums of parts are made as late as possible: more terms may come.
@@ -203,6 +188,19 @@ class Sharder {
       return false;
     };
     return !is_taken(way.operands, wanted) && !is_taken(way.results, results);
+  }
+
+  /// Whether bodies need no exchange with what axes of the mesh before this one split.
+  bool bodies_run(const Node& node, const Way& way, size_t m, std::vector<Layout> wanted,
+                  std::vector<Layout> results) const {
+    if (!has_bodies(node) || m == 0) return true;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i][m] = way.operands[i];
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      results[i][m] = way.results[i];
+    }
+    return !local_bodies(node, wanted, results, out_.mesh, out_.coordinates).empty();
   }
 
   double seconds(const Node& node, size_t m, const std::vector<Placement>& now, const Way& way, int share) const {
@@ -348,18 +346,25 @@ class Sharder {
     remember(value, now);
   }
 
+  bool keeps_sum(const Output& output) const {
+    return options_.kept_sums == KeptSums::all || (options_.kept_sums == KeptSums::of_state && output.aliases >= 0);
+  }
+
   /// The layout that an output must have; nothing where any will do.
-  std::optional<Layout> wanted_output(const Output& output) const {
+  std::optional<Layout> wanted_output(size_t index) const {
+    const Output& output = out_.whole.outputs()[index];
+    if (!options_.outputs.empty()) return options_.outputs[index];
     if (options_.state_stays && output.aliases >= 0) {
       return out_.input_layouts[static_cast<size_t>(output.aliases)];
     }
     return options_.whole_outputs ? std::optional(whole_layout(out_.mesh)) : std::nullopt;
   }
 
-  void add_output(const Output& output) {
-    Layout wanted = wanted_output(output).value_or(native(output.value));
+  void add_output(size_t index) {
+    const Output& output = out_.whole.outputs()[index];
+    Layout wanted = wanted_output(index).value_or(native(output.value));
     for (Placement& each : wanted) {
-      if (each.is_partial()) each = Placement{};
+      if (each.is_partial() && !keeps_sum(output)) each = Placement{};
     }
     const Value local = bring(output.value, wanted, fmt::format("output `{}` is given so", output.name)).local;
     out_.outputs.push_back({.name = output.name, .value = local});

@@ -1,6 +1,7 @@
 // From a graph and a sharding of its inputs to what one rank computes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,16 @@
 
 namespace tenon::mesh {
 
+/// Which outputs may stay terms of a sum over ranks; others are summed.
+enum class KeptSums : uint8_t { none, of_state, all };
+
 struct ShardOptions {
   MeshCosts costs = {};
   Bindings typical = {};      // sizes that costs are estimated for; 64 where a name has none
   bool whole_outputs = true;  // else outputs stay as they lie
-  bool state_stays = false;   // an output that takes over an input lies as the input does, whatever the others do
+  KeptSums kept_sums = KeptSums::none;
+  std::vector<Layout> outputs = {};  // how all of them are to lie, where it is not empty
+  bool state_stays = false;  // an output that takes over an input lies as the input does, whatever the others do
 };
 
 /// A tensor of the graph as it lies on the mesh.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "mesh/split/body_ways.h"
 #include "mesh/split/local_node.h"
 #include "mesh/split/reshape_ways.h"
 #include "ops/axes.h"
@@ -85,14 +86,14 @@ class Finder {
     }
   }
 
-  // Kinds that have no ways: leaves, whose parts are cut from the whole; bodies; what depends on every position.
+  // Kinds that have no ways: leaves, whose parts are cut from the whole; what depends on every position.
   void visit(const Input&) {}
   void visit(const Constant&) {}
   void visit(const Iota&) {}
   void visit(const Random&) {}
   void visit(const Call&) {}
-  void visit(const If&) {}
-  void visit(const Loop&) {}
+  void visit(const If&) { found_ = body_ways(node_, now_, ranks_); }
+  void visit(const Loop&) { found_ = body_ways(node_, now_, ranks_); }
   void visit(const Positions&) {}
 
   void visit(const Map& op) {
