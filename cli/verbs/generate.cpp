@@ -78,6 +78,7 @@ constexpr Option kGenerateOptions[] = {
     {"--chat", "MESSAGE", "a message that the model's chat template makes a prompt of"},
     {"--system", "MESSAGE", "what the model is told before that message"},
     {"--batch", "FILE", "a prompt in each line, all at once; one JSON object is printed for each"},
+    {"--save", "FILE", "write the compiled model, which later runs and C++ programs take for the folder, and end"},
     {"--max-new-tokens", "N", "at most so many (default 128)"},
     {"--temperature", "X", "0, the default: always the most likely token"},
     {"--top-k", "K", "choose among the K most likely tokens"},
@@ -98,6 +99,7 @@ constexpr Example kGenerateExamples[] = {
     {R"(generate llama --prompt "Once upon a time" --max-new-tokens 60)", "continues the text, piece by piece"},
     {"generate llama --prompt-ids 1,17,30 --temperature 0.8 --seed 1", "token ids, chosen by chance"},
     {"generate llama --batch prompts.txt --rows 4", "four prompts at a time"},
+    {"generate llama --save llama.tenon --weights i4", "then `generate llama.tenon ...` compiles nothing"},
 };
 
 constexpr Option kServeOptions[] = {
@@ -135,8 +137,8 @@ const Verb kGenerateVerb{
     .doc = "continue prompts with a language model",
     .about =
         "The folder is one of transformers (config.json, safetensors) or of onnxruntime-genai's model builder "
-        "(genai_config.json, an ONNX model), with tokenizer.json where prompts are texts. The text is printed as it "
-        "comes; "
+        "(genai_config.json, an ONNX model), with tokenizer.json where prompts are texts; or a file that --save wrote. "
+        "The text is printed as it comes; "
         "then, to the error stream, how many tokens there were a second, the time to the first one, and memory.",
     .options = kGenerateOptions,
     .examples = kGenerateExamples,

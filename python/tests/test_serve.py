@@ -175,12 +175,15 @@ def test_many_clients_of_whom_some_leave(server, alone):
 
 def test_a_client_that_goes_away_frees_its_place(server):
     generator, address = server
-    body = {"prompt": [5], "max_tokens": 1024, "temperature": 1.0, "n": 4, "seed": 2}
+    body = {"prompt": [5], "max_tokens": 1024, "temperature": 1.0, "n": 16, "seed": 2}
     before = generator.engine.counts["ended_by_cancelled"]
-    with pytest.raises(httpx.ReadTimeout):
-        httpx.post(address + "/v1/completions", json=body, timeout=0.05)
-    assert idle(generator)
-    assert generator.engine.counts["ended_by_cancelled"] > before
+    for seconds in (0.05, 0.2, 0.8):  # until the request has come so far that there is something to leave
+        with contextlib.suppress(httpx.ReadTimeout):
+            httpx.post(address + "/v1/completions", json=body, timeout=seconds)
+        assert idle(generator)
+        if generator.engine.counts["ended_by_cancelled"] > before:
+            return
+    pytest.fail("nothing was cancelled")
 
 
 @pytest.mark.parametrize(

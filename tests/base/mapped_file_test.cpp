@@ -45,16 +45,17 @@ int64_t file_pages() {
 TEST_F(MappedFile, PagesThatNobodyWroteAreReleasedAndReadAgain) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t pages = 3000;
+  const auto at = [&](size_t i) { return static_cast<std::ptrdiff_t>(i * page); };
   std::ofstream(path_, std::ios::binary) << std::string(pages * page, 'a');
   const auto memory = map_file(path_, 0, static_cast<int64_t>(pages * page));
   const auto sum = [&] {
     int64_t result = 0;
     for (size_t i = 0; i < pages; ++i) {
-      result += std::to_integer<int64_t>(memory[i * page]);
+      result += std::to_integer<int64_t>(memory[at(i)]);
     }
     return result;
   };
-  memory[7 * page] = std::byte{'b'};
+  memory[at(7)] = std::byte{'b'};
   EXPECT_EQ(sum(), static_cast<int64_t>(pages) * 'a' + 1);
   const int64_t before = file_pages();
   release_clean_pages(memory.get(), pages * page);

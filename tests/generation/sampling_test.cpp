@@ -63,7 +63,7 @@ TEST(Sampling, TokensThatWereThereAreLessLikely) {
   Sampler sampler({.repetition_penalty = 2});
   EXPECT_EQ(sampler.choose(std::vector<float>{3, 2, -1}, std::vector<int64_t>{0}), 1);
   EXPECT_EQ(sampler.choose(std::vector<float>{3, 2, -1}, std::vector<int64_t>{0, 0, 1}), 0);  // each counts once
-  EXPECT_EQ(sampler.choose(std::vector<float>{-3, -2, -4}, std::vector<int64_t>{61, 7, 98, 51, 82, 60}), 0);
+  EXPECT_EQ(sampler.choose(std::vector<float>{-3, -2, -4}, std::vector<int64_t>{1}), 0);
 }
 
 /// What a seed gives is the same on every machine, and from Python.
