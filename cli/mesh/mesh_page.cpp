@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/print/json.h"
 #include "cli/print/page.h"
 #include "cli/print/units.h"
 #include "mesh/split/estimate.h"
