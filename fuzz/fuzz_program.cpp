@@ -1,26 +1,19 @@
 // Any bytes as a program's file: a program that can be planned, or an Error, and nothing else. Checksums are made right
 // before a file is loaded, so that what lies behind them is tried. Nothing is run: machine code is trusted.
-// `fuzz_program seeds FOLDER` writes programs to begin with.
-#include <unistd.h>
-
-#include <array>
+// What compiles them is not in here: fuzz_seeds writes programs to begin with.
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <random>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "devices/module.h"
 #include "native/code_image.h"
 #include "saved/info_bytes.h"
 #include "support/program_parts.h"
-#include "support/random_graph.h"
-#include "tenon/build_program.h"
 #include "tenon/error.h"
-#include "tenon/text.h"
 
 // NOLINTBEGIN(readability-identifier-naming): names of libFuzzer
 extern "C" int LLVMFuzzerInitialize(int* count, char*** words);
@@ -35,34 +28,9 @@ using tenon::Error;
 using tenon::ProgramParts;
 using tenon::saved::SectionKind;
 
-std::vector<std::byte> built(const tenon::Graph& graph) {
-  const auto path = std::filesystem::temp_directory_path() / ("fuzz_program_" + std::to_string(::getpid()));
-  tenon::build_program(graph, path.string(), {.compile = {.native = false}});
-  std::vector<std::byte> bytes = tenon::read_file(path.string());
-  std::filesystem::remove(path);
-  return bytes;
-}
-
-/// Every kind of step, control flow, sizes that data decide, outputs that take over inputs, and regions.
-constexpr std::array kGraphs = {
-    "graph g(x: f32[row, col], w: f32[col, 8]) { return y=softmax(matmul(exp(x), w), -1) }",
-    "graph g(x: f32[row, 8]) {\n  kept = compress(x, ge(reshape(slice(x, [0, 0], [row, 1]), [row]), 0), axis=0, "
-    "name=kept)\n  return y=softmax(kept, -1)\n}",
-    "graph g(x: f32[4, row], state: f32[4, row]) {\n  a = sort(x, axis=1)\n  return a=a, next=add(state, a) aliases "
-    "state\n}",
-};
-
-const std::vector<std::vector<std::byte>>& seeds() {
-  static const std::vector<std::vector<std::byte>> files = [] {
-    std::vector<std::vector<std::byte>> all;
-    for (const char* text : kGraphs) {
-      all.push_back(built(tenon::parse_graph(text)));
-    }
-    for (uint64_t seed = 0; seed < 24; ++seed) {
-      all.push_back(built(tenon::random_graph(seed).graph));
-    }
-    return all;
-  }();
+/// Programs to begin with, of the folder that libFuzzer reads and writes.
+std::vector<std::vector<std::byte>>& seeds() {
+  static std::vector<std::vector<std::byte>> files;
   return files;
 }
 
@@ -101,12 +69,15 @@ bool has_machine_code(const ProgramParts& parts) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
-  if (*count != 3 || std::string_view((*words)[1]) != "seeds") return 0;
-  const std::filesystem::path folder = (*words)[2];
-  for (size_t i = 0; i < seeds().size(); ++i) {
-    tenon::write_file(folder / ("seed" + std::to_string(i)), seeds()[i]);
+  for (int i = 1; i < *count; ++i) {
+    const std::filesystem::path folder = (*words)[i];
+    if (!std::filesystem::is_directory(folder)) continue;
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+      if (file.path().filename().string().starts_with("seed"))
+        seeds().push_back(tenon::read_file(file.path().string()));
+    }
   }
-  std::exit(0);  // NOLINT(concurrency-mt-unsafe): nothing else runs yet
+  return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -132,9 +103,10 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
   std::vector<std::byte> file(size);
   std::memcpy(file.data(), data, size);
   ProgramParts parts = tenon::take_apart(file);
-  if (parts.sections.empty() || pick(64) == 0) {
+  if (!seeds().empty() && (parts.sections.empty() || pick(64) == 0)) {
     parts = tenon::take_apart(seeds()[pick(seeds().size())]);
   }
+  if (parts.sections.empty()) return LLVMFuzzerMutate(data, size, most);
   ProgramParts::Section& section = parts.sections[pick(parts.sections.size())];
   const size_t before = section.bytes.size();
   section.bytes.resize(before + 256);

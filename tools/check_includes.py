@@ -25,7 +25,7 @@ NAMES = {
                  " set_difference set_intersection set_union shuffle sort stable_partition stable_sort swap_ranges"
                  " transform unique upper_bound",
     "bit": "bit_cast bit_ceil bit_floor bit_width countl_zero countr_one countr_zero has_single_bit popcount rotl",
-    "cmath": "acos atan cbrt ceil copysign cos erf erfc exp exp2 expm1 fabs floor fma fmod frexp hypot isfinite isinf"
+    "cmath": "acos atan cbrt ceil copysign cos erf erfc exp exp2 expm1 fabs floor fma fmod frexp hypot ilogb isfinite isinf"
              " isnan ldexp lgamma log log10 log1p log2 lround llround nearbyint nextafter pow remainder rint round signbit"
              " sin sqrt tan tanh tgamma trunc",
     "cstring": "memchr memcmp memcpy memmove memset strchr strcmp strerror strlen strncmp",
@@ -63,7 +63,7 @@ TYPES = {
     "list": "list",
     "map": "map multimap",
     "memory": "enable_shared_from_this make_shared make_unique shared_ptr static_pointer_cast unique_ptr weak_ptr",
-    "mutex": "lock_guard mutex once_flag scoped_lock unique_lock",
+    "mutex": "lock_guard mutex once_flag recursive_mutex scoped_lock unique_lock",
     "new": "align_val_t bad_alloc",
     "optional": "make_optional nullopt nullopt_t optional",
     "random": "mt19937 mt19937_64 normal_distribution uniform_int_distribution uniform_real_distribution",

@@ -82,6 +82,8 @@ PUBLIC_HEADERS = {
     "onnx_export.h": "onnx",
     "load.h": "load",
     "save.h": "load",
+    "sampling.h": "generation",
+    "token_generator.h": "generation",
 }
 # For programs in C: it is no part of the umbrella, and includes the headers of C.
 FOR_C = {"c.h"}

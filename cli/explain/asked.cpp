@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <string_view>
 
 #include "base/fail.h"
 #include "ir/node.h"
@@ -17,9 +18,15 @@ using schedule::FusionAttempt;
 
 constexpr size_t kMostListed = 8;
 
+/// Names of ONNX files may begin with a slash, which the page leaves out of modules' names.
+std::string_view without_slash(std::string_view name) {
+  return name.size() > 1 && name.starts_with('/') ? name.substr(1) : name;
+}
+
 bool is_named(const Node& node, const std::string& word) {
   const auto* const call = node.as<Call>();
-  return node.place == word || op_name(node.op) == word || (call != nullptr && call->body.name() == word);
+  return without_slash(node.place) == without_slash(word) || op_name(node.op) == word ||
+         (call != nullptr && call->body.name() == word);
 }
 
 using Test = std::function<bool(const Node*)>;
@@ -76,9 +83,23 @@ std::string numbers_text(const std::vector<NumberedStep>& steps, const std::stri
 }
 
 /// Whether a place is in a module: `layers.0` has `layers.0.attention`, and `/b1` has `/b1/Conv`.
-bool is_in(const std::string& place, const std::string& module) {
+bool is_in(std::string_view place, std::string_view module) {
+  place = without_slash(place);
+  module = without_slash(module);
   return place.size() > module.size() && place.starts_with(module) &&
          (place[module.size()] == '.' || place[module.size()] == '/');
+}
+
+/// Those that begin as the word does first, then in their order.
+std::vector<std::string> nearest(std::vector<std::string> names, std::string_view word) {
+  const auto alike = [&](std::string_view name) {
+    name = without_slash(name);
+    const std::string_view asked = without_slash(word);
+    return std::ranges::mismatch(name, asked).in1 - name.begin();
+  };
+  std::ranges::stable_sort(names, std::ranges::greater(), alike);
+  names.resize(std::min(names.size(), kMostListed));
+  return names;
 }
 
 }  // namespace
@@ -96,14 +117,18 @@ Asked asked_for(const compiler::Lowered& lowered, const std::vector<NumberedStep
   Asked places;
   Asked modules;
   Asked operators;
-  std::set<std::string> names;
+  std::vector<std::string> names;  // in the order of steps
+  std::set<std::string> known;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (is_number && &steps[i] == &*numbered) {
       places.steps.insert(i);  // also where it computes no node of the graph
     }
     for (const Node* node : steps[i].nodes) {
-      names.insert(node->place.empty() ? std::string(op_name(node->op)) : node->place);
-      const bool is_place = is_number ? &steps[i] == &*numbered : node->place == word;
+      const std::string name = node->place.empty() ? std::string(op_name(node->op)) : node->place;
+      if (known.insert(name).second) {
+        names.push_back(name);
+      }
+      const bool is_place = is_number ? &steps[i] == &*numbered : without_slash(node->place) == without_slash(word);
       for (Asked* to : {is_place ? &places : nullptr, is_in(node->place, word) ? &modules : nullptr,
                         op_name(node->op) == word ? &operators : nullptr}) {
         if (to != nullptr) {
@@ -121,8 +146,7 @@ Asked asked_for(const compiler::Lowered& lowered, const std::vector<NumberedStep
   }
   Asked& found = places.steps.empty() ? operators : places;
   if (found.nodes.empty() && found.steps.empty()) {
-    std::vector<std::string> some(names.begin(), names.end());
-    some.resize(std::min(some.size(), kMostListed));
+    const std::vector<std::string> some = nearest(names, word);
     fail("`--why {}`: no step has an operation of this name{}", word,
          some.empty() ? "; `" + lowered.given.name() + "` has no steps"
                       : fmt::format("\n  its steps have {}{}", fmt::join(some, ", "),

@@ -129,9 +129,7 @@ std::string moved_note(const StepsDiff& diff, const StepGroup& group) {
                    : both(expression_sum(a, group.a, expression), expression_sum(b, group.b, expression));
     note += both_sides.empty() ? "" : fmt::format("{}{} {}", note.empty() ? "" : "; ", what, both_sides);
   };
-  if (may_compare_reads(a[group.a[0]], b[group.b[0]])) {
-    add("reads", &ReadStep::bytes_read, &ReadStep::bound_read, bytes_of);
-  }
+  add("reads", &ReadStep::bytes_read, &ReadStep::bound_read, bytes_of);
   add("writes", &ReadStep::bytes_written, &ReadStep::bound_written, bytes_of);
   add("FLOPs", &ReadStep::flops, &ReadStep::bound_flops, count_text);
   return note;
@@ -154,9 +152,7 @@ std::string change_note(const StepsDiff& diff, const StepGroup& group) {
   };
   add("kind", a.kind, b.kind);
   add("operators", a.operators, b.operators);
-  if (may_compare_reads(a, b)) {
-    add("reads", a.bytes_read, b.bytes_read);
-  }
+  add("reads", a.bytes_read, b.bytes_read);
   add("writes", a.bytes_written, b.bytes_written);
   add("FLOPs", a.flops, b.flops);
   return note;
@@ -212,12 +208,6 @@ StepsDiff diff_steps(DiffSide a, DiffSide b) {
 
 std::string diff_text(const StepsDiff& diff) {
   std::string text = fmt::format("{}\n{}\n{}\n", side_line("A", diff.a), side_line("B", diff.b), counts_text(diff));
-  if (diff.a.program.bindings.empty() != diff.b.program.bindings.empty()) {
-    text += fmt::format(
-        "   {} alone has sizes, with which constants count as kernels read them: what steps read is not "
-        "compared\n",
-        diff.a.program.bindings.empty() ? "B" : "A");
-  }
   const Figures all = all_figures(diff);
   const bool bound = all.bytes_a || all.bytes_b;
   size_t width = 1;

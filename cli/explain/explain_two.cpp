@@ -23,12 +23,11 @@ constexpr std::string_view kOfBoth[] = {"--diff", "--diff-with", "--html",  "--s
                                         "--why",  "--passes",    "--after", "--kernel", "--asm", "--json"};
 
 /// A model that is compiled now, or a file with what was printed earlier.
-DiffSide diff_side(const Arguments& arguments, std::string title, bool beside_program, const ExplainOne& one) {
+DiffSide diff_side(const Arguments& arguments, std::string title, const ExplainOne& one) {
   const std::string& word = arguments.rest()[0];
   const bool is_saved = word.ends_with(".json");
   return {.title = std::move(title),
-          .program = read_program(
-              is_saved ? read_file(word, kMostJson) : one.read(arguments, beside_program).to_string(), word)};
+          .program = read_program(is_saved ? read_file(word, kMostJson) : one.read(arguments).to_string(), word)};
 }
 
 /// The second of two: as the first, but for what `--diff` and `--diff-with` say.
@@ -85,9 +84,8 @@ int explain_two(const Arguments& arguments, const ExplainOne& one) {
   require_readable(other.rest()[0]);
   const std::string with = arguments.find("--diff-with").value_or("");
   const StepsDiff diff =
-      diff_steps(diff_side(arguments, word, is_program_file(other.rest()[0]), one),
-                 diff_side(other, with.empty() ? other.rest()[0] : fmt::format("{} {}", other.rest()[0], with),
-                           is_program_file(word), one));
+      diff_steps(diff_side(arguments, word, one),
+                 diff_side(other, with.empty() ? other.rest()[0] : fmt::format("{} {}", other.rest()[0], with), one));
   if (const auto page = arguments.find("--html")) {
     write_text(*page, diff_page(diff));
   }

@@ -8,8 +8,7 @@ namespace tenon::cli {
 
 /// What `tenon explain` knows of one model.
 struct ExplainOne {
-  /// What `--json` prints of the steps; `beside_program`: with constants as kernels read them, as a program has them.
-  Json (*read)(const Arguments& arguments, bool beside_program);
+  Json (*read)(const Arguments& arguments);   // what `--json` prints of the steps
   void (*check)(const Arguments& arguments);  // Error: options that do not go together
 };
 

@@ -206,7 +206,7 @@ size_t root_of(std::vector<size_t>& parents, size_t i) {
 }
 
 bool is_same(const ReadStep& a, const ReadStep& b) {
-  return a.kind == b.kind && a.operators == b.operators && (!may_compare_reads(a, b) || a.bytes_read == b.bytes_read) &&
+  return a.kind == b.kind && a.operators == b.operators && a.bytes_read == b.bytes_read &&
          a.bytes_written == b.bytes_written && a.flops == b.flops;
 }
 
@@ -224,10 +224,6 @@ StepChange change_of(const StepGroup& group, const std::vector<ReadStep>& a, con
 }
 
 }  // namespace
-
-bool may_compare_reads(const ReadStep& a, const ReadStep& b) {
-  return a.bound_read.has_value() == b.bound_read.has_value();
-}
 
 std::string_view name(StepChange change) {
   constexpr std::string_view kNames[] = {"same", "changed", "joined", "split", "regrouped", "only in A", "only in B"};

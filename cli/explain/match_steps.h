@@ -13,10 +13,6 @@ namespace tenon::cli {
 enum class StepChange : uint8_t { same, changed, joined, split, regrouped, only_a, only_b };
 std::string_view name(StepChange change);
 
-/// Bytes of constants are those of the model, or of what kernels read at the sizes of --bind: not where one side alone
-/// has sizes.
-bool may_compare_reads(const ReadStep& a, const ReadStep& b);
-
 /// Steps of A and those of B that do the same work; ascending, counted from 0.
 struct StepGroup {
   StepChange change = StepChange::same;

@@ -10,6 +10,7 @@
 #include "cli/models/files.h"
 #include "cli/partition/partition_run.h"
 #include "ir/node.h"
+#include "partition/plan/part_nodes.h"
 #include "tenon/run_report.h"
 
 #ifdef TENON_WITH_ONNX
@@ -86,8 +87,13 @@ void write_files(const PartitionModel& model, const partition::Plan& plan, const
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const Graph graph = part_graph(model.work, plan, i);
     const std::vector<Port> inputs = write_part(graph, (folder / part_file(i)).string(), plan.bindings);
-    text += fmt::format("    {{\"file\": \"{}\", \"inputs\": {}, \"outputs\": {}}}{}\n", part_file(i),
-                        port_rows(inputs), port_rows(outputs_of(graph)), i + 1 < plan.parts.size() ? "," : "");
+    std::vector<std::string> nodes;
+    for (const std::string& node : nodes_of(plan.parts[i], model.work)) {
+      nodes.push_back(json_quoted(node));
+    }
+    text += fmt::format("    {{\"file\": \"{}\", \"inputs\": {}, \"outputs\": {}, \"nodes\": [{}]}}{}\n", part_file(i),
+                        port_rows(inputs), port_rows(outputs_of(graph)), fmt::join(nodes, ", "),
+                        i + 1 < plan.parts.size() ? "," : "");
   }
   write_text((folder / kManifest).string(), text + "  ]\n}\n");
 }

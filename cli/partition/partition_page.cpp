@@ -59,7 +59,7 @@ document.querySelectorAll(".graph").forEach((view, plan) => view.addEventListene
 // A frame with both axes and their names; `x` and `y` say where a value is, `ticks` at which values lines stand.
 const LEFT = 78, RIGHT = 590, TOP = 14, FLOOR = 196;
 function axes(s, {x, y, xs, ys, across, up}) {
-  for (const [v, text] of xs) { node(s, "line", {class: "axis", x1: x(v), x2: x(v), y1: TOP, y2: FLOOR}); node(s, "text", {x: Math.min(x(v), RIGHT - 8), y: FLOOR + 15, "text-anchor": "middle"}, text); }
+  for (const [v, text] of xs) { node(s, "line", {class: "axis", x1: x(v), x2: x(v), y1: TOP, y2: FLOOR}); node(s, "text", {x: Math.min(x(v), RIGHT - 8), y: FLOOR + 19, "text-anchor": "middle"}, text); }
   for (const [v, text] of ys) { node(s, "line", {class: "axis", x1: LEFT, x2: RIGHT, y1: y(v), y2: y(v)}); node(s, "text", {x: LEFT - 6, y: y(v) + 4, "text-anchor": "end"}, text); }
   node(s, "text", {x: (LEFT + RIGHT) / 2, y: 234, "text-anchor": "middle"}, across);
   node(s, "text", {x: 12, y: 106, "text-anchor": "middle", transform: "rotate(-90 12 106)"}, up);
@@ -85,16 +85,12 @@ function roofline() {
   node(inside, "path", {class: "roof", d: `M${X(Math.min(...roof.memories.map(m => roof.flops / m.bandwidth), 10**x1))} ${Y(roof.flops)}L${X(10**x1)} ${Y(roof.flops)}`});
   // Each name beside its own roof.
   const lines = [], labels = [{text: node(s, "text", {class: "rimmed"}, "arithmetic, " + power(Number(roof.flops.toPrecision(3))) + "FLOP/s"), places: [[RIGHT - 6, Y(roof.flops) - 5, "end"], [RIGHT - 6, Y(roof.flops) + 14, "end"]]}];
-  const slow = Math.min(...roof.memories.map(m => m.bandwidth));
   for (const memory of roof.memories) {
-    const line = [X(10**x0), Y(10**x0 * memory.bandwidth), X(roof.flops / memory.bandwidth), Y(roof.flops)], places = [];
+    const line = [X(10**x0), Y(10**x0 * memory.bandwidth), X(roof.flops / memory.bandwidth), Y(roof.flops)];
     node(inside, "path", {class: "roof", d: `M${line[0]} ${line[1]}L${line[2]} ${line[3]}`});
-    for (let i = 1; i < 40; ++i) {
-      const at = 10 ** (y0 + (Math.log10(roof.flops) - y0) * i / 40);
-      places.push([X(at / memory.bandwidth) + 7, Y(at) + 5, "start"], [X(at / memory.bandwidth) - 7, Y(at) - 1, "end"]);
-    }
+    const from = Math.max(10**y0, 10**x0 * memory.bandwidth);
     lines.push(line);
-    labels.push({text: node(s, "text", {class: "rimmed"}, memory.name + ", " + bytes(memory.bandwidth) + "/s"), places, side: memory.bandwidth === slow ? "start" : "end"});
+    labels.push({text: node(s, "text", {class: "rimmed"}, memory.name + ", " + bytes(memory.bandwidth) + "/s"), places: placesAlong([X(from / memory.bandwidth), Y(from), line[2], line[3]])});
   }
   placeNames({left: LEFT, right: RIGHT, top: TOP, bottom: FLOOR}, labels, lines, points.flatMap(p => p.measured ? [[X(p.x), Y(p.measured)], [X(p.x), Y(p.estimated)]] : [[X(p.x), Y(p.estimated)]]));
   for (const p of points) {

@@ -17,7 +17,7 @@ constexpr const char* kPartColours[] = {"#e8f0fe", "#e6f4ea", "#fef7e0", "#fce8e
 /// Of operators, by role: products, depthwise, maps, rows, windows, moves, gathers, others.
 constexpr const char* kRoleColours[] = {"#1a73e8", "#12b5cb", "#34a853", "#f9ab00",
                                         "#a142f4", "#9aa0a6", "#e8710a", "#d93025"};
-constexpr double kOpWidth = 118, kOpHeight = 20, kOpGap = 8, kMargin = 10, kTitle = 16, kPartGap = 22, kStripGap = 40;
+constexpr double kOpWidth = 178, kOpHeight = 20, kOpGap = 8, kMargin = 10, kTitle = 16, kPartGap = 22, kStripGap = 40;
 constexpr int kColumn = 14;  // operators above each other in a hull
 
 struct Box {
@@ -135,6 +135,11 @@ std::string curve(const Box& from, const Box& to, bool leaves) {
                      leaves ? " cut" : "", x1, y1, x1 + far, y1 + bend, x2 + far, y2 - bend, x2, y2);
 }
 
+/// Of a long name the end, in which neighbours differ.
+std::string end_of(const std::string& place, size_t most) {
+  return place.size() <= most ? place : "\u2026" + place.substr(place.size() - most);
+}
+
 /// Where each operator was drawn, the last time that it is computed before `part`.
 struct Drawn {
   size_t part = 0;
@@ -165,10 +170,11 @@ std::string plan_svg(const PartitionModel& model, const Plan& plan) {
       boxes += fmt::format(
           "<g class=\"op\"><title>{} ({}) {}</title><rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
           "rx=\"4\" fill=\"white\" stroke=\"#bdc1c6\"/><path d=\"M{:.0f} {:.0f}v{:.0f}\" stroke=\"{}\" "
-          "stroke-width=\"4\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}</text></g>\n",
+          "stroke-width=\"4\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"11\">{}<tspan class=\"place\" dx=\"6\" "
+          "fill=\"#5f6368\">{}</tspan></text></g>\n",
           html_text(op.name), name(op.role), html_text(op.place), own.x, own.y, own.width, own.height, own.x + 3,
           own.y + 3, own.height - 6, kRoleColours[static_cast<size_t>(op.role)], own.x + 9, own.y + 14,
-          html_text(op.name));
+          html_text(op.name), html_text(end_of(op.place, 24 - std::min<size_t>(23, op.name.size()))));
       for (const partition::Read& read : op.reads) {
         const int producer = model.work.tensors[static_cast<size_t>(read.tensor)].producer;
         if (producer >= 0) {

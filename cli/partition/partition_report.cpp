@@ -4,6 +4,8 @@
 
 #include "cli/print/terminal.h"
 #include "cli/print/units.h"
+#include "kernel/program/step_text.h"
+#include "partition/plan/part_nodes.h"
 
 namespace tenon::cli {
 
@@ -88,9 +90,11 @@ std::string plan_table(const Plan& plan, const PartitionModel& model) {
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const Part& part = plan.parts[i];
     const partition::Figures& f = part.figures;
-    text += fmt::format("  {:>4} {:<8} {:>5} {:>10} {:>11} {:>11} {:>11} {:>10}  {}\n", i + 1, part.unit, part.tiles,
+    const std::vector<std::string> nodes = nodes_of(part, model.work);
+    text += fmt::format("  {:>4} {:<8} {:>5} {:>10} {:>11} {:>11} {:>11} {:>10}  {}{}\n", i + 1, part.unit, part.tiles,
                         count_text(f.flops), bytes_text(f.bytes_read), bytes_text(f.bytes_written),
-                        bytes_text(f.working_set), time_text(f.seconds * 1e6), operators_text(part, model.work, 4));
+                        bytes_text(f.working_set), time_text(f.seconds * 1e6), operators_text(part, model.work, 4),
+                        nodes.empty() ? "" : "; from " + node_text(nodes, 1));
   }
   const partition::Totals& t = plan.totals;
   text += fmt::format("  {} transfers of {}; {} moved in all, {} of them weights; {} of activations at once\n",
@@ -130,7 +134,9 @@ Json plan_report(const Plan& plan, const PartitionModel& model, const std::vecto
     for (const int index : part.operators) {
       names.push(model.work.operators[static_cast<size_t>(index)].name);
     }
-    parts.push(figures_json(part).set("operators", names).set("recomputed", part.again.size()));
+    Json json = figures_json(part);
+    json.set("operators", names).set("nodes", Json(nodes_of(part, model.work)));
+    parts.push(json.set("recomputed", part.again.size()));
   }
   const partition::Totals& t = plan.totals;
   Json json = Json::object();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/backend.h"
 #include "base/fail.h"
 #include "cli/explain/explain_memory.h"
 #include "cli/explain/explain_passes.h"
@@ -261,20 +262,22 @@ CompileOptions options_of(const Arguments& arguments) {
   CompileOptions options{.fuse = !arguments.has("--no-fuse"), .skip = arguments.list("--skip")};
   options.machine = machine_of(arguments);
   take_compile_options(arguments, options);
+  // The steps that run, with constants in panels as kernels read them: how wide these are decides what becomes one
+  // kernel. Without a code generator there are none, and GPUs are described as the interpreter sees them.
+  options.native = backend::has_native_code() || !options.machine.is_gpu();
   return options;
 }
 
-/// What `--json` prints of the steps of one model, with constants in panels also where a program is beside it.
-Json explained(const Arguments& arguments, bool beside_program) {
+/// What `--json` prints of the steps of one model.
+Json explained(const Arguments& arguments) {
   const std::string& word = arguments.rest()[0];
   if (is_program_file(word)) {
     const ProgramFile file = open_program(word);
     return explain_json(nullptr, file.executable, figures_of(arguments, file));
   }
   const GraphModel model = model_of(arguments);
-  CompileOptions options = options_of(arguments);
+  const CompileOptions options = options_of(arguments);
   const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
-  options.native = arguments.has("--bind") || beside_program;
   CompileReport report;
   const compiler::Lowered lowered = compiler::lower(model.graph, options, report);
   const compiler::CodeChoice code{.native = arguments.has("--bind") && is_this,
@@ -301,12 +304,11 @@ int run_explain(const Arguments& arguments) {
   }
   const GraphModel model = model_of(arguments);
   CompileReport report;
-  CompileOptions options = options_of(arguments);
+  const CompileOptions options = options_of(arguments);
   const auto loops_of = arguments.find_number("--kernel", 1);
   const auto assembly_of = arguments.find_number("--asm", 1);
   // Machine code says nothing about steps. It is made where time is asked for, which another machine's cannot be
-  // measured here; where that is the time to make it, it is not taken from disk. A list of steps alone counts constants
-  // as the graph has them, not in panels of the machine's vectors.
+  // measured here; where that is the time to make it, it is not taken from disk.
   const bool is_this = options.machine == this_machine() || arguments.has(kDevice.name);
   if (arguments.has("--passes") && !is_this) {
     fail(
@@ -316,7 +318,6 @@ int run_explain(const Arguments& arguments) {
   const bool has_sizes = arguments.has("--bind") || arguments.has("--memory");
   const compiler::CodeChoice code{.native = arguments.has("--passes") || (has_sizes && is_this),
                                   .options = {.disk_cache = options.disk_cache && !arguments.has("--passes")}};
-  options.native = arguments.has("--passes") || has_sizes || loops_of || assembly_of;
   std::optional<schedule::AttemptLog> log;
   if (arguments.has("--why")) {
     log.emplace();

@@ -1,5 +1,5 @@
-// All of the public API. The headers are the same in every build. What onnx.h, onnx_export.h, load.h and save.h declare
-// links in builds with TENON_ONNX alone (the default).
+// All of the public API. The headers are the same in every build. What onnx.h, onnx_export.h, load.h, save.h,
+// sampling.h and token_generator.h declare links in builds with TENON_ONNX alone (the default).
 #pragma once
 
 #include "tenon/array.h"
@@ -54,6 +54,7 @@
 #include "tenon/run_observer.h"
 #include "tenon/run_report.h"
 #include "tenon/safetensors.h"
+#include "tenon/sampling.h"
 #include "tenon/save.h"
 #include "tenon/selection.h"
 #include "tenon/shape.h"
@@ -64,6 +65,7 @@
 #include "tenon/tensor_ops.h"
 #include "tenon/tensor_view.h"
 #include "tenon/text.h"
+#include "tenon/token_generator.h"
 #include "tenon/trace.h"
 #include "tenon/traced.h"
 #include "tenon/unsupported.h"

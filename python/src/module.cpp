@@ -4,6 +4,7 @@
 #include "tenon/error.h"
 #include "tenon/position_error.h"
 #include "tenon/unsupported.h"
+#include "tokens.h"
 
 namespace tenon::python {
 namespace {
@@ -78,6 +79,7 @@ NB_MODULE(_tenon, m) {
   tenon::python::bind_tensor_calls(m);
   tenon::python::bind_weighted_calls(m);
   tenon::python::bind_models(m);
+  tenon::python::bind_tokens(m);
   tenon::python::bind_realizations(m);
   tenon::python::bind_explanations(m);
   tenon::python::bind_modules(m);

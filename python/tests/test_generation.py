@@ -227,6 +227,53 @@ def test_several_at_once_of_a_model_that_knows_one_length(generator):
     assert [each.ids for each in results] == [greedy(ids, 8) for ids in prompts]
 
 
+def tokens_of(generator, prompts, **options):
+    """What the generator of C++ makes of prompts that join one after the other."""
+    requests = []
+    for prompt in prompts:
+        requests.append(generator.submit(prompt, **options))
+        generator.step()
+    while generator.step():
+        pass
+    return [request.result()[0] for request in requests]
+
+
+def test_the_generator_of_cpp_gives_the_same_tokens(folder, generator):
+    inside = tenon._tenon.TokenGenerator(str(folder), rows=2)
+    assert (inside.vocabulary, inside.context) == (WORDS, 40)
+    prompts = [[1, 2], [3] * 9, [4], [5, 6, 7]]
+    assert tokens_of(inside, prompts, max_new_tokens=8) == [greedy(ids, 8) for ids in prompts]
+    for options in ({"temperature": 1.5}, {"temperature": 1.0, "top_k": 4}, {"temperature": 1.0, "top_p": 0.6},
+                    {"repetition_penalty": 1.7}, {"temperature": 0.7, "top_k": 6, "top_p": 0.9, "repetition_penalty": 1.3}):
+        expected = [generator.generate(ids, max_new_tokens=9, seed=5, **options).ids for ids in prompts]
+        assert tokens_of(inside, prompts, max_new_tokens=9, seed=5, **options) == expected
+    with pytest.raises(tenon.Error, match="token 11 is none of the 11"):
+        inside.submit([WORDS])
+
+
+def test_a_saved_model_runs_without_its_folder(folder, tmp_path):
+    path = tmp_path / "decoder.tenon"
+    tenon.generation.save(folder, path)
+    for again in (tenon.Generator(path), tenon.Generator(str(path), rows=1)):
+        assert [each.ids for each in again.generate([[1, 2], [3] * 9], max_new_tokens=8)] == [
+            greedy(ids, 8) for ids in ([1, 2], [3] * 9)
+        ]
+    assert tokens_of(tenon._tenon.TokenGenerator(str(path)), [[1, 2]], max_new_tokens=8) == [greedy([1, 2], 8)]
+    with pytest.raises(tenon.Error, match="is a program, which was compiled when it was saved: give `weights` to its save"):
+        tenon.Generator(path, weights="i8")
+    with pytest.raises(tenon.Error, match="is a program already"):
+        tenon.generation.save(path, tmp_path / "other.tenon")
+    tenon.save(decoder(), tmp_path / "plain.tenon")
+    with pytest.raises(tenon.Error, match="a program, but none that continues texts"):
+        tenon.Generator(tmp_path / "plain.tenon")
+    command = [sys.executable, "-m", "tenon.generation"]
+    made = tmp_path / "made.tenon"
+    subprocess.run([*command, str(folder), "--save", str(made)], check=True)
+    run = subprocess.run([*command, str(made), "--prompt-ids", "1,2", "--max-new-tokens", "6"], capture_output=True,
+                         text=True, check=True)
+    assert [int(word) for word in run.stdout.split()] == greedy([1, 2], 6)
+
+
 def test_the_command(folder, tmp_path):
     command = [sys.executable, "-m", "tenon.generation", str(folder), "--max-new-tokens", "6"]
     run = subprocess.run([*command, "--prompt-ids", "1,2"], capture_output=True, text=True, check=True)

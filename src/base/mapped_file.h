@@ -24,4 +24,9 @@ struct MappedFile {
 /// All of a file: that which has the path now, also where another takes its place meanwhile.
 MappedFile map_file(const std::string& path);
 
+/// Takes from this process those pages of the memory that are a file's and that nobody wrote: they count no longer, and
+/// are read again when somebody touches them. For weights of which another form is there now. Anything else stays as it
+/// is, and all of it where the system does not tell pages apart.
+void release_clean_pages(const std::byte* data, size_t bytes);
+
 }  // namespace tenon

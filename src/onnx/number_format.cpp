@@ -11,24 +11,6 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// A float of a sign, `exponent` and `mantissa` bits.
-struct FloatLayout {
-  int exponent = 0;
-  int mantissa = 0;
-  int bias = 0;
-};
-
-FloatLayout layout_of(Format format) {
-  switch (format) {
-    case Format::e2m1: return {2, 1, 1};
-    case Format::e4m3fn: return {4, 3, 7};
-    case Format::e4m3fnuz: return {4, 3, 8};
-    case Format::e5m2: return {5, 2, 15};
-    case Format::e5m2fnuz: return {5, 2, 16};
-    default: return {};
-  }
-}
-
 /// As if no code stood for anything but a number.
 float magnitude(const FloatLayout& layout, int code) {
   const int mantissa = code & ((1 << layout.mantissa) - 1);
@@ -85,6 +67,17 @@ std::string_view name_of(Format format) {
   TENON_CHECK(false);
 }
 
+NumberCode code_of(Format format) {
+  switch (format) {
+    case Format::e2m1: return NumberCode::e2m1;
+    case Format::e4m3fn: return NumberCode::e4m3fn;
+    case Format::e4m3fnuz: return NumberCode::e4m3fnuz;
+    case Format::e5m2: return NumberCode::e5m2;
+    case Format::e5m2fnuz: return NumberCode::e5m2fnuz;
+    default: return NumberCode::integer;
+  }
+}
+
 bool is_narrow_float(Format format) { return format >= Format::e2m1; }
 
 FormatCodes codes_of(Format format) {
@@ -100,22 +93,13 @@ FormatCodes codes_of(Format format) {
 }
 
 std::vector<float> values_of(Format format) {
+  if (format != Format::e8m0) {
+    return tenon::values_of(code_of(format));
+  }
   std::vector<float> values;
   const FormatCodes codes = codes_of(format);
-  const int count = 1 << bits_of(format);
-  for (int code = 0; code < count; ++code) {
-    if (format == Format::e8m0) {
-      values.push_back(code == codes.nan ? kNan : std::ldexp(1.0F, code - 127));
-      continue;
-    }
-    const int positive = code & (codes.sign - 1);
-    float value = magnitude(layout_of(format), positive);
-    if (!codes.negative_zero && code == codes.nan) {
-      value = kNan;
-    } else if (positive > codes.largest) {
-      value = format == Format::e5m2 && positive == codes.beyond ? std::numeric_limits<float>::infinity() : kNan;
-    }
-    values.push_back((code & codes.sign) != 0 ? -value : value);
+  for (int code = 0; code <= codes.nan; ++code) {
+    values.push_back(code == codes.nan ? kNan : std::ldexp(1.0F, code - 127));
   }
   return values;
 }
@@ -129,7 +113,7 @@ std::vector<float> steps_of(Format format) {
     }
     return steps;
   }
-  const FloatLayout layout = layout_of(format);
+  const FloatLayout layout = layout_of(code_of(format));
   for (int code = 0; code <= codes.largest; ++code) {
     const float middle = (magnitude(layout, code) + magnitude(layout, code + 1)) / 2;
     // A number steps up where it is larger than this: a tie does so from an odd code.

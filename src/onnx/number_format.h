@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernel/program/number_code.h"
 #include "tenon/dtype.h"
 
 namespace tenon::importer {
@@ -22,6 +23,8 @@ bool is_narrow_float(Format format);
 /// As ONNX calls it: "INT4", "FLOAT8E4M3FN".
 std::string_view name_of(Format format);
 
+/// That of a narrow float with a sign.
+NumberCode code_of(Format format);
 /// What each code of a narrow float means: 2 to the power of its bits.
 std::vector<float> values_of(Format format);
 /// The codes of its positive numbers ascend with them: where the step to code i + 1 is, rounding to the nearest, ties

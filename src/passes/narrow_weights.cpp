@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/fail.h"
+#include "base/mapped_file.h"
 #include "ops/axes.h"
 #include "ops/builders/few_bits.h"
 #include "ops/make.h"
@@ -37,6 +38,9 @@ std::optional<WeightedProduct> large_product(const Node& node, float largest) {
   return in_range ? product : std::nullopt;
 }
 
+/// Weights that have another form now need not be in memory twice, where they are a file's.
+void release(const Array& weights) { release_clean_pages(weights.data(), weights.byte_count()); }
+
 Graph rounded(const Graph& graph, Dtype dtype) {
   // The largest float that bf16 has is the largest f32 but for some last digits.
   const float largest = dtype == Dtype::f16 ? kLargestHalf : std::numeric_limits<float>::max() / 2;
@@ -50,7 +54,10 @@ Graph rounded(const Graph& graph, Dtype dtype) {
     if (!weights.contains(&node)) {
       return std::nullopt;
     }
-    return std::vector{cast(constant(node.as<Constant>()->value.cast(dtype)), Dtype::f32)};
+    const Array& given = node.as<Constant>()->value;
+    const Value narrow = constant(given.cast(dtype));
+    release(given);
+    return std::vector{cast(narrow, Dtype::f32)};
   });
 }
 
@@ -255,7 +262,13 @@ Graph in_bytes(const Graph& graph, bool in_four) {
       return std::nullopt;
     }
     const std::optional<Value> four = in_four ? by_four_bits(*product, wide) : std::nullopt;
-    return std::vector{four ? *four : by_bytes(*product, wide)};
+    std::vector result{four ? *four : by_bytes(*product, wide)};
+    const Node& given = operands[product->weights].node();  // a constant, or one that is widened
+    const auto* weights = given.inputs.empty() ? given.as<Constant>() : given.inputs[0].node().as<Constant>();
+    if (weights != nullptr) {
+      release(weights->value);
+    }
+    return result;
   });
 }
 

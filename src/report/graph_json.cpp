@@ -1,6 +1,8 @@
 #include "report/graph_json.h"
 
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "ir/node.h"
 #include "report/drawn_graph.h"
@@ -24,18 +26,43 @@ Json node_json(const DrawnNode& drawn) {
   return json.set("shape", node.shapes[0].to_string());
 }
 
+/// Of each node the one that is shown for it. A broadcast only repeats what it reads, and a layer has many: arrows lead
+/// past it, but where it is an output.
+std::vector<size_t> shown_for(const DrawnGraph& graph) {
+  std::vector<bool> is_output(graph.nodes.size());
+  for (const std::optional<DrawnValue>& output : graph.outputs) {
+    if (output) {
+      is_output[output->from] = true;
+    }
+  }
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const DrawnNode& node = graph.nodes[i];
+    const bool passes = node.node->as<Broadcast>() != nullptr && node.operands.size() == 1 && !is_output[i];
+    shown.push_back(passes ? shown[node.operands[0].from] : i);
+  }
+  return shown;
+}
+
 }  // namespace
 
 Json graph_json(const compiler::Lowered& lowered, const Executable& executable) {
   const DrawnGraph graph = drawn_graph(lowered);
+  const std::vector<size_t> shown = shown_for(graph);
+  std::vector<size_t> place(graph.nodes.size());  // among those that are shown
   Json nodes = Json::array();
   Json edges = Json::array();
+  size_t count = 0;
   for (size_t to = 0; to < graph.nodes.size(); ++to) {
+    if (shown[to] != to) {
+      continue;
+    }
+    place[to] = count++;
     nodes.push(node_json(graph.nodes[to]));
     std::set<size_t> seen;
     for (const DrawnValue& operand : graph.nodes[to].operands) {
-      if (seen.insert(operand.from).second) {
-        edges.push(Json::array().push(operand.from).push(to));
+      if (seen.insert(shown[operand.from]).second) {
+        edges.push(Json::array().push(place[shown[operand.from]]).push(place[to]));
       }
     }
   }
@@ -45,7 +72,7 @@ Json graph_json(const compiler::Lowered& lowered, const Executable& executable) 
                    .set("label", executable.outputs()[i].name)
                    .set("shape", executable.outputs()[i].shape.to_string()));
     if (graph.outputs[i]) {
-      edges.push(Json::array().push(graph.outputs[i]->from).push(graph.nodes.size() + i));
+      edges.push(Json::array().push(place[graph.outputs[i]->from]).push(count + i));
     }
   }
   return Json::object().set("nodes", nodes).set("edges", edges);

@@ -26,7 +26,7 @@ tr:target, tr.chosen { background: #fef7e0; }
 .bar-of-tools button { font: inherit; min-width: 2.2em; border: 1px solid var(--line); border-radius: 6px; background: white; cursor: pointer; } .key { color: var(--soft); font-size: .85em; } .key i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .3em; }
 .cards section > svg { width: 100%; height: auto; } .figure { white-space: nowrap; } .bar { display: inline-block; height: .8em; background: var(--accent); opacity: .75; border-radius: 2px; margin-right: .5em; vertical-align: middle; }
 .part rect.hull { fill-opacity: .55; stroke: #9aa0a6; cursor: pointer; } .part.chosen rect.hull { stroke: var(--accent); stroke-width: 2.5; }
-.op rect { fill: var(--box, white); stroke: #bdc1c6; } .op text, .part text { font: 11px system-ui, sans-serif; fill: var(--ink); pointer-events: none; }
+.op rect { fill: var(--box, white); stroke: #bdc1c6; } .op text tspan { fill: var(--soft); } .op text, .part text { font: 11px system-ui, sans-serif; fill: var(--ink); pointer-events: none; }
 .part > text { font-weight: 600; fill: var(--ink); } @media (prefers-color-scheme: dark) { .part rect.hull { fill-opacity: .25; } } path.edge { pointer-events: none; fill: none; stroke: #80868b; stroke-width: 1; opacity: .6; } path.edge.cut { stroke: #d93025; opacity: .75; }
 svg.chart { width: 100%; height: auto; } .chart text { font: 11px system-ui, sans-serif; fill: var(--soft); } .chart .axis { stroke: var(--line); }
 .chart circle { fill: var(--accent); fill-opacity: .6; cursor: pointer; } .chart circle.chosen { fill: #d93025; fill-opacity: 1; r: 6; } .chart .fill { fill: var(--accent); fill-opacity: .25; stroke: var(--accent); }

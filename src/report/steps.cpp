@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "base/clock.h"
 #include "compiler/inspect.h"
 #include "kernel/program/step_text.h"
 #include "report/roofline.h"
@@ -50,10 +51,14 @@ void add_times(const std::vector<TraceEvent>& events, std::vector<BoundStep>& st
 
 std::vector<StepTime> step_times(const Executable& executable, const std::function<void(const RunOptions&)>& run,
                                  const Bindings& bindings) {
-  constexpr int runs = 5;
+  // Of short runs many: others who use the machine disturb some of them.
+  constexpr int least_runs = 5;
+  constexpr int most_runs = 40;
+  constexpr int64_t most_ns = 300'000'000;
   std::vector<StepTime> least;
   run({.bindings = bindings});  // the first run has pages to touch
-  for (int i = 0; i < runs; ++i) {
+  const int64_t begin = nanoseconds_now();
+  for (int i = 0; i < least_runs || (i < most_runs && nanoseconds_now() - begin < most_ns); ++i) {
     Trace trace;
     run({.bindings = bindings, .trace = &trace});
     const std::vector<StepTime> times = times_of(trace.events(), executable.steps().size());

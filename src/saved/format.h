@@ -22,7 +22,7 @@ namespace tenon::saved {
 inline constexpr std::array<char, 8> kMark = {'\x7f', 'T', 'E', 'N', 'O', 'N', '\r', '\n'};
 
 /// Changed with anything that is written: a Tenon reads files of its own version alone.
-inline constexpr uint32_t kFormatVersion = 4;
+inline constexpr uint32_t kFormatVersion = 5;
 
 inline constexpr int64_t kSectionAlignment = 64;
 inline constexpr int64_t kCodeAlignment = 4096;

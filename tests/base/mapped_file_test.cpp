@@ -31,6 +31,41 @@ class MappedFile : public testing::Test {
       (std::filesystem::path(testing::TempDir()) / ("tenon_mapped_file_test." + std::to_string(::getpid()))).string();
 };
 
+#ifdef __linux__
+/// Pages of files that this process has in memory.
+int64_t file_pages() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t all = 0;
+  int64_t resident = 0;
+  int64_t shared = 0;
+  statm >> all >> resident >> shared;
+  return shared;
+}
+
+TEST_F(MappedFile, PagesThatNobodyWroteAreReleasedAndReadAgain) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t pages = 3000;
+  std::ofstream(path_, std::ios::binary) << std::string(pages * page, 'a');
+  const auto memory = map_file(path_, 0, static_cast<int64_t>(pages * page));
+  const auto sum = [&] {
+    int64_t result = 0;
+    for (size_t i = 0; i < pages; ++i) {
+      result += std::to_integer<int64_t>(memory[i * page]);
+    }
+    return result;
+  };
+  memory[7 * page] = std::byte{'b'};
+  EXPECT_EQ(sum(), static_cast<int64_t>(pages) * 'a' + 1);
+  const int64_t before = file_pages();
+  release_clean_pages(memory.get(), pages * page);
+  EXPECT_LT(file_pages(), before - static_cast<int64_t>(pages) * 3 / 4);
+  EXPECT_EQ(sum(), static_cast<int64_t>(pages) * 'a' + 1);  // what was written is there yet
+  std::vector<std::byte> plain(pages * page, std::byte{1});
+  release_clean_pages(plain.data(), plain.size());
+  EXPECT_EQ(plain[5 * page], std::byte{1});
+}
+#endif
+
 TEST_F(MappedFile, IsMemoryOfAnArray) {
   Array array = Array::adopt(f32, {100}, map_file(path_, 4 * 5000, 400));
   EXPECT_EQ(array.at(0), 5000);

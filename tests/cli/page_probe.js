@@ -98,17 +98,14 @@
         texts.slice(i + 1).forEach(([u, b]) => { if (a.width && b.width && meets(a, b)) bad.push(t + " on " + u); });
       });
     }
-    for (const chart of all("svg.chart")) {
-      const boxes = [...chart.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]), outer = chart.getBoundingClientRect();
-      boxes.forEach(([a, x], i) => {
-        if (x.width && (x.left < outer.left - 1 || x.right > outer.right + 1 || x.top < outer.top - 1 || x.bottom > outer.bottom + 1)) bad.push(a + " is outside of its chart");
-        boxes.slice(i + 1).forEach(([b, y]) => { if (x.left < y.right && y.left < x.right && x.top < y.bottom && y.top < x.bottom) bad.push(a + " on " + b); });
-      });
-    }
-    return bad;
+    return [...bad, ...chartFaults()];
   }
   await frame();
   found.overlaps = overlaps();
+  // The small map stands beside the picture, and rows of the table are as wide as the page at most.
+  const map = document.getElementById("mini").getBoundingClientRect(), picture = document.getElementById("picture").getBoundingClientRect();
+  found.covered = map.width > 0 && map.left < picture.right - 1;
+  found.table = document.getElementById("steps").scrollWidth > document.getElementById("steps").parentNode.clientWidth;
   found.wide = document.documentElement.scrollWidth > innerWidth + 1;
   return found;
 })()

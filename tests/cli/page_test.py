@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from browser import CHROMIUM, FRAME, Browser
 
 COMMAND = os.environ["TENON_COMMAND"]
-PROBE = (Path(__file__).parent / "page_probe.js").read_text(encoding="utf-8")
+PROBE = "".join((Path(__file__).parent / f"{name}_probe.js").read_text(encoding="utf-8") for name in ("chart", "page"))
 
 
 class Page(unittest.TestCase):
@@ -44,6 +44,7 @@ class Page(unittest.TestCase):
         self.assertEqual([size["bindings"] for size in data["stats"]["sizes"]], [{"batch": 8}])  # not those of curves
         steps = {node.get("step") for node in data["graph"]["nodes"]}
         self.assertLessEqual({1, 2, 3}, steps)
+        self.assertNotIn("broadcast", {node["label"] for node in data["graph"]["nodes"]})  # biases lead to their sums
         self.assertTrue(all(0 <= a < b < len(data["graph"]["nodes"]) for a, b in data["graph"]["edges"]))
 
     def lead_of(self, page):
@@ -95,6 +96,7 @@ class Page(unittest.TestCase):
         self.assertEqual((found["overlaps"], found["inside"], found["misled"]), ([], [], []))
         self.assertTrue(found["ports"]["x"] and found["ports"]["logits"], found["ports"])
         self.assertFalse(found["wide"], "the page is wider than the window")
+        self.assertFalse(found["covered"], "the small map lies on the picture")
 
     @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
     def test_a_model_without_steps_shows_its_inputs_and_outputs(self):
@@ -110,6 +112,27 @@ class Page(unittest.TestCase):
         browser.value(FRAME)
         self.assertEqual(browser.value("[...document.querySelectorAll('#picture text:not(.small)')].map(t => t.textContent)"), ["x", "y"])
         self.assertEqual(browser.value("document.querySelectorAll('#picture path.edge').length"), 1)
+        self.assertEqual(browser.complaints, [])
+
+    @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
+    def test_charts_of_a_plan_that_was_run(self):
+        page = self.folder / "plan.html"
+        run = subprocess.run([COMMAND, "partition", "small_cnn", "--profile", "host", "--fuse", "compiler", "--run", "--html", page],
+                             capture_output=True, text=True, check=False, env={**os.environ, "XDG_CACHE_HOME": str(self.folder)})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        browser = Browser(self.folder / "plan")
+        self.addCleanup(browser.close)
+        for width, dark in ((420, False), (1000, True), (1600, False)):
+            with self.subTest(width=width, dark=dark):
+                browser.show(width, 900, dark)
+                browser.open(page)
+                browser.value(FRAME)
+                found = browser.value(PROBE.split("(async")[0] + """({ faults: chartFaults(), said: document.body.textContent,
+                    points: document.querySelectorAll("#roofline circle").length, parts: data.plans[0].parts.length })""")
+                self.assertEqual(found["faults"], [])
+                self.assertEqual(found["points"], 2 * found["parts"])  # measured, and estimated beside it
+                for words in ("points measured, rings estimated", "FLOPs a second", "conv1 "):
+                    self.assertIn(words, found["said"])
         self.assertEqual(browser.complaints, [])
 
     @unittest.skipUnless(CHROMIUM, "Chromium is not installed")

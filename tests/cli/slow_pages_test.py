@@ -14,7 +14,7 @@ from browser import CHROMIUM, FRAME, Browser
 from page_models import detr, googlenet, long_chain
 
 COMMAND = os.environ["TENON_COMMAND"]
-PROBE = (Path(__file__).parent / "page_probe.js").read_text(encoding="utf-8")
+PROBE = "".join((Path(__file__).parent / f"{name}_probe.js").read_text(encoding="utf-8") for name in ("chart", "page"))
 PICTURES = os.environ.get("TENON_SCREENSHOTS")
 VIEWS = ((420, False), (420, True), (1000, False), (1000, True), (1600, False), (1600, True))
 
@@ -52,6 +52,8 @@ class Pages(unittest.TestCase):
                 self.assertEqual(found.get("inside", []), [])
                 self.assertEqual(found["misled"], [])
                 self.assertFalse(found["wide"], "the page is wider than the window")
+                self.assertFalse(found["table"], "the table is wider than the page")
+                self.assertFalse(found["covered"], "the small map lies on the picture")
                 self.assertEqual(found["chosen"], 1)
                 self.assertTrue(found["clicked"] and found["zoomed"] and found["fitted"] and found["themes"])
                 self.assertGreater(len(found["shown"]), 0)
@@ -78,10 +80,15 @@ class Pages(unittest.TestCase):
     def test_unet(self):
         found = self.check("unet", self.page("unet", "unet", "--bind", "batch=1,rows=32,columns=32"))
         self.assertTrue(found["ports"]["image"], found["ports"])
+        # What a module reads of far above pulls it to no side.
+        centres = self.browser.value("""choose(steps.length, true);
+            ["up.0", "up.3"].map(name => places.get(items.find(i => i.label === name))).map(p => p.x + p.w / 2)""")
+        self.assertLess(abs(centres[0] - centres[1]), 40, centres)
 
     def test_detr(self):
         found = self.check("detr", self.page("detr", detr(), "--bind", "batch=2"))
         self.assertIn("decoder", found["modules"])
+        self.assertEqual(found["turned"], 0, "the decoder stands below the encoder, which it reads")
 
     def test_a_training_step(self):
         page = self.page("resnet18_train", "resnet18", "--train", "--bind", "batch=2,height=32,width=32")

@@ -29,11 +29,13 @@ struct Case {
   Zeros zeros = Zeros::none;
   bool is_constant = true;
   Dtype dtype = f32;  // of x
+  NumberCode code = NumberCode::integer;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << c.bits << " bits, " << c.depth << " by " << c.columns << " in blocks of " << c.block << ", zeros "
-             << static_cast<int>(c.zeros) << (c.is_constant ? ", constant, " : ", input, ") << name(c.dtype);
+  return out << c.bits << " bits " << name_of(c.code) << ", " << c.depth << " by " << c.columns << " in blocks of "
+             << c.block << ", zeros " << static_cast<int>(c.zeros) << (c.is_constant ? ", constant, " : ", input, ")
+             << name(c.dtype);
 }
 
 int64_t routines(const compiler::Lowered& lowered) {
@@ -62,6 +64,10 @@ class FewBitsProduct : public testing::TestWithParam<Case> {
       zero = static_cast<double>(zeros_->values<float>()[at]);
     }
     const int64_t row_bytes = blocks() * c_.block * c_.bits / 8;
+    if (c_.code != NumberCode::integer) {
+      const auto code = static_cast<size_t>(number(bytes_, row_bytes, c_.bits, column, i));
+      return static_cast<double>(values_of(c_.code)[code]) * static_cast<double>(scales_.values<float>()[at]);
+    }
     return (static_cast<double>(number(bytes_, row_bytes, c_.bits, column, i)) - zero) *
            static_cast<double>(scales_.values<float>()[at]);
   }
@@ -103,7 +109,9 @@ class FewBitsProduct : public testing::TestWithParam<Case> {
 
   Case c_ = GetParam();
   std::mt19937_64 rng_{42};
-  Array bytes_ = random_array(u8, {c_.columns, blocks(), c_.block* c_.bits / 8}, rng_, 0, 256);
+  // Of eight bits no NaN, and floats of few sizes.
+  Array bytes_ = random_array(u8, {c_.columns, blocks(), c_.block* c_.bits / 8}, rng_, 0,
+                              c_.code != NumberCode::integer && c_.bits == 8 ? 0x50 : 256);
   Array scales_ = random_array(f32, {c_.columns, blocks()}, rng_, 0.01, 0.1);
   std::optional<Array> zeros_ = c_.zeros == Zeros::none ? std::nullopt
                                 : c_.zeros == Zeros::packed
@@ -122,16 +130,17 @@ TEST_P(FewBitsProduct, EqualsSumsOfWhatTheNumbersMean) {
     given.push_back(array);
     return inputs.back();
   };
-  FewBits matrix{c_.bits, operand("bytes", bytes_), operand("scales", scales_), {}};
+  FewBits matrix{c_.bits, operand("bytes", bytes_), operand("scales", scales_), {}, c_.code};
   if (zeros_) {
     matrix.zeros = operand("zeros", *zeros_);
   }
   for (const LeftOperand left : {LeftOperand::exact, LeftOperand::bytes}) {
+    if (c_.code != NumberCode::integer && left == LeftOperand::bytes) continue;
     const Value y = product_of_few_bits(inputs[0], matrix, left);
     EXPECT_EQ(y.dtype(), c_.dtype);
     const Graph graph(inputs, {{"y", y}});
     CompileReport report;
-    EXPECT_EQ(routines(compiler::lower(graph, {}, report)), c_.zeros == Zeros::floats ? 0 : 1);
+    EXPECT_EQ(routines(compiler::lower(graph, {}, report)), c_.zeros == Zeros::floats || c_.block > 256 ? 0 : 1);
     const Executable compiled = compile(graph);
     const double relative = c_.dtype == f32 ? 1e-5 : 1e-2;
     for (const int64_t rows : {0, 1, 3, 17}) {
@@ -151,7 +160,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{8, 64, 16, 130, Zeros::packed}, Case{4, 50, 16, 33, Zeros::packed},  // a block is cut short
                     Case{2, 17, 16, 1}, Case{4, 64, 64, 70, Zeros::packed, false},
                     Case{4, 50, 16, 33, Zeros::floats, false}, Case{4, 64, 32, 70, Zeros::packed, true, f16},
-                    Case{4, 64, 32, 70, Zeros::none, true, bf16}));
+                    Case{4, 64, 32, 70, Zeros::none, true, bf16},
+                    Case{4, 70, 32, 70, Zeros::none, true, f32, NumberCode::e2m1},
+                    Case{8, 64, 16, 33, Zeros::none, true, f32, NumberCode::e4m3fn},
+                    Case{8, 50, 32, 40, Zeros::none, false, f32, NumberCode::e4m3fnuz},
+                    Case{8, 64, 32, 70, Zeros::none, true, f16, NumberCode::e5m2},
+                    Case{8, 600, 512, 33, Zeros::none, true, f32, NumberCode::e5m2fnuz}));  // by its body
 
 /// A name alone makes no routine of a call.
 TEST(FewBits, CallsThatMeanSomethingElseRunTheirBodies) {

@@ -28,9 +28,10 @@ struct Sizes {
   int64_t depth = 64;
   int64_t columns = 32;
   bool has_zeros = false;
+  NumberCode code = NumberCode::integer;
 
   std::string to_string() const {
-    return fmt::format("{} bits, blocks of {}, {} x {} x {}{}", bits, block, rows, depth, columns,
+    return fmt::format("{} bits {}, blocks of {}, {} x {} x {}{}", bits, name_of(code), block, rows, depth, columns,
                        has_zeros ? ", with zeros" : "");
   }
 };
@@ -83,13 +84,14 @@ class Case {
     return static_cast<size_t>((column / kPanel * blocks() + block) * kPanel + column % kPanel);
   }
 
-  /// The number at place `i` of a block, less its zero point.
+  /// The number at place `i` of a block, less its zero point; of floats the code.
   int number(int64_t block, int64_t i, int64_t column) const {
     const int64_t numbers = 32 / s.bits;
     const int64_t word = (column / kPanel * blocks() + block) * (s.block / numbers) + i / numbers;
     const int64_t bit = i % numbers * s.bits;
     const std::byte byte = words[static_cast<size_t>((word * kPanel + column % kPanel) * 4 + bit / 8)];
     const int value = (std::to_integer<int>(byte) >> (bit % 8)) & ((1 << s.bits) - 1);
+    if (s.code != NumberCode::integer) return value;
     return value - (zeros.empty() ? 1 << (s.bits - 1) : static_cast<int>(zeros[of_block(block, column)]));
   }
 
@@ -159,7 +161,7 @@ TEST(FewBits, RoundedRowsHaveTheBitsOfPlainLoops) {
   for (const Sizes& sizes : all_sizes()) {
     if (sizes.block * sizes.bits % 32 != 0) continue;
     const Case each(sizes);
-    for (const Kernels& kernels : kernels_for(sizes.bits)) {
+    for (const Kernels& kernels : kernels_for({sizes.bits})) {
       const std::vector<float> y = each.run(kernels, true, 1);
       EXPECT_EQ(y, each.run(kernels, true, 3)) << kernels.name << ", " << sizes.to_string();
       int64_t wrong = 0;
@@ -174,11 +176,83 @@ TEST(FewBits, RoundedRowsHaveTheBitsOfPlainLoops) {
   }
 }
 
+/// Each code alone, and zeros beside it: what comes is the number that the code means, to the last bit.
+TEST(FewBits, FloatsOfFewBitsAreWhatTheirCodesMean) {
+  for (int i = 1; i <= static_cast<int>(NumberCode::e5m2fnuz); ++i) {
+    const auto code = static_cast<NumberCode>(i);
+    const int bits = layout_of(code).bits();
+    const std::vector<float> values = values_of(code);
+    ASSERT_EQ(values.size(), size_t{1} << bits);
+    for (const Kernels& kernels : kernels_for({bits, code})) {
+      for (size_t at = 0; at < values.size(); ++at) {
+        Case each({.bits = bits, .block = 16, .rows = 3, .depth = 16, .columns = 32, .code = code});
+        std::fill(each.words.begin(), each.words.end(), std::byte(bits == 4 ? at | at << 4 : at));
+        std::fill(each.scales.begin(), each.scales.end(), 1.0F);
+        std::fill(each.x.begin(), each.x.end(), 0.0F);
+        each.x[0] = 1;
+        each.x[16 + 5] = 1;
+        each.x[32 + 15] = 1;
+        for (const float y : each.run(kernels, false, 1)) {
+          EXPECT_TRUE(std::isfinite(values[at]) ? y == values[at] : !std::isfinite(y))
+              << kernels.name << ", " << name_of(code) << " " << at << ": " << y << ", not " << values[at];
+        }
+      }
+      // Infinite times 1 stays infinite where nothing is beside it.
+      if (code == NumberCode::e5m2) {
+        EXPECT_TRUE(std::isinf(values[0x7c]) && std::isinf(values[0xfc]) && std::isnan(values[0x7d]));
+      }
+    }
+  }
+  EXPECT_EQ(values_of(NumberCode::e2m1),
+            (std::vector<float>{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}));
+  EXPECT_EQ(values_of(NumberCode::e4m3fn)[0x7e], 448);
+  EXPECT_EQ(values_of(NumberCode::e4m3fnuz)[0x7f], 240);
+  EXPECT_EQ(values_of(NumberCode::e5m2)[0x7b], 57344);
+  EXPECT_EQ(values_of(NumberCode::e5m2fnuz)[1], 0x1p-17F);
+}
+
+TEST(FewBits, ProductsOfFloatsOfFewBitsAreAsCloseAsSumsAre) {
+  for (const NumberCode code : {NumberCode::e2m1, NumberCode::e4m3fn, NumberCode::e5m2fnuz}) {
+    const int bits = layout_of(code).bits();
+    const std::vector<float> values = values_of(code);
+    for (const Sizes& sizes : {Sizes{bits, 32, 1, 96, 70, false, code}, Sizes{bits, 16, 7, 50, 33, false, code},
+                               Sizes{bits, 256, 3, 300, 1, false, code}}) {
+      Case each(sizes);
+      const auto mean = [&](int64_t block, int64_t i, int64_t column) {
+        const float value = values[static_cast<size_t>(each.number(block, i, column))];
+        return static_cast<double>(value);
+      };
+      for (std::byte& word : each.words)  // no NaN, and no sums of numbers of all sizes
+        word = bits == 8 ? (word & std::byte{0x8f}) | std::byte{0x30} : word;
+      for (const Kernels& kernels : kernels_for({bits, code})) {
+        const std::vector<float> y = each.run(kernels, false, 1);
+        EXPECT_EQ(y, each.run(kernels, false, 3)) << kernels.name << ", " << sizes.to_string();
+        for (int64_t row = 0; row < sizes.rows; ++row) {
+          for (int64_t column = 0; column < sizes.columns; ++column) {
+            double sum = 0;
+            double all = 0;
+            for (int64_t k = 0; k < sizes.depth; ++k) {
+              const int64_t block = k / sizes.block;
+              const double product = static_cast<double>(each.element(row, block, k % sizes.block)) *
+                                     static_cast<double>(each.scales[each.of_block(block, column)]) *
+                                     mean(block, k % sizes.block, column);
+              sum += product;
+              all += std::abs(product);
+            }
+            EXPECT_NEAR(y[static_cast<size_t>(row * sizes.columns + column)], sum, 1e-5 * all)
+                << kernels.name << ", " << sizes.to_string() << " at " << row << ", " << column;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(FewBits, ExactRowsAreAsCloseAsSumsOfFloatsAre) {
   for (const Sizes& sizes : all_sizes()) {
     if (sizes.block * sizes.bits % 32 != 0) continue;
     const Case each(sizes);
-    for (const Kernels& kernels : kernels_for(sizes.bits)) {
+    for (const Kernels& kernels : kernels_for({sizes.bits})) {
       const std::vector<float> y = each.run(kernels, false, 1);
       EXPECT_EQ(y, each.run(kernels, false, 3)) << kernels.name << ", " << sizes.to_string();
       for (int64_t row = 0; row < sizes.rows; row += sizes.rows > 20 ? 37 : 1) {
@@ -199,7 +273,7 @@ TEST(FewBits, RowsDoNotDependOnOtherRows) {
   one.words = many.words;
   one.scales = many.scales;
   one.zeros = many.zeros;
-  for (const Kernels& kernels : kernels_for(4)) {
+  for (const Kernels& kernels : kernels_for({4})) {
     for (const bool rounds : {false, true}) {
       const std::vector<float> all = many.run(kernels, rounds, 2);
       for (int64_t row = 0; row < many.s.rows; ++row) {
@@ -217,7 +291,7 @@ TEST(FewBits, NumbersThatAreNoneShow) {
   each.x[96 + 70] = std::numeric_limits<float>::infinity();
   std::fill(each.x.begin() + 2 * 96, each.x.begin() + 3 * 96, 0.0F);
   std::fill(each.x.begin() + 3 * 96, each.x.end(), 1e-40F);
-  for (const Kernels& kernels : kernels_for(4)) {
+  for (const Kernels& kernels : kernels_for({4})) {
     const std::vector<float> y = each.run(kernels, true, 1);
     for (size_t column = 0; column < 32; ++column) {
       EXPECT_TRUE(std::isnan(y[column])) << kernels.name;

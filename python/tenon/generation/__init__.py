@@ -2,7 +2,7 @@
 
 A model is a folder that transformers writes, `config.json` and safetensors, or one of the model builder of
 onnxruntime-genai, `genai_config.json` and an ONNX decoder; for texts both have `tokenizer.json`. It is compiled once;
-prompts and steps of all lengths run the same program.
+prompts and steps of all lengths run the same program, which `save()` writes to a file that runs without compiling.
 
     python -m tenon.generation FOLDER --prompt "Once upon a time"
 """
@@ -14,14 +14,14 @@ import os
 from collections.abc import Sequence
 
 from tenon import _tenon
-from tenon.generation.decoders import load_decoder
+from tenon.generation.decoders import load_decoder, save_decoder
 from tenon.generation.engine import Engine, Request
 from tenon.generation.sampling import Sampling
 from tenon.generation.texts import Text, Tokenizer
 
 PREFIX_BYTES = 256 << 20
 
-__all__ = ["Generation", "Generator", "Sampling", "generate"]
+__all__ = ["Generation", "Generator", "Sampling", "generate", "save"]
 
 
 @dataclasses.dataclass
@@ -61,7 +61,8 @@ class Generator:
         smaller = None if draft is None else load_decoder(os.fspath(draft), options)
         speculate = speculate or (0 if smaller is None else 4)
         self._engine = Engine(decoder, rows, cache_bytes, prefix_bytes, speculate, smaller)
-        self._tokenizer = Tokenizer(folder)
+        # Beside a program, where there is one.
+        self._tokenizer = Tokenizer(folder if os.path.isdir(folder) else os.path.dirname(folder) or ".")
 
     @property
     def model(self):
@@ -148,6 +149,12 @@ class Generator:
             for each in requests:
                 self._engine.cancel(each)
         return results if several else results[0]
+
+
+def save(folder, path, *, weights=None):
+    """Compile the model of a folder into a file, which `Generator(path)` and C++ programs (tenon/token_generator.h) run without
+    a compiler: its weights are used where the file is mapped. `weights="i4"` and so on keeps them in fewer bits."""
+    save_decoder(os.fspath(folder), os.fspath(path), weights)
 
 
 def generate(model, prompt, **options):

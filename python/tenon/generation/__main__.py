@@ -6,7 +6,7 @@ import json
 import sys
 
 from tenon import _tenon
-from tenon.generation import PREFIX_BYTES, Generator
+from tenon.generation import PREFIX_BYTES, Generator, save
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,6 +31,8 @@ def _parser(program):
     given.add_argument("--chat", metavar="MESSAGE", help="a message that the model's chat template makes a prompt of")
     given.add_argument("--batch", metavar="FILE",
                        help="a prompt in each line, all at once; one JSON object is printed for each")
+    given.add_argument("--save", metavar="FILE",
+                       help="write the compiled model, which later runs take in place of the folder, and end")
     parser.add_argument("--system", metavar="MESSAGE", help="what the model is told before the message of --chat")
     parser.add_argument("--max-new-tokens", type=int, default=128, help="at most so many (default 128)")
     parser.add_argument("--temperature", type=float, default=0.0, help="0, the default: always the most likely token")
@@ -113,12 +115,16 @@ def _show(generator, prompt, threads, options):
 
 def main(arguments=None, program="python -m tenon.generation"):
     given = vars(_parser(program).parse_args(arguments))
-    folder, text, ids, chat, system, batch, as_json, threads = (
-        given.pop(name) for name in ("folder", "prompt", "prompt_ids", "chat", "system", "batch", "json", "threads")
+    folder, text, ids, chat, system, batch, as_json, threads, saved = (
+        given.pop(name)
+        for name in ("folder", "prompt", "prompt_ids", "chat", "system", "batch", "json", "threads", "save")
     )
     rows = given.pop("rows")
     engine = {name: given.pop(name) for name in ENGINE_OPTIONS}
     try:
+        if saved is not None:
+            save(folder, saved, weights=engine["weights"])
+            return 0
         prompts = None
         if batch is not None:
             with open(batch, encoding="utf-8") as file:

@@ -106,6 +106,25 @@ def test_logits_and_tokens_of_transformers(kind, tmp_path):
     assert generator.generate(prompts[1], max_new_tokens=20).ids == results[1].ids
 
 
+@pytest.mark.parametrize(("kind", "weights"), [("llama", None), ("gemma3_text", None), ("qwen3", "i4")])
+def test_saved_models_run_by_the_generator_of_cpp(kind, weights, tmp_path):
+    make(kind, tmp_path, max_position_embeddings=1024)
+    path = tmp_path / "model.tenon"
+    tenon.generation.save(tmp_path, path, weights=weights)
+    rng = np.random.default_rng(6)
+    prompts = [rng.integers(3, WORDS, length).tolist() for length in (4, 700, 1, 30, 30, 9)]
+    inside = tenon._tenon.TokenGenerator(str(path), rows=4)
+    for options in ({}, {"temperature": 0.8, "top_k": 20, "seed": 3}):
+        generator = tenon.Generator(tmp_path, rows=4, prefix_bytes=0, weights=weights)
+        expected = [each.ids for each in generator.generate(prompts, max_new_tokens=25, **options)]
+        requests = [inside.submit(prompt, max_new_tokens=25, **options) for prompt in prompts]
+        while inside.step():
+            pass
+        assert [request.result()[0] for request in requests] == expected
+        saved = tenon.Generator(path, rows=4, prefix_bytes=0)
+        assert [each.ids for each in saved.generate(prompts, max_new_tokens=25, **options)] == expected
+
+
 def test_long_prompts_in_parts_and_caches_that_grow(tmp_path):
     model = make("llama", tmp_path, max_position_embeddings=2048)
     generator = tenon.Generator(tmp_path, rows=2)

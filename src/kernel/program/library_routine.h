@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "kernel/program/number_code.h"
 #include "kernel/program/routine.h"
 
 namespace tenon {
@@ -18,9 +19,11 @@ struct FewBitsRoutine {
   static constexpr int64_t kPanel = 32;
   static constexpr int64_t kMostBlock = 256;  // numbers: sums of their bytes stay within 32 bits
 
-  int64_t bits = 4;  // 2, 4 or 8
+  int64_t bits = 4;  // 2, 4 or 8; of floats those of their code
   /// Each block of x is rounded to bytes with sign, its largest magnitude to 127, and sums over blocks are of integers.
   bool rounds = false;
+  /// Floats have no zero points, and x is not rounded.
+  NumberCode code = NumberCode::integer;
 
   friend bool operator==(const FewBitsRoutine&, const FewBitsRoutine&) = default;
 };

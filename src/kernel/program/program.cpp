@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/mapped_file.h"
 #include "kernel/facts/in_place.h"
 #include "kernel/program/program_fields.h"
 #include "kernel/program/signature.h"
@@ -64,7 +65,9 @@ int add_kernel(Program& program, loops::Kernel kernel) {
 void lay_out_constants(Program& program) {
   for (const ConstantLayout& layout : program.layouts) {
     Array& constant = program.constants[static_cast<size_t>(layout.constant)];
-    constant = layouts::lay_out(constant, layout.layout);
+    const Array given = constant;
+    constant = layouts::lay_out(given, layout.layout);
+    release_clean_pages(given.data(), given.byte_count());
   }
   program.layouts.clear();
   for (Step& step : program.steps) {

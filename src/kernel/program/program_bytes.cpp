@@ -14,6 +14,8 @@ namespace tenon::bytes {
 template <>
 inline constexpr int kLast<Memory> = static_cast<int>(Memory::output);
 template <>
+inline constexpr int kLast<NumberCode> = static_cast<int>(NumberCode::e5m2fnuz);
+template <>
 inline constexpr int kLast<ScatterOp> = static_cast<int>(spellings(ScatterOp()).size()) - 1;
 }  // namespace tenon::bytes
 
@@ -63,7 +65,7 @@ void fields(auto& archive, SortRoutine& x) { archive(x.axis, x.descending); }
 void fields(auto& archive, ScanRoutine& x) { archive(x.op, x.axis, x.exclusive, x.reverse); }
 void fields(auto& archive, ScatterRoutine& x) { archive(x.op, x.axes, x.x_batch, x.index_batch, x.place); }
 void fields(auto& /*archive*/, PositionsRoutine& /*x*/) {}
-void fields(auto& archive, FewBitsRoutine& x) { archive(x.bits, x.rounds); }
+void fields(auto& archive, FewBitsRoutine& x) { archive(x.bits, x.rounds, x.code); }
 
 void fields(auto& archive, LaunchStep& x) { archive(x.parts); }
 void fields(auto& archive, RoutineStep& x) { archive(x.routine, x.shapes); }

@@ -49,7 +49,10 @@ bool fits(const PositionsRoutine&, Shapes reads, Shapes writes) {
 
 bool fits(const FewBitsRoutine& product, Shapes reads, Shapes writes) {
   constexpr int64_t panel = FewBitsRoutine::kPanel;
-  const bool has_bits = product.bits == 2 || product.bits == 4 || product.bits == 8;
+  const bool is_float = product.code != NumberCode::integer;
+  const bool has_bits = is_float
+                            ? product.bits == layout_of(product.code).bits() && !product.rounds && reads.size() == 3
+                            : product.bits == 2 || product.bits == 4 || product.bits == 8;
   if (!has_bits || reads.size() < 3 || reads.size() > 4 || writes.size() != 1 || reads[1].rank() != 5) {
     return false;
   }

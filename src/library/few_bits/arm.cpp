@@ -79,22 +79,22 @@ TENON_INLINE Floats numbers(Words words) {
 }  // namespace neon
 
 /// What this processor has of them, the fastest first.
-template <int kBits>
+template <int kBits, NumberCode kCode>
 std::vector<Kernels> made() {
   std::vector<Kernels> result;
-  if (this_machine().cpu().has(CpuFeature::dotprod)) result.push_back(dotprod::kernels_of<kBits>("dotprod"));
-  result.push_back(neon::kernels_of<kBits>("neon"));
-  result.push_back(plain_kernels(kBits));
+  if (this_machine().cpu().has(CpuFeature::dotprod)) result.push_back(dotprod::kernels_of<kBits, kCode>("dotprod"));
+  result.push_back(neon::kernels_of<kBits, kCode>("neon"));
+  result.push_back(plain_kernels({kBits, kCode}));
   return result;
 }
 
 }  // namespace
 
-std::span<const Kernels> kernels_for(int64_t bits) {
-  static const std::vector<Kernels> of_two = made<2>();
-  static const std::vector<Kernels> of_four = made<4>();
-  static const std::vector<Kernels> of_eight = made<8>();
-  return bits == 2 ? of_two : bits == 4 ? of_four : of_eight;
+std::span<const Kernels> kernels_for(const Numbers& numbers) {
+  return for_numbers(numbers, []<int kBits, NumberCode kCode>() -> std::span<const Kernels> {
+    static const std::vector<Kernels> all = made<kBits, kCode>();
+    return all;
+  });
 }
 
 }  // namespace tenon::library::few_bits

@@ -1,5 +1,5 @@
 // Tiles for any processor, in the compiler's own vectors.
-#include <array>
+#include <vector>
 
 #include "library/few_bits/tile.h"
 
@@ -45,16 +45,16 @@ TENON_INLINE Floats numbers(Words words) {
 }  // namespace plain
 }  // namespace
 
-Kernels plain_kernels(int64_t bits) {
-  return bits == 2   ? plain::kernels_of<2>("plain")
-         : bits == 4 ? plain::kernels_of<4>("plain")
-                     : plain::kernels_of<8>("plain");
+Kernels plain_kernels(const Numbers& numbers) {
+  return for_numbers(numbers, []<int kBits, NumberCode kCode>() { return plain::kernels_of<kBits, kCode>("plain"); });
 }
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
-std::span<const Kernels> kernels_for(int64_t bits) {
-  static const std::array<Kernels, 3> all = {plain_kernels(2), plain_kernels(4), plain_kernels(8)};
-  return std::span(all).subspan(bits == 2 ? 0 : bits == 4 ? 1 : 2, 1);
+std::span<const Kernels> kernels_for(const Numbers& numbers) {
+  return for_numbers(numbers, []<int kBits, NumberCode kCode>() -> std::span<const Kernels> {
+    static const std::vector<Kernels> one = {plain::kernels_of<kBits, kCode>("plain")};
+    return one;
+  });
 }
 #endif
 

@@ -21,7 +21,7 @@ void run(const FewBitsRoutine& step, std::span<const Memory> reads, std::span<co
                             .rounds = step.rounds};
   product.rows = product.columns == 0 ? 0 : writes[0].size() / product.columns;
   if (product.rows > 0) {
-    few_bits::multiply(few_bits::kernels_for(step.bits).front(), product, workers);
+    few_bits::multiply(few_bits::kernels_for({step.bits, step.code}).front(), product, workers);
   }
 }
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "kernel/program/number_code.h"
+
 namespace tenon::library::few_bits {
 
 /// Columns that lie side by side, each with four bytes after the other: kPanel words of 32 bits are a row of a panel.
@@ -50,12 +52,12 @@ struct RowInBytes {
 
 inline constexpr int kMostRows = 8;
 
-/// What one kind of processor computes with numbers of so many bits. Integer parts are exact; floats are added block by
-/// block, by fused multiply-adds where `is_fused`.
+/// What one kind of processor computes with numbers of so many bits, or of such a code. Integer parts are exact; floats
+/// are added block by block, by fused multiply-adds where `is_fused`.
 struct Kernels {
   std::string_view name;  // of the instructions
   bool is_fused = false;
-  int integer_rows = 0;  // at most at once
+  int integer_rows = 0;  // at most at once; none where numbers are floats
   int float_rows = 0;
   /// By the number of rows; without zeros and with them.
   std::array<std::array<void (*)(const Tile&), 2>, kMostRows + 1> integers = {};
@@ -63,9 +65,31 @@ struct Kernels {
   void (*in_bytes)(const RowInBytes&) = nullptr;
 };
 
-/// Those that this processor can run, the fastest first. Bits: 2, 4 or 8.
-std::span<const Kernels> kernels_for(int64_t bits);
+/// What numbers are: integers of 2, 4 or 8 bits, or floats.
+struct Numbers {
+  int64_t bits = 4;
+  NumberCode code = NumberCode::integer;
+};
+
+/// Those that this processor can run, the fastest first.
+std::span<const Kernels> kernels_for(const Numbers& numbers);
 /// Those that every processor can run.
-Kernels plain_kernels(int64_t bits);
+Kernels plain_kernels(const Numbers& numbers);
+
+/// f<bits, code>() of these numbers.
+template <class F>
+auto for_numbers(const Numbers& numbers, const F& f) {
+  switch (numbers.code) {
+    case NumberCode::e2m1: return f.template operator()<4, NumberCode::e2m1>();
+    case NumberCode::e4m3fn: return f.template operator()<8, NumberCode::e4m3fn>();
+    case NumberCode::e4m3fnuz: return f.template operator()<8, NumberCode::e4m3fnuz>();
+    case NumberCode::e5m2: return f.template operator()<8, NumberCode::e5m2>();
+    case NumberCode::e5m2fnuz: return f.template operator()<8, NumberCode::e5m2fnuz>();
+    case NumberCode::integer: break;
+  }
+  return numbers.bits == 2   ? f.template operator()<2, NumberCode::integer>()
+         : numbers.bits == 4 ? f.template operator()<4, NumberCode::integer>()
+                             : f.template operator()<8, NumberCode::integer>();
+}
 
 }  // namespace tenon::library::few_bits

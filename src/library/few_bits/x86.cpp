@@ -34,6 +34,7 @@ constexpr auto lookup_table() {
 }
 
 namespace vnni512 {
+#define TENON_LOOK_UP
 #define TENON_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")))
 constexpr int kLanes = 16;
 constexpr int kVectors = 2;
@@ -53,16 +54,20 @@ TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
       _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums), reinterpret_cast<__m512i>(words), _mm512_set1_epi32(left)));
 }
 TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) { return _mm512_fmadd_ps(a, b, sum); }
+TENON_INLINE Floats look_up(Words words, const float* table) {
+  return _mm512_permutexvar_ps(reinterpret_cast<__m512i>(words), _mm512_loadu_ps(table));
+}
 template <int kBits, int kPart>
 TENON_INLINE Floats numbers(Words words) {
   if constexpr (kBits == 8) {
     return __builtin_convertvector(reinterpret_cast<Ints>(words >> (8 * kPart) & 255) - 128, Floats);
   } else {
     static constexpr auto table = lookup_table<kBits>();
-    return _mm512_permutexvar_ps(reinterpret_cast<__m512i>(words >> (kBits * kPart)), _mm512_loadu_ps(table.data()));
+    return look_up(words >> (kBits * kPart), table.data());
   }
 }
 #include "library/few_bits/tile_code.inc"
+#undef TENON_LOOK_UP
 #undef TENON_TARGET
 }  // namespace vnni512
 
@@ -135,24 +140,24 @@ TENON_INLINE Floats numbers(Words words) {
 }  // namespace avx2
 
 /// What this processor has of them, the fastest first.
-template <int kBits>
+template <int kBits, NumberCode kCode>
 std::vector<Kernels> made() {
   const CpuMachine& cpu = this_machine().cpu();
   std::vector<Kernels> result;
-  if (cpu.has(CpuFeature::avx512vnni)) result.push_back(vnni512::kernels_of<kBits>("avx512vnni"));
-  if (cpu.has(CpuFeature::avxvnni)) result.push_back(vnni256::kernels_of<kBits>("avxvnni"));
-  if (cpu.has(CpuFeature::avx2) && cpu.has(CpuFeature::fma)) result.push_back(avx2::kernels_of<kBits>("avx2"));
-  result.push_back(plain_kernels(kBits));
+  if (cpu.has(CpuFeature::avx512vnni)) result.push_back(vnni512::kernels_of<kBits, kCode>("avx512vnni"));
+  if (cpu.has(CpuFeature::avxvnni)) result.push_back(vnni256::kernels_of<kBits, kCode>("avxvnni"));
+  if (cpu.has(CpuFeature::avx2) && cpu.has(CpuFeature::fma)) result.push_back(avx2::kernels_of<kBits, kCode>("avx2"));
+  result.push_back(plain_kernels({kBits, kCode}));
   return result;
 }
 
 }  // namespace
 
-std::span<const Kernels> kernels_for(int64_t bits) {
-  static const std::vector<Kernels> of_two = made<2>();
-  static const std::vector<Kernels> of_four = made<4>();
-  static const std::vector<Kernels> of_eight = made<8>();
-  return bits == 2 ? of_two : bits == 4 ? of_four : of_eight;
+std::span<const Kernels> kernels_for(const Numbers& numbers) {
+  return for_numbers(numbers, []<int kBits, NumberCode kCode>() -> std::span<const Kernels> {
+    static const std::vector<Kernels> all = made<kBits, kCode>();
+    return all;
+  });
 }
 
 }  // namespace tenon::library::few_bits

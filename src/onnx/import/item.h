@@ -21,12 +21,15 @@ struct QuantisedSource {
   int axis = 0;
 };
 
+struct FewBitsSource;
+
 /// A tensor, or a sequence of items whose number is known, or nothing (an optional input that is left out).
 struct Item {
   Value value = {};
   std::shared_ptr<const Items> sequence = {};
   Format format = Format::plain;                          // of what is held in eight bits
   std::shared_ptr<const QuantisedSource> quantised = {};  // where the tensor is integers that were dequantised
+  std::shared_ptr<const FewBitsSource> few_bits = {};     // where it is a known matrix of numbers of a few bits
 
   Item() = default;
   Item(Value tensor, Format held = Format::plain) : value(std::move(tensor)), format(held) {}

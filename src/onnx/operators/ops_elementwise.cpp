@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/refused.h"
+#include "onnx/import/few_bits_source.h"
 #include "onnx/import/float_bits.h"
 #include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
@@ -100,8 +101,12 @@ Item cast_item(const Item& from, Dtype dtype, Format to, bool saturate) {
 Results cast_to(const NodeCall& call) {
   call.attribute("to");
   call.x(0);
-  return cast_item(call.item(0), call.dtype_attribute("to", Dtype::f32), call.format_attribute("to"),
-                   call.flag("saturate", true));
+  const Format to = call.format_attribute("to");
+  Item result = cast_item(call.item(0), call.dtype_attribute("to", Dtype::f32), to, call.flag("saturate", true));
+  if (to == Format::plain && is_float(result.value.dtype())) {
+    result.few_bits = few_bits_source_of_cast(call);
+  }
+  return result;
 }
 
 Results cast_like(const NodeCall& call) {

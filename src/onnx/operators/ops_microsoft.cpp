@@ -1,5 +1,6 @@
 // Fused operators of the domain com.microsoft that exporters of transformers write.
 #include "base/refused.h"
+#include "onnx/import/few_bits_source.h"
 #include "onnx/import/registry.h"
 #include "ops/builders/few_bits.h"
 #include "tenon/indexing.h"
@@ -130,35 +131,54 @@ Results matmul_bits(const NodeCall& call) {
 Results gather_blocks(const NodeCall& call) {
   const int64_t block = call.attribute("block_size", 128);
   const int64_t bits = call.attribute("bits", 4);
-  const bool is_packed = call.x(0).dtype() == Dtype::u8 && call.item(0).format == Format::plain;
+  const Value& data = call.x(0);
+  const bool is_packed = data.dtype() == Dtype::u8 && call.item(0).format == Format::plain;
   if (block < 16 || (is_packed && bits != 2 && bits != 4 && bits != 8)) {
     refuse("a table of {} bits in blocks of {} is not supported", bits, block);
   }
   const Value& scales = call.x(2);
-  const auto numbers = [&](size_t i) { return is_packed ? unpack_bits(call.x(i), bits) : call.x(i); };
-  const Value data = numbers(0);
   const int along = data.shape().normalize_axis(call.axis("quantize_axis", 1));
   const int from = data.shape().normalize_axis(call.axis("gather_axis", 0));
-  if (is_packed && along + 1 != data.rank()) {
-    refuse("quantize_axis is {}, must be the last one of packed numbers: {}", along, call.x(0).shape().to_string());
+  const bool is_last = along + 1 == data.rank();
+  if (is_packed && !is_last) {
+    refuse("quantize_axis is {}, must be the last one of packed numbers: {}", along, data.shape().to_string());
   }
   if (scales.rank() != data.rank()) {
     refuse("the scales are {}, must have {} axes as the numbers have", scales.shape().to_string(), data.rank());
   }
-  call.require_equal(scales.extent(along), ceildiv(data.extent(along), block));
+  // Known integers of a few bits are packed as one packs them, so the table takes what its bits take.
+  const std::optional<Array> known = is_packed || !is_last ? std::nullopt : call.known_array(data);
+  const std::optional<Array> bytes = known ? packed(*known, call.item(0).format) : std::nullopt;
+  const int64_t width = is_packed ? bits : bits_of(call.item(0).format);
+  const Extent count = is_packed ? data.extent(along) * (8 / bits) : data.extent(along);
+  call.require_equal(scales.extent(along), ceildiv(count, block));
+
+  // Nothing but the rows that are taken is unpacked, unless they are cut out of blocks.
+  const bool takes_first = from != along;
+  const int axis = takes_first && along > from ? along - 1 + call.x(1).rank() : along;
+  const auto rows = [&](const Value& x) { return takes_first ? take(x, call.x(1), from) : x; };
+  const auto unpacked = [&](const Value& x, const Extent& most) {  // rows may fill whole bytes
+    return slice_axis(unpack_bits(x, width), axis, 0, most);
+  };
   /// Those of blocks, one for each number.
   const auto of_numbers = [&](const Value& each) {
-    return slice_axis(repeat_interleave(each, block, along), along, 0, data.extent(along));
+    return slice_axis(repeat_interleave(each, block, axis), axis, 0, count);
   };
-  const auto rows = [&](const Value& x) { return take(x, call.x(1), from); };
-  Value result = cast(rows(data), scales.dtype());
-  if (call.has(3)) {  // packed ones may fill whole bytes behind the last block
-    const Value zeros = slice_axis(numbers(3), along, 0, scales.extent(along));
-    result = result - cast(rows(of_numbers(zeros)), scales.dtype());
-  } else if (is_packed) {
-    result = result - static_cast<double>(int64_t{1} << (bits - 1));
+  const Dtype dtype = scales.dtype();
+  const Value numbers = is_packed ? unpacked(rows(data), count)
+                        : bytes   ? unpacked(rows(constant(*bytes)), count)
+                                  : rows(data);
+  Value result = cast(numbers, dtype);
+  const bool is_shifted = bytes ? data.dtype() == Dtype::i8 : is_packed && !call.has(3);
+  if (is_shifted) {
+    result = result - static_cast<double>(int64_t{1} << (width - 1));
   }
-  return result * rows(of_numbers(scales));
+  if (call.has(3)) {
+    const Value zeros = rows(call.x(3));
+    result = result - cast(of_numbers(is_packed ? unpacked(zeros, scales.extent(along)) : zeros), dtype);
+  }
+  result = result * of_numbers(rows(scales));
+  return takes_first ? result : take(result, call.x(1), from);
 }
 
 }  // namespace

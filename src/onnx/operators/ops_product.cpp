@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/refused.h"
+#include "onnx/import/few_bits_source.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised_product.h"
 #include "onnx/operators/sliding_attributes.h"
@@ -13,8 +14,11 @@ namespace tenon::importer {
 namespace {
 
 Results matmul_of(const NodeCall& call) {
-  const std::optional<Value> of_integers = dequantised_product(call, call.item(0), call.item(1), false);
-  return of_integers ? *of_integers : matmul(call.x(0), call.x(1));
+  if (const auto of_integers = dequantised_product(call, call.item(0), call.item(1), false)) {
+    return *of_integers;
+  }
+  const std::optional<Value> of_few_bits = few_bits_product(call, call.x(0), call.item(1), false);
+  return of_few_bits ? *of_few_bits : matmul(call.x(0), call.x(1));
 }
 
 /// Multiplied by a number, unless it is one.
@@ -28,9 +32,12 @@ Value scaled(const Value& x, double factor) {
 Value gemm_product(const NodeCall& call) {
   const Value a = call.flag("transA") ? transpose(call.x(0)) : call.x(0);
   const Value b = call.flag("transB") ? transpose(call.x(1)) : call.x(1);
-  const std::optional<Value> of_integers =
+  std::optional<Value> narrow =
       call.flag("transA") ? std::nullopt : dequantised_product(call, call.item(0), call.item(1), call.flag("transB"));
-  const Value product = scaled(of_integers ? *of_integers : matmul(a, b), call.number_attribute("alpha", 1));
+  if (!narrow) {
+    narrow = few_bits_product(call, a, call.item(1), call.flag("transB"));
+  }
+  const Value product = scaled(narrow ? *narrow : matmul(a, b), call.number_attribute("alpha", 1));
   const double beta = call.number_attribute("beta", 1);
   if (!call.has(2) || beta == 0) {
     return product;

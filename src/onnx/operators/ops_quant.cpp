@@ -1,5 +1,6 @@
 // Quantised operators: integers, scales and zero points.
 #include "base/refused.h"
+#include "onnx/import/few_bits_source.h"
 #include "onnx/import/narrow_float.h"
 #include "onnx/import/registry.h"
 #include "onnx/operators/quantised.h"
@@ -13,7 +14,9 @@ namespace {
 /// A scale or zero point beside x: one for all, one for each element of `axis`, or one for each block along it.
 Value along_axis(const Value& given, const Value& x, int axis, int64_t block) {
   if (block > 0 && given.rank() > 0 && x.rank() > 0) {
-    return repeat_interleave(given, block, axis);
+    const Value each = repeat_interleave(given, block, axis);
+    const Extent count = x.extent(axis);
+    return each.extent(axis) == count ? each : slice_axis(each, axis, 0, count);  // the last block may be cut short
   }
   if (is_single(given)) {
     return given.rank() == 0 ? given : reshape(given, {});
@@ -50,7 +53,9 @@ Parameters parameters(const NodeCall& call) {
   if (!is_float(call.x(1).dtype()) && call.item(1).format == Format::plain) {
     refuse("the scale is {}, must be floats", call.x(1).shape().to_string());
   }
-  Parameters result{along_axis(call.x(1), x, axis, block), {}};
+  const Format of_scale = call.item(1).format;  // powers of 2, beside floats of four bits
+  const Value scale = is_narrow_float(of_scale) ? decoded(call.x(1), of_scale) : call.x(1);
+  Parameters result{along_axis(scale, x, axis, block), {}};
   if (call.has(2)) {
     result.zero = along_axis(call.x(2), x, axis, block);
   }
@@ -76,8 +81,11 @@ Results quantize(const NodeCall& call) {
 
 Results dequantize(const NodeCall& call) {
   const Parameters by = parameters(call);
+  const auto few_bits = few_bits_source(call, call.axis("axis", 1), call.attribute("block_size", 0));
   if (const Format format = call.item(0).format; is_narrow_float(format)) {
-    return cast(decoded(call.x(0), format), by.scale.dtype()) * by.scale;
+    Item result(cast(decoded(call.x(0), format), by.scale.dtype()) * by.scale);
+    result.few_bits = few_bits;
+    return result;
   }
   if (by.zero && by.zero.dtype() != call.x(0).dtype()) {
     refuse("the zero point is {}, must be {} as x is", by.zero.shape().to_string(), name(call.x(0).dtype()));
@@ -87,6 +95,7 @@ Results dequantize(const NodeCall& call) {
     result.quantised = std::make_shared<const QuantisedSource>(
         QuantisedSource{call.x(0), call.x(1), call.x_or_none(2), call.axis("axis", 1)});
   }
+  result.few_bits = few_bits;
   return result;
 }
 

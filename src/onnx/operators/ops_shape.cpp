@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/refused.h"
+#include "onnx/import/few_bits_source.h"
 #include "onnx/import/registry.h"
 #include "onnx/import/squeezed_axes.h"
 #include "onnx/operators/quantised_product.h"
@@ -108,7 +109,14 @@ Results unsqueeze(const NodeCall& call) {
   return axes.empty() ? call.x(0) : expand_dims(call.x(0), axes);
 }
 
-Results transpose_axes(const NodeCall& call) { return transpose(call.x(0), to_axes(call.list_attribute("perm"))); }
+Results transpose_axes(const NodeCall& call) {
+  Item result(transpose(call.x(0), to_axes(call.list_attribute("perm"))));
+  const std::vector<int64_t> order = call.list_attribute("perm");
+  if (call.item(0).few_bits && (order.empty() || order == std::vector<int64_t>{1, 0})) {
+    result.few_bits = call.item(0).few_bits->transposed();
+  }
+  return result;
+}
 
 Results expand(const NodeCall& call) {
   const Value& x = call.x(0);

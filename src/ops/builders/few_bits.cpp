@@ -141,18 +141,30 @@ Value as_f32(const Value& x) {
 /// A matrix in panels.
 struct FewBitsPanels {
   int64_t bits;
+  NumberCode code;
   Value bytes;   // u8[panels, blocks, bytes of a block, columns of a panel]
   Value scales;  // [panels, blocks, 1, columns of a panel]
   Value zeros;   // likewise, or empty
 };
 
+/// The numbers at place `i` of each byte, less their zero points.
+Value meaning_at(const FewBitsPanels& matrix, int64_t i) {
+  const Dtype dtype = matrix.scales.dtype();
+  const Value numbers = numbers_at(matrix.bytes, matrix.bits, i);
+  if (matrix.code != NumberCode::integer) {
+    const std::vector<float> values = values_of(matrix.code);
+    const Value table = constant(Array::from<float>({static_cast<int64_t>(values.size())}, values));
+    return cast(take(table, cast(numbers, Dtype::i64), 0), dtype);
+  }
+  const Value zeros =
+      matrix.zeros ? cast(matrix.zeros, dtype) : scalar(dtype, static_cast<double>(int64_t{1} << (matrix.bits - 1)));
+  return cast(numbers, dtype) - zeros;
+}
+
 Value product_of_panels(const Value& x, const FewBitsPanels& matrix, int64_t columns) {
   const int64_t parts = 8 / matrix.bits;
   const int64_t blocks = known(matrix.bytes, 1);
   const int64_t bytes = known(matrix.bytes, 2);
-  const Dtype dtype = matrix.scales.dtype();
-  const Value zeros =
-      matrix.zeros ? cast(matrix.zeros, dtype) : scalar(dtype, static_cast<double>(int64_t{1} << (matrix.bits - 1)));
   // The rows of x as the blocks lie.
   std::vector<Axis> in_blocks = x.shape().axes();
   in_blocks.pop_back();
@@ -163,8 +175,7 @@ Value product_of_panels(const Value& x, const FewBitsPanels& matrix, int64_t col
 
   std::optional<Value> sum;
   for (int64_t i = 0; i < parts; ++i) {
-    const Value numbers = cast(numbers_at(matrix.bytes, matrix.bits, i), dtype);
-    const Value weights = cast((numbers - zeros) * matrix.scales, x.dtype());
+    const Value weights = cast(meaning_at(matrix, i) * matrix.scales, x.dtype());
     const Value elements = squeeze(slice_axis(whole, -1, i, i + 1), {-1});
     const Value product =
         contract(elements, weights, {.lhs_contract = {-2, -1}, .rhs_contract = {1, 2}},
@@ -175,7 +186,22 @@ Value product_of_panels(const Value& x, const FewBitsPanels& matrix, int64_t col
 }
 
 std::string body_name(const FewBitsRoutine& routine) {
-  return fmt::format("product of {} bits{}", routine.bits, routine.rounds ? " by bytes" : "");
+  const std::string_view code = name_of(routine.code);
+  return fmt::format("product of {} bits{}{}{}", routine.bits, code.empty() ? "" : " ", code,
+                     routine.rounds ? " by bytes" : "");
+}
+
+std::vector<FewBitsRoutine> all_routines() {
+  std::vector<FewBitsRoutine> all;
+  for (const int64_t bits : {2, 4, 8}) {
+    all.push_back({.bits = bits, .rounds = false});
+    all.push_back({.bits = bits, .rounds = true});
+  }
+  for (int i = 1; i <= static_cast<int>(NumberCode::e5m2fnuz); ++i) {
+    const auto code = static_cast<NumberCode>(i);
+    all.push_back({.bits = layout_of(code).bits(), .rounds = false, .code = code});
+  }
+  return all;
 }
 
 /// What FewBitsRoutine computes of its operands.
@@ -186,7 +212,7 @@ Value body_of(const FewBitsRoutine& routine, const std::vector<Value>& operands,
   const Value in_bytes =
       reshape(transpose(words, {0, 1, 2, 4, 3}), {known(words, 0), known(words, 1), bytes, known(words, 3)});
   return product_of_panels(routine.rounds ? rounded_blocks(x, bytes * 8 / routine.bits) : x,
-                           {routine.bits, in_bytes, expand_dims(operands[2], {2}),
+                           {routine.bits, routine.code, in_bytes, expand_dims(operands[2], {2}),
                             operands.size() > 3 ? expand_dims(operands[3], {2}) : Value()},
                            columns);
 }
@@ -239,8 +265,10 @@ Value rounded_blocks(const Value& x, int64_t block) {
 }
 
 Value product_of_few_bits(const Value& x, const FewBits& matrix, LeftOperand left) {
-  if (matrix.bits != 2 && matrix.bits != 4 && matrix.bits != 8) {
-    refuse("numbers of {} bits are not supported", matrix.bits);
+  const bool are_floats = matrix.code != NumberCode::integer;
+  if (are_floats ? matrix.bits != layout_of(matrix.code).bits() || matrix.zeros || left == LeftOperand::bytes
+                 : matrix.bits != 2 && matrix.bits != 4 && matrix.bits != 8) {
+    refuse("numbers of {} bits {} are not supported", matrix.bits, name_of(matrix.code));
   }
   constexpr int64_t word = 4;
   const int64_t bytes = known(matrix.bytes, 2);
@@ -256,7 +284,7 @@ Value product_of_few_bits(const Value& x, const FewBits& matrix, LeftOperand lef
     const Value scales = expand_dims(panels.of(matrix.scales), {2});
     const Value zeros = matrix.zeros ? expand_dims(panels.of(block_zeros(matrix)), {2}) : Value();
     return cast(product_of_panels(left == LeftOperand::bytes ? rounded_blocks(x, block) : x,
-                                  {matrix.bits, panels.of(matrix.bytes), scales, zeros}, columns),
+                                  {matrix.bits, matrix.code, panels.of(matrix.bytes), scales, zeros}, columns),
                 x.dtype());
   }
   const Panels panels(columns, FewBitsRoutine::kPanel);
@@ -269,7 +297,7 @@ Value product_of_few_bits(const Value& x, const FewBits& matrix, LeftOperand lef
   if (matrix.zeros) {
     parts.push_back({"zeros", panels.of(block_zeros(matrix))});
   }
-  const FewBitsRoutine routine{.bits = matrix.bits, .rounds = left == LeftOperand::bytes};
+  const FewBitsRoutine routine{.bits = matrix.bits, .rounds = left == LeftOperand::bytes, .code = matrix.code};
   const Value product =
       composite_of(body_name(routine), parts, [&](const Parts& v) { return body_of(routine, v, columns); });
   return cast(product, x.dtype());
@@ -283,14 +311,11 @@ std::optional<FewBitsRoutine> few_bits_routine(const Graph& body) {
   if (!may_be) {
     return std::nullopt;
   }
-  for (const int64_t bits : {2, 4, 8}) {
-    for (const bool rounds : {false, true}) {
-      const FewBitsRoutine routine{.bits = bits, .rounds = rounds};
-      if (body.name() == body_name(routine)) {
-        // A name is no proof: the body is the one that is made of such operands, or it means something else.
-        const Value y = body_of(routine, operands, *result.extent(-1).constant());
-        return body == Graph(body.name(), operands, {{"y", y}}) ? std::optional(routine) : std::nullopt;
-      }
+  for (const FewBitsRoutine& routine : all_routines()) {
+    if (body.name() == body_name(routine)) {
+      // A name is no proof: the body is the one that is made of such operands, or it means something else.
+      const Value y = body_of(routine, operands, *result.extent(-1).constant());
+      return body == Graph(body.name(), operands, {{"y", y}}) ? std::optional(routine) : std::nullopt;
     }
   }
   return std::nullopt;

@@ -9,14 +9,15 @@
 
 namespace tenon {
 
-/// A matrix of numbers of 2, 4 or 8 bits without sign. A column is cut into blocks; each has a scale and a zero point:
-/// an element is (number - zero) * scale.
+/// A matrix of numbers of 2, 4 or 8 bits: integers without sign, or floats. A column is cut into blocks; each has a
+/// scale, and of integers a zero point: an element is (number - zero) * scale.
 struct FewBits {
   int64_t bits = 4;
   Value bytes;                 // u8[columns, blocks, bytes of a block]; of a byte's numbers the lowest bits come first
   Value scales;                // [columns, blocks]
   std::optional<Value> zeros;  // u8[columns, bytes], packed as the numbers are, or [columns, blocks] of the scales'
                                // dtype; without them half of what the bits can count
+  NumberCode code = NumberCode::integer;  // of floats: there are no zeros
 };
 
 /// Packed numbers apart, the lowest bits first: u8[..., bytes] to u8[..., bytes * 8 / bits].

@@ -1,6 +1,7 @@
 // Plans as JSON that can be read again, by people too: a line for each part.
 #include <algorithm>
 
+#include "partition/plan/part_nodes.h"
 #include "partition/work/json_fields.h"
 #include "partition/work/sized.h"
 
@@ -26,9 +27,13 @@ std::string figures_json(const Figures& f) {
 
 std::string part_json(const Part& part, const WorkGraph& work) {
   const std::string again = part.again.empty() ? "" : fmt::format(R"(, "again": {})", names(part.again, work));
-  return fmt::format(R"(    {{"operators": {}{}, "unit": {}, "tiles": {}, "why": {}, {}}})",
-                     names(part.operators, work), again, json_quoted(part.unit), part.tiles, json_quoted(part.why),
-                     figures_json(part.figures));
+  std::string nodes;  // for people: nobody reads them back
+  for (const std::string& node : nodes_of(part, work)) {
+    nodes += (nodes.empty() ? "" : ", ") + json_quoted(node);
+  }
+  return fmt::format(R"(    {{"operators": {}{}{}, "unit": {}, "tiles": {}, "why": {}, {}}})",
+                     names(part.operators, work), again, nodes.empty() ? "" : fmt::format(R"(, "nodes": [{}])", nodes),
+                     json_quoted(part.unit), part.tiles, json_quoted(part.why), figures_json(part.figures));
 }
 
 Figures read_figures(const JsonFields& from) {
@@ -60,7 +65,7 @@ std::vector<int> read_operators(const JsonFields& from, std::string_view key, co
 
 Part read_part(const JsonValue& value, const std::string& what, const WorkGraph& work) {
   const JsonFields from(value, what,
-                        {"operators", "again", "unit", "tiles", "why", "flops", "bytes_read", "bytes_written",
+                        {"operators", "again", "nodes", "unit", "tiles", "why", "flops", "bytes_read", "bytes_written",
                          "weight_bytes", "bytes_again", "working_set", "parallelism", "seconds", "joules"});
   return {.operators = read_operators(from, "operators", work),
           .again = from.find("again") == nullptr ? std::vector<int>() : read_operators(from, "again", work),

@@ -21,6 +21,8 @@ const scaled = (x, base, units) => { let i = 0; while (x >= base && i + 1 < unit
 const bytes = x => scaled(x, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
 const count = x => scaled(x, 1000, ["", " k", " M", " G", " T", " P"]);
 const time = us => us < .01 ? Number((1e3 * us).toPrecision(2)) + " ns" : us < 1 ? Math.round(1e3 * us) + " ns" : us >= 1e6 ? (us / 1e6).toFixed(2) + " s" : us >= 1e3 ? (us / 1e3).toFixed(2) + " ms" : us.toFixed(1) + " us";
+// A name or a path, which may go on in the next line behind each of its parts.
+const breakable = text => text.split(/(?<=\w[\/.])(?=\w)/).flatMap((part, i) => i ? [make("wbr"), part] : [part]);
 const many = (n, what) => n + " " + what + (n === 1 ? "" : "s");
 const timed = steps.some(s => s.bound && s.bound.microseconds !== undefined);
 const limited = steps.some(s => s.bound && s.bound.limited_by);

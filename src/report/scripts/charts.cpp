@@ -3,6 +3,8 @@
 namespace tenon::report {
 
 const std::string_view kExplainCharts = R"js(
+const chartWidth = Math.max(340, Math.min(640, document.body.clientWidth - 70));  // narrow windows have texts as large
+const power = v => v < 1 ? String(Number(v.toPrecision(1))) : count(v).replace(/\.0+(?= |$)/, "");
 // Arithmetic a second over arithmetic a byte, under the roofs that were measured; both axes are logarithms.
 if (limited && model.roofs) {
   const points = steps.filter(s => s.bound.microseconds > 0 && s.bound.arithmetic > 0 && s.bound.touched_bytes > 0)
@@ -17,35 +19,31 @@ if (limited && model.roofs) {
   }
   const roof = Math.max(...flats.map(f => f.rate));
   if (points.length) {
-    const W = 640, H = 400, L = 74, R = 12, T = 12, B = 44;
+    const W = chartWidth, H = 400, L = 64, R = 12, T = 12, B = 44;
     const ridge = roof / levels[levels.length - 1].rate, floor = Math.min(...flats.map(f => f.rate)) / 30;
-    const x0 = Math.floor(Math.log10(Math.min(...points.map(p => p.x), .1))), x1 = Math.ceil(Math.log10(Math.max(...points.map(p => p.x), 1.5 * ridge)));
-    const y0 = Math.floor(Math.log10(Math.min(...points.map(p => p.y), floor))), y1 = Math.ceil(Math.log10(Math.max(2 * roof, ...points.map(p => p.y))));
+    const x0 = Math.log10(Math.min(...points.map(p => p.x), .1)) - .1, x1 = Math.log10(Math.max(...points.map(p => p.x), 1.5 * ridge)) + .1;
+    const y0 = Math.log10(Math.min(...points.map(p => p.y), floor)) - .1, y1 = Math.log10(Math.max(2 * roof, ...points.map(p => p.y)));
     const X = x => L + (Math.log10(x) - x0) / (x1 - x0) * (W - L - R), Y = y => H - B - (Math.log10(y) - y0) / (y1 - y0) * (H - T - B);
     const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "roofline of the steps" });
     chart.append(draw("clipPath", { id: "inside" }));
     chart.firstChild.append(draw("rect", { x: L, y: T, width: W - L - R, height: H - T - B }));
-    for (let i = x0; i <= x1; ++i) chart.append(draw("line", { class: "axis", x1: X(10 ** i), x2: X(10 ** i), y1: T, y2: H - B }), draw("text", { x: Math.min(X(10 ** i), W - 24), y: H - B + 20, "text-anchor": "middle" }, i < 0 ? String(10 ** i) : count(10 ** i)));
-    for (let i = y0; i <= y1; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(10 ** i), y2: Y(10 ** i) }), draw("text", { x: L - 6, y: Y(10 ** i) + 4, "text-anchor": "end" }, count(10 ** i)));
+    for (let i = Math.ceil(x0); i <= x1; ++i) chart.append(draw("line", { class: "axis", x1: X(10 ** i), x2: X(10 ** i), y1: T, y2: H - B }), draw("text", { x: Math.min(X(10 ** i), W - 24), y: H - B + 20, "text-anchor": "middle" }, power(10 ** i)));
+    for (let i = Math.ceil(y0); i <= y1; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(10 ** i), y2: Y(10 ** i) }), draw("text", { x: L - 6, y: Y(10 ** i) + 4, "text-anchor": "end" }, power(10 ** i)));
     chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "FLOPs a byte"));
     chart.append(draw("text", { x: 14, y: H / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + H / 2 + ")" }, "FLOPs a second, " + rates.threads + (rates.threads === 1 ? " thread" : " threads")));
     const clipped = draw("g", { "clip-path": "url(#inside)", "pointer-events": "none" }), lines = [], labels = [];
     const line = (cls, x1, y1, x2, y2) => { lines.push([x1, y1, x2, y2]); clipped.append(draw("path", { class: cls, d: "M" + x1 + " " + y1 + "L" + x2 + " " + y2 })); };
-    // Each name may stand anywhere beside its own line, above it but for the lowest.
+    // Each name lies on its own line.
     for (const l of levels) {
       line("level", X(10 ** x0), Y(10 ** x0 * l.rate), X(roof / l.rate), Y(roof));
-      const from = Math.max(y0, x0 + Math.log10(l.rate)), to = Math.log10(roof), places = [];
-      for (let i = 1; i < 40; ++i) {
-        const y = from + (to - from) * i / 40, x = X(10 ** y / l.rate);
-        places.push([x + 7, Y(10 ** y) + 5, "start"], [x - 7, Y(10 ** y) - 1, "end"]);
-      }
-      labels.push({ text: draw("text", { class: "rimmed" }, l.name), places, side: l === levels[levels.length - 1] ? "start" : "end" });
+      const from = Math.max(y0, x0 + Math.log10(l.rate));
+      labels.push({ text: draw("text", { class: "rimmed" }, l.name + ", " + count(l.rate) + "B/s"), places: placesAlong([X(10 ** from / l.rate), Y(10 ** from), X(roof / l.rate), Y(roof)]) });
     }
     for (const f of flats) {
       const from = X(Math.min(10 ** x1, f.rate / levels[0].rate)), places = [];
       line("limit", from, Y(f.rate), X(10 ** x1), Y(f.rate));
-      for (let x = W - R - 6; x > from + 10; x -= 8) places.push([x, Y(f.rate) - 4, "end"], [x, Y(f.rate) + 13, "end"]);
-      labels.push({ text: draw("text", { class: "rimmed" }, f.names.join(", ")), places });
+      for (let x = W - R - 6; x > from + 10; x -= 16) places.push([x, Y(f.rate) - 4, "end"], [x, Y(f.rate) + 13, "end"]);
+      labels.push({ text: draw("text", { class: "rimmed" }, f.names.join(", ") + ", " + count(f.rate) + "FLOP/s"), places });
     }
     chart.append(clipped);
     $("roofline").hidden = false;
@@ -67,10 +65,12 @@ if (limited && model.roofs) {
 
 // What lies where in the arena, and when.
 if (model.timeline && model.timeline.blocks.length) {
-  const m = model.timeline, W = 640, H = 300, L = 74, R = 12, T = 12, B = 44, n = m.moments.length;
+  const m = model.timeline, W = chartWidth, H = 300, L = 74, R = 12, T = 12, B = 44, n = m.moments.length;
   const top = Math.max(m.arena_bytes, 1), X = i => L + i / n * (W - L - R), Y = b => H - B - b / top * (H - T - B);
   const chart = draw("svg", { class: "chart", viewBox: "0 0 " + W + " " + H, role: "img", "aria-label": "the arena from the first step to the last" });
-  for (let i = 0; i <= 4; ++i) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(top * i / 4), y2: Y(top * i / 4) }), draw("text", { x: L - 6, y: Y(top * i / 4) + 4, "text-anchor": "end" }, bytes(top * i / 4)));
+  const tick = 2 ** Math.ceil(Math.log2(top / 5));  // of few digits
+  for (let b = 0; b <= top; b += tick) chart.append(draw("line", { class: "axis", x1: L, x2: W - R, y1: Y(b), y2: Y(b) }), draw("text", { x: L - 6, y: Y(b) + 4, "text-anchor": "end" }, bytes(b).replace(/\.0+(?= )/, "")));
+  chart.append(draw("text", { x: 12, y: (T + H - B) / 2, "text-anchor": "middle", transform: "rotate(-90 12 " + (T + H - B) / 2 + ")" }, "arena"));
   for (const b of m.blocks) {
     const r = draw("rect", { class: "block " + b.use, x: X(b.first_moment), y: Y(b.offset + b.bytes), width: Math.max(1, X(b.last_moment + 1) - X(b.first_moment)), height: Math.max(.5, Y(b.offset) - Y(b.offset + b.bytes)) });
     r.append(draw("title", {}, bytes(b.bytes) + (b.use === "window" ? " between steps " : " from step ") + b.made_by + " to step " + b.last_use + ": " + b.size + " bytes"));
@@ -79,7 +79,7 @@ if (model.timeline && model.timeline.blocks.length) {
   }
   const peak = m.moments[m.peak_moment], px = X(m.peak_moment + .5);
   chart.append(draw("line", { class: "peak", x1: px, x2: px, y1: T, y2: H - B }));
-  const every = Math.max(1, Math.ceil(n / 16));
+  const every = Math.max(1, Math.ceil(30 * n / (W - L - R)));
   for (let i = 0; i < n; i += every) chart.append(draw("text", { x: X(i + .5), y: H - B + 20, "text-anchor": "middle" }, String(m.moments[i].steps[0])));
   chart.append(draw("text", { x: (L + W) / 2, y: H - 6, "text-anchor": "middle" }, "step"));
   const lines = ["arena " + bytes(m.arena_bytes) + " for " + bytes(m.intermediate_bytes) + " of intermediates" + (m.untiled_arena_bytes !== m.arena_bytes ? " (" + bytes(m.untiled_arena_bytes) + " if no steps ran tile by tile)" : ""),

@@ -5,7 +5,8 @@ namespace tenon::report {
 const std::string_view kExplainLayout = R"js(
 // A layered drawing of boxes with sizes: `items` in an order in which edges, pairs of positions, mostly point down.
 // Gives each item x and y, and each edge a path that crosses no box: inside of a layer edges run between boxes, and what
-// spans many layers runs in a lane at the side. Returns the size of all of it and the paths.
+// spans many layers runs in a lane at the side. Items that are `light` pull no
+// others aside. Returns the size of all of it and the paths.
 function layered(items, edges) {
   const GAP = 18, LANE = 9, MOST_BENDS = 10, WIDEST = 2600;
   const n = items.length;
@@ -33,7 +34,7 @@ function layered(items, edges) {
   layers.forEach((layer, l) => layer.forEach(i => { layerOf[i] = l; }));
 
   // Cells of layers: items, and bends of edges that span several.
-  const cells = layers.map((layer, l) => layer.map(i => ({ w: items[i].w, item: i, layer: l, up: [], dn: [], weight: 1 })));
+  const cells = layers.map((layer, l) => layer.map(i => ({ w: items[i].w, item: i, layer: l, up: [], dn: [], weight: items[i].light ? .05 : 1 })));
   const cellOf = new Array(n);
   cells.forEach(layer => layer.forEach(c => { cellOf[c.item] = c; }));
   const routes = down.map(([a, b, turned]) => {
@@ -69,8 +70,10 @@ function layered(items, edges) {
   const settle = (layer, side) => {
     const blocks = [];
     for (const c of layer) {
-      // A box stands over boxes: what only passes by, such as the skip of a residual, does not pull it aside.
-      const boxes = c.item >= 0 ? c[side].filter(o => o.item >= 0) : [], near = boxes.length ? boxes : c[side], want = near.length ? near.reduce((s, o) => s + o.x, 0) / near.length : c.x;
+      // A box stands over boxes: what only passes by, such as the skip of a residual, does not pull it aside, nor does
+      // a weight that it reads.
+      const boxes = c.item >= 0 ? c[side].filter(o => o.item >= 0) : [], heavy = boxes.filter(o => !items[o.item].light);
+      const near = heavy.length ? heavy : boxes.length ? boxes : c[side], want = near.length ? near.reduce((s, o) => s + o.x, 0) / near.length : c.x;
       let block = { sum: (want - c.off) * c.weight, weight: c.weight, cells: [c] };
       while (blocks.length && blocks[blocks.length - 1].sum / blocks[blocks.length - 1].weight > block.sum / block.weight) {
         const last = blocks.pop();

@@ -14,23 +14,45 @@ function widthOf(text, font) {
 }
 const cut = (text, most) => text.length <= most ? text : text.slice(0, most - 1) + "\u2026";
 const isFolding = item => item.kind === "module" || (item.kind === "step" && item.inside.length > 0);
+const isLeaf = item => item.kind === "input" || item.kind === "output" || item.kind === "constant";
 const titleOf = item => isFolding(item) ? (item.open ? "\u25be " : "\u25b8 ") + cut(item.label, 40) : cut(item.label, 36);
 
+// What is inside of a box, so that edges point down where that can be: the first that reads of none behind it. Of those
+// that read from each other, as modules do in a step of training, the one whose first step comes first.
+function inOrder(item) {
+  const inside = item.inside, at = new Map(inside.map((child, i) => [child, i])), waits = inside.map(() => 0), readers = inside.map(() => []);
+  for (const { a, b } of item.edges.values()) if (at.has(a) && at.has(b) && a !== b) { ++waits[at.get(b)]; readers[at.get(a)].push(at.get(b)); }
+  const ordered = [], done = inside.map(() => false), ready = [];  // the last of `ready` is the first in order
+  for (let i = inside.length - 1; i >= 0; --i) if (!waits[i]) ready.push(i);
+  for (let first = 0; ordered.length < inside.length;) {
+    while (done[first]) ++first;
+    const next = ready.length ? ready.pop() : first;
+    if (done[next]) continue;
+    done[next] = true;
+    ordered.push(inside[next]);
+    for (const reader of readers[next]) if (--waits[reader] === 0 && !done[reader]) {
+      let k = ready.length;
+      while (k > 0 && ready[k - 1] < reader) --k;
+      ready.splice(k, 0, reader);
+    }
+  }
+  return ordered;
+}
 // Sizes of all that is inside, and places in it: kept until something in it is folded.
 function lay(item) {
   if (item.laid) return item.laid;
   const head = widthOf(titleOf(item), item.open ? BOLD : FONT), note = widthOf(cut(item.note, 40), SMALL);
   if (!item.open || !item.inside.length) {
-    const low = item.kind === "operator" || item.kind === "input" || item.kind === "output" || item.kind === "constant";
+    const low = item.kind === "operator" || isLeaf(item);
     item.laid = { w: Math.max(54, Math.ceil(Math.max(head, note)) + 22), h: (item.note ? (low ? 36 : 42) : 24) + (item.kind === "module" ? BACK : 0) };
     return item.laid;
   }
-  const inside = [...item.inside], at = new Map(inside.map((child, i) => [child, i]));
+  const inside = inOrder(item), at = new Map(inside.map((child, i) => [child, i]));
   const edges = [], shapes = [];
   // What comes from outside: a pill for each source, some of many.
   const ports = [...item.ports].filter(([, p]) => [...p.into].some(child => at.has(child)));
   const pills = ports.slice(0, 6).map(([label, p]) => ({ kind: "port", label, step: p.step, into: [...p.into].filter(child => at.has(child)) }));
-  const list = [...pills.map(p => ({ item: p, w: Math.ceil(widthOf(p.label, SMALL)) + 14, h: 18 })), ...inside.map(child => ({ item: child, w: lay(child).w, h: lay(child).h }))];
+  const list = [...pills.map(p => ({ item: p, w: Math.ceil(widthOf(p.label, SMALL)) + 14, h: 18, light: true })), ...inside.map(child => ({ item: child, w: lay(child).w, h: lay(child).h, light: isLeaf(child) }))];
   pills.forEach((p, i) => p.into.forEach(child => { edges.push([i, pills.length + at.get(child)]); shapes.push({ a: null, b: child, shape: "" }); }));
   for (const edge of item.edges.values()) if (at.has(edge.a) && at.has(edge.b)) { edges.push([pills.length + at.get(edge.a), pills.length + at.get(edge.b)]); shapes.push(edge); }
   const found = layered(list, edges);
@@ -96,6 +118,9 @@ function drawAll() {
   let d = "";
   for (const [item, p] of places) if (item !== root && item.kind !== "operator" && !item.open) d += "M" + p.x.toFixed(0) + " " + p.y.toFixed(0) + "h" + p.w.toFixed(0) + "v" + p.h.toFixed(0) + "h-" + p.w.toFixed(0) + "z";
   outline.setAttribute("d", d);
+  // The small map has a column of its own, so that it covers nothing.
+  $("view").classList.toggle("mapped", whole.w > $("view").clientWidth || whole.h > $("view").clientHeight);
+  if (box) { box.h = box.w * ratio(); show(); }
   mark();
 }
 const boxOf = item => svg.querySelector('g[data-item="' + item.id + '"]');
@@ -112,7 +137,6 @@ function mark() {
 function show() {
   svg.setAttribute("viewBox", [box.x, box.y, box.w, box.h].join(" "));
   for (const [k, v] of Object.entries({ x: box.x, y: box.y, width: box.w, height: box.h })) frame.setAttribute(k, v);
-  mini.style.display = box.w < .9 * whole.w || box.h < .9 * whole.h ? "" : "none";
   svg.classList.toggle("far", box.w / Math.max(1, svg.clientWidth) > 4);
 }
 const ratio = () => Math.max(1, svg.clientHeight) / Math.max(1, svg.clientWidth);

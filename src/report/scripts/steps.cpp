@@ -31,8 +31,8 @@ function addRow(s, i) {
     body.append(head);
   }
   const b = s.bound, cell = (text, n) => make("td", { textContent: text, className: n ? "n" : "" });
-  const name = make("td", {}, s.operators);
-  if (s.nodes && s.nodes.length) name.append(make("div", { className: "key", textContent: s.nodes.slice(0, 3).join(", ") + (s.nodes.length > 3 ? " and " + (s.nodes.length - 3) + " more" : "") }));
+  const name = make("td", { title: s.operators }, cutWords(s.operators, 16));
+  if (s.nodes && s.nodes.length) name.append(make("div", { className: "key" }, ...breakable(s.nodes.slice(0, 3).join(", ") + (s.nodes.length > 3 ? " and " + (s.nodes.length - 3) + " more" : ""))));
   const row = make("tr", { className: "step", id: "row" + s.step, tabIndex: 0 }, cell(s.step, true), name,
     cell(b ? bytes(b.bytes_read) : s.bytes_read, b), cell(b ? bytes(b.bytes_written) : s.bytes_written, b),
     cell(b ? count(b.arithmetic !== undefined ? b.arithmetic : b.flops) : s.flops, b));
@@ -43,12 +43,17 @@ function addRow(s, i) {
     row.append(td);
   }
   if (limited) row.append(cell(b.limit_microseconds > 0 ? (b.microseconds / b.limit_microseconds).toFixed(1) + " times" : "-", true), cell(b.limited_by));
-  row.append(cell(s.boundary));
+  row.append(make("td", {}, ...breakable(s.boundary)));
+  [...row.children].forEach((td, i) => { td.dataset.head = heads[i]; });  // where rows are blocks
   row.addEventListener("click", () => choose(s.step, true));
   row.addEventListener("keydown", e => { if (e.key === "Enter") choose(s.step, true); });
   if (head) head.inside.push(row);
   rows.push(row);
   body.append(row);
+}
+function cutWords(text, most) {
+  const all = text.split(" ");
+  return all.length <= most ? text : all.slice(0, most).join(" ") + " \u2026 " + (all.length - most) + " more";
 }
 const needRows = n => { for (let i = rows.length; i < Math.min(n, steps.length); ++i) addRow(steps[i], i); };
 const moreRows = () => { needRows(rows.length + 200); if (rows.length < steps.length) setTimeout(moreRows); };
@@ -56,7 +61,7 @@ needRows(60);
 
 // By its nodes, where the model names them.
 const nameOfStep = s => s.nodes && s.nodes.length ? s.nodes.slice(0, 2).join(", ") + (s.nodes.length > 2 ? " and " + (s.nodes.length - 2) + " more" : "") + " (" + s.operators + ")" : s.operators;
-const link = n => { const a = make("a", { href: address(n), textContent: n + ". " + nameOfStep(steps[n - 1]) }); a.addEventListener("click", e => { e.preventDefault(); choose(n, true); }); return a; };
+const link = n => { const a = make("a", { href: address(n) }, ...breakable(n + ". " + nameOfStep(steps[n - 1]))); a.addEventListener("click", e => { e.preventDefault(); choose(n, true); }); return a; };
 // Assembly with the loop that computes most: marked by a bar at its lines, and shown first.
 function assemblyOf(code) {
   const lines = code.text.replace(/\n$/, "").split("\n"), hot = code.hot || [0, -1];
@@ -93,11 +98,11 @@ function choose(n, center) {
   if (model.graph) mark();
   document.querySelectorAll("[data-step]").forEach(e => e.classList.toggle("chosen", +e.dataset.step === n));
   history.replaceState(null, "", address(n));
-  const s = steps[n - 1], b = s.bound, list = make("dl"), add = (name, ...what) => list.append(make("dt", { textContent: name }), make("dd", {}, ...what));
+  const s = steps[n - 1], b = s.bound, list = make("dl"), add = (name, ...what) => list.append(make("dt", { textContent: name }), make("dd", {}, ...what.flatMap(each => typeof each === "string" ? breakable(each) : [each])));
   add("operators", s.operators);
   if (modules[n - 1].length) add("module", modules[n - 1][modules[n - 1].length - 1].key);
   if (s.nodes && s.nodes.length <= 6 && s.nodes.length) add("nodes", s.nodes.join(", "));
-  else if (s.nodes && s.nodes.length) add("nodes", make("details", {}, make("summary", { className: "plain", textContent: s.nodes.slice(0, 3).join(", ") + " and " + (s.nodes.length - 3) + " more" }), s.nodes.slice(3).join(", ")));
+  else if (s.nodes && s.nodes.length) add("nodes", make("details", {}, make("summary", { className: "plain" }, ...breakable(s.nodes.slice(0, 3).join(", ") + " and " + (s.nodes.length - 3) + " more")), ...breakable(s.nodes.slice(3).join(", "))));
   add("reads", b ? bytes(b.bytes_read) + " = " + s.bytes_read : s.bytes_read);
   add("writes", b ? bytes(b.bytes_written) + " = " + s.bytes_written : s.bytes_written);
   if (b && b.arithmetic !== undefined) add("arithmetic", count(b.arithmetic) + " FLOPs");
