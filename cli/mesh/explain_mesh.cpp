@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/mesh/mesh_page.h"
 #include "cli/mesh/mesh_ranks.h"
+#include "cli/models/files.h"
 #include "cli/models/load_trainable.h"
 #include "cli/models/model_ports.h"
 #include "cli/print/json.h"
@@ -34,11 +36,6 @@ std::vector<Sent> sent_bytes(const mesh::ShardedGraph& graph, const Bindings& bi
   return result;
 }
 
-std::string label(const mesh::ShardedValue& value) {
-  if (value.operation == "input") return value.name;
-  return value.name.empty() ? value.operation : fmt::format("{} {}", value.operation, value.name);
-}
-
 void print_text(const mesh::ShardedGraph& graph, const Bindings& bindings, const mesh::Sharding& sharding,
                 const std::vector<Sent>& sent) {
   double total = 0;
@@ -54,7 +51,7 @@ void print_text(const mesh::ShardedGraph& graph, const Bindings& bindings, const
              time_text(graph.compute_seconds * 1e6));
   fmt::print("  tensors\n");
   for (const mesh::ShardedValue& value : graph.values) {
-    fmt::print("    {:<24} {:<36} {}\n", label(value), value.shape.to_string(),
+    fmt::print("    {:<24} {:<36} {}\n", label_of(value), value.shape.to_string(),
                mesh::describe(value.layout, value.shape, graph.mesh));
   }
   if (!sent.empty()) fmt::print("  collectives\n");
@@ -102,6 +99,7 @@ void print_json(const mesh::ShardedGraph& graph, const Bindings& bindings, const
       .set("sharding", sharding.to_string())
       .set("bindings", bindings.to_string())
       .set("estimated_us", graph.seconds * 1e6)
+      .set("compute_us", graph.compute_seconds * 1e6)
       .set("tensors", tensors)
       .set("collectives", collectives)
       .print();
@@ -123,6 +121,9 @@ int explain_mesh(const Arguments& arguments) {
       .costs = costs_of(arguments), .typical = bindings, .state_stays = arguments.has("--train")};
   const mesh::ShardedGraph graph = mesh::shard(model.graph, mesh, sharding, 0, options);
   const std::vector<Sent> sent = sent_bytes(graph, bindings);
+  if (const auto file = arguments.find("--html")) {
+    write_text(*file, mesh_page({.graph = graph, .sharding = sharding, .options = options}));
+  }
   (arguments.has("--json") ? print_json : print_text)(graph, bindings, sharding, sent);
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/fail.h"
+#include "cli/mesh/mesh_page.h"
 #include "cli/mesh/mesh_ranks.h"
 #include "cli/models/files.h"
 #include "cli/models/load_trainable.h"
@@ -104,6 +105,17 @@ int estimate(const Arguments& arguments, const mesh::MeshCosts& costs) {
     plans.push_back(std::move(plan));
   }
   std::ranges::stable_sort(plans, {}, &MeshPlan::seconds);
+  if (const auto file = arguments.find("--html")) {
+    std::vector<MeshRow> rows;
+    for (const MeshPlan& plan : plans) {
+      if (plans.size() > 1) rows.push_back({.mesh = plan.shape.to_string(), .estimate = plan.estimate});
+    }
+    const MeshPlan& best = plans.front();
+    write_text(*file, mesh_page({.graph = mesh::shard(model.graph, best.shape, best.sharding, 0, options),
+                                 .sharding = best.sharding,
+                                 .options = options,
+                                 .others = std::move(rows)}));
+  }
   if (arguments.has("--json")) {
     Json list = Json::array();
     for (const MeshPlan& plan : plans) {
@@ -131,11 +143,9 @@ bool is_about_mesh(const Arguments& arguments) {
 }
 
 int partition_mesh(const Arguments& arguments) {
-  for (const std::string_view option : {"--profile",   "--fuse",          "--by",         "--parts",
-                                        "--imbalance", "--micro-batches", "--most-flops", "--least-parallelism",
-                                        "--memory",    "--plan",          "--write",      "--why",
-                                        "--diff",      "--run",           "--export",     "--html",
-                                        "--compare",   "--svg",           "--dot",        "--plot"}) {
+  for (const std::string_view option : {"--profile", "--fuse", "--by", "--parts", "--imbalance", "--micro-batches",
+                                        "--most-flops", "--least-parallelism", "--memory", "--plan", "--write", "--why",
+                                        "--diff", "--run", "--export", "--compare", "--svg", "--dot", "--plot"}) {
     if (arguments.has(option)) fail("`{}` does not go with `--mesh` or `--ranks`", option);
   }
   const bool has_ranks = arguments.has(kMeshRanks.name);

@@ -118,9 +118,9 @@ void check(const Arguments& arguments) {
     }
   }
   for (const std::string_view option : kOfSteps) {
-    const bool fits = !given.empty() &&
-                      ((option == "--bind" && (given[0] == "--memory" || given[0] == "--diff")) ||
-                       (option == "--html" && given[0] == "--diff") || (option == "--bind" && given[0] == "--mesh"));
+    const bool fits = !given.empty() && ((option == "--bind" && (given[0] == "--memory" || given[0] == "--diff")) ||
+                                         (option == "--html" && given[0] == "--diff") ||
+                                         ((option == "--bind" || option == "--html") && given[0] == "--mesh"));
     if (arguments.has(option) && !given.empty() && !fits) {
       fail("`{}` and `{}` cannot be shown at once", option, given[0]);
     }

@@ -126,9 +126,8 @@ TEST(Bodies, StepsOfARecurrentModelSumGradientsOnce) {
   const ShardedGraph graph = shard(step, MeshShape::parse("data=2"), Sharding::parse("batch=data"), 0, free_network());
   EXPECT_TRUE(has_body_in_parts(graph));
   // The gradient of the recurrent weight grows over trips as a term of each rank.
-  EXPECT_TRUE(std::ranges::any_of(graph.collectives, [](const Collective& each) {
-    return each.from.is_partial() && each.of.starts_with("loop");
-  }));
+  EXPECT_TRUE(std::ranges::any_of(
+      graph.collectives, [](const Collective& each) { return each.from.is_partial() && each.of.starts_with("loop"); }));
 }
 
 }  // namespace

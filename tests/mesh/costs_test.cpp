@@ -1,6 +1,7 @@
 // What sending costs, what a rank takes, and shardings that are chosen by it.
 #include "mesh/split/costs.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "mesh/exchange/threads.h"
@@ -58,6 +59,22 @@ TEST(RankEstimate, CountsWhatARankKeepsAndSends) {
   EXPECT_EQ(rank.along.at("m").collectives, 1);
   // Two of [6, 16] over 4 ranks: the product and its relu; or the last one and the result.
   EXPECT_DOUBLE_EQ(rank.most_bytes, 4.0 * (6 * 4 + 6 * 8));
+}
+
+TEST(Shard, RepeatsWhatIsSplitAndGathersTheResultAlone) {
+  // Statistics of rows are small beside what they are repeated for; the sums of all blocks reach the result.
+  std::string text = "graph main(x: f32[batch, 256]) {\n  y0 = softmax(x)\n";
+  for (int i = 0; i < 4; ++i) {
+    text += fmt::format(
+        "  s{0} = reshape(reduce(mul(y{0}, y{0}), op=sum, axes=[1]), to=[batch, 1])\n"
+        "  y{1} = add(y{0}, mul(y{0}, broadcast(s{0}, to=[batch, 256], axes=[0, 1])))\n",
+        i, i + 1);
+  }
+  const Graph graph = parse_graph(text + "  return y=y4\n}");
+  ShardOptions slow;  // a network of little latency that carries little, and slow ranks
+  slow.costs = {.link = {.latency = 2e-6, .bytes_per_second = 1e8}, .work_per_second = 4e9};
+  slow.typical = Bindings{{"batch", 256}};
+  EXPECT_EQ(shard(graph, MeshShape::parse("data=2"), Sharding::parse("batch=data"), 0, slow).collectives.size(), 1);
 }
 
 TEST(ChooseWeights, LeavesNamesThatAreInTheWay) {

@@ -129,6 +129,32 @@ class Processes(unittest.TestCase):
             ends = [event["ts"] for event in events if event["ph"] == "e"]
             self.assertLess(abs(ends[0] - ends[1]), 1e6)
 
+    def counted_bytes(self, ranks, repeat, folder, *words):
+        """What MPI itself counts of all ranks, and what the command says that a rank sends in a run."""
+        prefix = str(Path(folder) / f"count{repeat}")
+        options = ["--mca", "pml_monitoring_enable", "1", "--mca", "pml_monitoring_enable_output", "3", "--mca",
+                   "pml_monitoring_filename", prefix]
+        done = subprocess.run(["mpirun", *options, "-n", str(ranks), COMMAND, "run", *words, "--repeat", str(repeat),
+                               "--json"], env=ENVIRONMENT, capture_output=True, text=True, timeout=LIMIT, check=False)
+        files = list(Path(folder).glob(f"count{repeat}.*"))
+        if done.returncode != 0 or len(files) != ranks:
+            self.skipTest("this MPI does not count messages")
+        sent = 0
+        for file in files:
+            sent += sum(int(line.split()[3]) for line in file.read_text(encoding="utf-8").splitlines()
+                        if line.startswith(("E\t", "I\t")))
+        return sent, json.loads(done.stdout)["sent_bytes"]
+
+    def test_bytes_are_those_of_the_formula(self):
+        for ranks, weights in ((2, "layers.0.weight.1=m,layers.1.weight.0=m"), (4, "layers.0.weight.1=m,layers.1.weight.0=m"),
+                               (4, "layers.0.weight.1=m,layers.1.weight.1=m")):
+            with self.subTest(ranks=ranks, weights=weights), tempfile.TemporaryDirectory() as folder:
+                words = ["mlp", "--mesh", f"m={ranks}", "--shard", weights, "--bind", "batch=512"]
+                once, of_rank = self.counted_bytes(ranks, 1, folder, *words)
+                often, _ = self.counted_bytes(ranks, 5, folder, *words)
+                own = 8 * (ranks - 1)  # by which ranks compare sizes before each run
+                self.assertEqual((often - once) / 4 / ranks, of_rank + own)
+
     def test_other_number_of_ranks(self):
         status, _, err = run(2, "run", "mlp", "--mesh", "data=3")
         self.assertNotEqual(status, 0)

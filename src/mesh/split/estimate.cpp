@@ -71,6 +71,18 @@ double Estimate::seconds_to_move(const Shape& shape, const Placement& from, cons
   return link.latency + Collective::sent_share(kind, axis.size) * bytes / link.bytes_per_second;
 }
 
+double Estimate::seconds_to_bring_back(const Node& node, size_t output, const Placement& from, const Placement& to,
+                                       const MeshAxis& axis) const {
+  const double time = seconds_to_move(node.shapes[output], from, to, axis);
+  const auto* broadcast = node.as<Broadcast>();
+  if (broadcast == nullptr || !from.is_split()) return time;
+  // Who needs the whole can repeat the whole of what is repeated, which is smaller.
+  const auto found = std::ranges::find(broadcast->axes, from.axis);
+  if (found == broadcast->axes.end()) return 0;
+  const Placement before = Placement::split(static_cast<int>(found - broadcast->axes.begin()), from.cut);
+  return std::min(time, seconds_to_move(node.inputs[0].shape(), before, {}, axis));
+}
+
 double Estimate::seconds_to_compute(const Node& node) const {
   double work = value(macs(node));
   for (const Shape& shape : node.shapes) {

@@ -233,7 +233,7 @@ class Sharder {
       const std::optional<Placement> wanted = pulls_.at(Value(&node, static_cast<int>(i)), m);
       const bool is_brought_back = wanted ? *wanted != way.results[i] : !keeps_direction;
       if (way.results[i].is_partial() || (way.results[i].is_split() && is_brought_back)) {
-        time += estimate_.seconds_to_move(node.shapes[i], way.results[i], wanted.value_or(Placement{}), mesh_axis(m));
+        time += estimate_.seconds_to_bring_back(node, i, way.results[i], wanted.value_or(Placement{}), mesh_axis(m));
       }
     }
     return time;
