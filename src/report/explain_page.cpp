@@ -18,9 +18,9 @@ a { color: var(--accent); } section, aside, .bar-of-tools button { background: v
 .split { align-items: stretch; margin-bottom: 1em; } .drawing { display: flex; flex-direction: column; } .detail { height: auto; max-height: 80vh; } .view { position: relative; flex: 1; min-height: 70vh; }
 #picture { position: absolute; inset: 0; display: block; width: 100%; height: 100%; cursor: grab; touch-action: none; font: 12px system-ui, sans-serif; }
 #picture:focus-visible, tr:focus-visible, button:focus-visible, input:focus-visible, pre:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
-#mini { display: none; position: absolute; right: 0; top: 0; width: 7em; height: 100%; padding: .5em; border-left: 1px solid var(--line); cursor: pointer; }
+#mini { display: none; position: absolute; right: 0; top: 0; width: 6rem; height: 100%; padding: .5em; border-left: 1px solid var(--line); cursor: pointer; }
 .chart text.rimmed { paint-order: stroke; stroke: var(--box); stroke-width: 4px; stroke-linejoin: round; }
-@media (min-width: 40em) { .mapped #mini { display: block; } .mapped #picture { width: calc(100% - 7em); } }
+@media (min-width: 40em) { .mapped #mini { display: block; } .mapped #picture { width: calc(100% - 6rem); } }
 #mini path { fill: var(--soft); } #mini rect { fill: var(--accent); fill-opacity: .2; stroke: var(--accent); vector-effect: non-scaling-stroke; }
 #picture text { fill: var(--ink); pointer-events: none; text-rendering: geometricPrecision; } #picture text.small { font-size: 10.5px; fill: var(--soft); } #picture text.head { font-weight: 600; } #picture.far text { display: none; }
 #picture .box, #picture .back { fill: var(--box); stroke: var(--soft); } #picture .module, #picture .step { cursor: pointer; }

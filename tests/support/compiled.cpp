@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "compiler/lowered.h"
+#include "kernel/loop/loop_bytes.h"
 #include "support/arrays.h"
 #include "support/equivalence.h"
 #include "tenon/error.h"
@@ -65,6 +67,69 @@ testing::AssertionResult matches_at(const Graph& graph, const Executable& execut
   return testing::AssertionSuccess();
 }
 
+/// Without what is said of a program, and without what would be decided of long rows and of tiles where there are none.
+void keep_what_runs(Program& program) {
+  bool has_long_rows = false;
+  for (Step& step : program.steps) {
+    step.boundary.clear();
+    step.region_end.clear();
+    std::ranges::for_each(bodies_of(step), keep_what_runs);
+    has_long_rows = has_long_rows ||
+                    std::ranges::any_of(parts_of(step), [](const LaunchPart& part) { return part.long_rows_of >= 0; });
+  }
+  program.most_row_bytes = has_long_rows ? program.most_row_bytes : 0;
+  program.pipelines = program.regions.empty() ? Pipelines{} : program.pipelines;
+}
+
+/// Whether both would run the same loops over the same buffers.
+bool is_same_program(const compiler::Lowered& a, const compiler::Lowered& b) {
+  const auto same_segment = [](const compiler::LoweredSegment& x, const compiler::LoweredSegment& y) {
+    Program left = x.program;
+    Program right = y.program;
+    keep_what_runs(left);
+    keep_what_runs(right);
+    return left == right;
+  };
+  const auto same_kernel = [](const loops::Kernel* x, const loops::Kernel* y) {
+    return loops::to_bytes(*x) == loops::to_bytes(*y);
+  };
+  return a.machine == b.machine && std::ranges::equal(a.segments, b.segments, same_segment) &&
+         std::ranges::equal(a.kernels(), b.kernels(), same_kernel);
+}
+
+/// One of several ways to compile a graph.
+struct Way {
+  CompileOptions options;
+  Executable executable;
+};
+
+/// Each way but those that give the program of an earlier one, for which code would only be made again.
+std::vector<Way> compiled_each_way(const Graph& graph, const std::vector<CompileOptions>& ways) {
+  std::vector<compiler::Lowered> programs;
+  std::vector<CompileOptions> options;
+  for (CompileOptions way : ways) {
+    way.least_shared_work = 0;  // with two threads each has some, however small it is
+    CompileReport report;
+    compiler::Lowered program = compiler::lower(graph, way, report);
+    bool is_known = false;
+    for (size_t i = 0; i < programs.size() && !is_known; ++i) {
+      is_known = options[i].native == way.native && is_same_program(programs[i], program);
+    }
+    if (!is_known) {
+      programs.push_back(std::move(program));
+      options.push_back(way);
+    }
+  }
+  std::vector<Way> compiled;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    CompileReport report;
+    compiled.push_back(
+        {.options = options[i],
+         .executable = compiler::compile(std::move(programs[i]), compiler::code_choice(options[i]), report)});
+  }
+  return compiled;
+}
+
 testing::AssertionResult all_match(const Graph& graph, const std::vector<CompileOptions>& ways,
                                    const CompiledCheck& check) {
   const std::vector<Bindings> samples = check.at.empty() ? sample_bindings(graph, check.bindings) : check.at;
@@ -72,21 +137,16 @@ testing::AssertionResult all_match(const Graph& graph, const std::vector<Compile
     return testing::AssertionFailure() << "no binding fits graph `" << graph.name() << "`";
   }
   try {
-    std::vector<Executable> executables;
-    for (const CompileOptions& way : ways) {
-      CompileOptions shared = way;
-      shared.least_shared_work = 0;  // with two threads each has some, however small it is
-      executables.push_back(compile(graph, shared));
-    }
+    const std::vector<Way> compiled = compiled_each_way(graph, ways);
     for (const Bindings& bindings : samples) {
       const Expected expected = expected_at(graph, bindings, check);
-      for (size_t i = 0; i < ways.size(); ++i) {
-        if (const auto result = matches_at(graph, executables[i], bindings, check, expected); !result) {
+      for (const auto& [way, executable] : compiled) {
+        if (const auto result = matches_at(graph, executable, bindings, check, expected); !result) {
           return testing::AssertionFailure()
-                 << (ways[i].native ? "native" : "interpreted") << (ways[i].fuse ? "" : ", not fused")
-                 << (ways[i].most_row_bytes > 0 ? "" : ", rows streamed") << ", at " << bindings.to_string() << ", "
+                 << (way.native ? "native" : "interpreted") << (way.fuse ? "" : ", not fused")
+                 << (way.most_row_bytes > 0 ? "" : ", rows streamed") << ", at " << bindings.to_string() << ", "
                  << result.message() << "\n"
-                 << executables[i].explain();
+                 << executable.explain();
         }
       }
     }
