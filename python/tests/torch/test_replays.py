@@ -276,3 +276,42 @@ def test_a_row_s_own_numbers_are_constants(rows_that_ran):
     rows_that_ran.clear()
     both(step, lambda seed: [drawn(3, seed=seed), drawn(3, seed=seed + 1)], 1)
     assert rows_that_ran == []
+
+
+def test_layers_of_other_sizes_on_one_line_are_recorded_again(monkeypatch):
+    """Numbers that a row makes of sizes are no data, as long as those that it is given stay the same."""
+    ours, theirs = ([torch.nn.BatchNorm2d(3) for _ in range(3)] for _ in range(2))
+    for layer in ours:
+        layer.to("tenon")
+    image = torch.arange(384.0).reshape(2, 3, 8, 8).sin()
+
+    def step(layers, device):
+        x = image.to(device)
+        for layer in layers:
+            x = F.avg_pool2d(layer(x), 2)
+        x.square().sum().backward()
+
+    for i in range(5):
+        if i == 4:
+            monkeypatch.setattr(tenon.torch.device, "call_row", None)
+        step(ours, "tenon")
+        step(theirs, "cpu")
+    for layer, other in zip(ours, theirs):
+        torch.testing.assert_close(layer.running_var.cpu(), other.running_var)
+        torch.testing.assert_close(layer.weight.grad.cpu(), other.weight.grad, rtol=1e-3, atol=1e-4)
+
+
+def test_a_momentum_that_changes_is_data():
+    ours, theirs = torch.nn.BatchNorm1d(3).to("tenon"), torch.nn.BatchNorm1d(3)
+    x = torch.arange(15.0).reshape(5, 3).square()
+
+    def loop():
+        for i in range(12):
+            for layer, device in ((ours, "tenon"), (theirs, "cpu")):
+                layer.momentum = 0.1 + 0.05 * i
+                layer(x.to(device))
+            torch.testing.assert_close(ours.running_var.cpu(), theirs.running_var)
+
+    before = tenon.realization_counts()["compiles"]
+    loop()
+    assert tenon.realization_counts()["compiles"] - before <= 4

@@ -63,19 +63,22 @@ class Groups {
 /// The cells with pending writes that share an operation with `wanted`, directly or through each other.
 std::vector<std::shared_ptr<Cell>> sharing_writes(const std::vector<Value>& wanted) {
   std::vector<std::shared_ptr<Cell>> written = written_cells();
+  if (written.empty()) {
+    return written;
+  }
   std::vector<Value> roots = wanted;
   for (const auto& cell : written) {
     roots.push_back(cell->value);
   }
   Groups groups(roots.size());
   std::unordered_map<const Node*, size_t> owner;
-  std::vector<Value> work;
+  std::vector<const Value*> work;  // the roots hold all of them
   for (size_t i = 0; i < roots.size(); ++i) {
-    work.assign(1, roots[i]);
+    work.assign(1, &roots[i]);
     while (!work.empty()) {
-      const Value value = resolve(work.back());
+      const Value& value = resolve(*work.back());
       work.pop_back();
-      if (leaf_of(value.node()) != nullptr || known_elements(value) != nullptr || value.node().inputs.empty()) {
+      if (value.node().inputs.empty() || known_elements(value) != nullptr) {  // leaves have no inputs
         continue;
       }
       const auto [at, fresh] = owner.emplace(&value.node(), i);
@@ -83,7 +86,9 @@ std::vector<std::shared_ptr<Cell>> sharing_writes(const std::vector<Value>& want
         groups.join(i, at->second);
         continue;
       }
-      work.insert(work.end(), value.node().inputs.begin(), value.node().inputs.end());
+      for (const Value& in : value.node().inputs) {
+        work.push_back(&in);
+      }
     }
   }
   std::erase_if(written, [&, i = wanted.size()](const auto&) mutable {
