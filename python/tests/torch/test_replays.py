@@ -315,3 +315,27 @@ def test_a_momentum_that_changes_is_data():
     before = tenon.realization_counts()["compiles"]
     loop()
     assert tenon.realization_counts()["compiles"] - before <= 4
+
+
+@pytest.mark.parametrize("heads_first", [True, False])
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_attention_without_gradients_is_recorded_again(monkeypatch, heads_first, is_causal):
+    def attend(operands):
+        q, k, v = operands if heads_first else [x.transpose(1, 2) for x in operands]
+        mask = None if is_causal else (q[0, 0] @ k[0, 0].t()) > 0
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal)
+
+    for i in range(5):
+        theirs = [torch.randn(2, 4, 4, 8, generator=torch.Generator().manual_seed(3 * i + k)) for k in range(3)]
+        ours = [x.to("tenon") for x in theirs]
+        if i == 3:
+            monkeypatch.setattr(tenon.torch.differentiated, "call_row", None)
+        found, expected = attend(ours), attend(theirs)
+        assert found.stride() == expected.stride()
+        torch.testing.assert_close(found.cpu(), expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+    monkeypatch.undo()
+    ours[0].requires_grad_()
+    attend(ours).nansum().backward()
+    theirs[0].requires_grad_()
+    attend(theirs).nansum().backward()
+    torch.testing.assert_close(ours[0].grad.cpu(), theirs[0].grad, rtol=1e-3, atol=1e-4, equal_nan=True)
