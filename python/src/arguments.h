@@ -28,17 +28,19 @@ std::optional<Dtype> dtype_of_operand(nb::handle object);
 
 /// Whether a number beside tensors is a constant wherever it stands: small whole ones, and those that are not finite.
 bool stays_constant(double number);
-/// While it lives, this thread records the row of an operator of PyTorch's. Where the operator was given no number but
-/// those that stay constants, all numbers are the row's own, and constants, too.
+/// While it lives, this thread records the row of an operator of PyTorch's, which was given these numbers. As long as
+/// none of them is another than before on this line, all numbers of the row follow from them and from sizes, and are
+/// constants, too.
 class RowScope {
  public:
   struct State {
     std::string name;
-    bool has_own_numbers = false;
+    bool has_given_numbers = false;  // but those that stay constants
+    bool have_changed = false;
     size_t numbers = 0;  // that were looked at so far
   };
 
-  RowScope(std::string name, bool has_own_numbers);
+  RowScope(std::string name, std::vector<double> given);
   ~RowScope();
   RowScope(const RowScope&) = delete;
   RowScope& operator=(const RowScope&) = delete;

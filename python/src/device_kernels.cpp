@@ -291,13 +291,13 @@ void bind_device_kernels(nb::module_& m) {
         "finite.");
   m.def(
       "in_row",
-      [](std::string name, bool has_own_numbers, const nb::callable& call) {
-        const RowScope scope(std::move(name), has_own_numbers);
+      [](std::string name, std::vector<double> given, const nb::callable& call) {
+        const RowScope scope(std::move(name), std::move(given));
         return call();
       },
-      nb::arg("name"), nb::arg("has_own_numbers"), nb::arg("call"),
-      "What `call` gives, which runs the row of an operator of PyTorch's: numbers that it brings itself are "
-      "constants.");
+      nb::arg("name"), nb::arg("given"), nb::arg("call"),
+      "What `call` gives, which runs the row of an operator of PyTorch's that was given these numbers, which may be "
+      "others at the next call: until they are, all numbers of the row are constants.");
   m.def(
       "direct_kernel",
       [](const std::string& operation, bool in_place, nb::object otherwise) {

@@ -124,8 +124,15 @@ struct KnownFile {
 };
 
 /// By the file's name, an object that is kept: code of one file shares it.
-const KnownFile& known_file(PyObject* name) {
+KnownFile known_file(PyObject* name) {
+  constexpr size_t kMostFiles = 4096;
   static auto* const files = new std::unordered_map<PyObject*, KnownFile>;
+  if (files->size() >= kMostFiles) {  // code that is made while a program runs has a file of its own each time
+    for (const auto& [kept, file] : *files) {
+      Py_DECREF(kept);
+    }
+    files->clear();
+  }
   const auto [at, is_new] = files->try_emplace(name);
   if (is_new) {
     Py_INCREF(name);

@@ -1,5 +1,6 @@
 // Rows of the scalar table over lazy tensors and numbers.
 #include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "arguments.h"
 #include "interrupt.h"
@@ -22,31 +24,40 @@ std::optional<RowScope::State>& open_row() {
   return state;
 }
 
-/// Numbers that a line of the user's program gives to a row: whether it has given another one before. A line that calls
-/// a library, such as a step of an optimiser, gives numbers on several lines of that. An operator of PyTorch's may be
-/// several rows of ours: there the numbers are told apart by their order.
-bool has_changed(std::string_view row, size_t position, double number) {
-  if (std::optional<RowScope::State>& open = open_row()) {
-    if (open->has_own_numbers) {
-      return false;
-    }
-    row = open->name;
-    position = open->numbers++;
-  }
+/// Numbers by the line of the user's program that gives them to a row: whether it has given others before. A line that
+/// calls a library, such as a step of an optimiser, gives numbers on several lines of that.
+bool have_changed(std::string_view row, size_t position, std::vector<double> numbers) {
   using Key = std::tuple<tensors::UserLine, std::pair<std::string, uint32_t>, std::string, size_t>;
   struct Known {
-    double first = 0;
+    std::vector<double> first;
     bool changed = false;
   };
   static auto& all = *new std::map<Key, Known>;
   static auto& mutex = *new std::mutex;
   const LazyCall place;
   const std::lock_guard lock(mutex);
-  Known& known =
-      all.try_emplace({tensors::user_line({}), LazyCall::calling_place(), std::string(row), position}, Known{number})
-          .first->second;
-  known.changed |= known.first != number;
+  const auto [at, is_new] =
+      all.try_emplace({tensors::user_line({}), LazyCall::calling_place(), std::string(row), position});
+  Known& known = at->second;
+  if (is_new) {
+    known.first = std::move(numbers);
+  } else {
+    known.changed |= known.first != numbers;
+  }
   return known.changed;
+}
+
+/// Whether a number is data. An operator of PyTorch's may be several rows of ours: there numbers are told apart by
+/// their order.
+bool has_changed(std::string_view row, size_t position, double number) {
+  if (std::optional<RowScope::State>& open = open_row()) {
+    if (!open->has_given_numbers) {
+      return false;
+    }
+    // What came before is remembered, so that a first change of what is given does not have to be waited for twice.
+    return have_changed(open->name, open->numbers++, {number}) && open->have_changed;
+  }
+  return have_changed(row, position, {number});
 }
 
 /// A number that changes from step to step (a learning rate, a count of elements) is data, so that one program serves
@@ -72,8 +83,12 @@ void spread_changing_numbers(const ScalarFn& row, std::vector<TensorOperand>& op
 
 }  // namespace
 
-RowScope::RowScope(std::string name, bool has_own_numbers)
-    : outer_(std::exchange(open_row(), State{.name = std::move(name), .has_own_numbers = has_own_numbers})) {}
+RowScope::RowScope(std::string name, std::vector<double> given) {
+  constexpr size_t kGiven = std::numeric_limits<size_t>::max();  // a position that no number has
+  State state{.name = std::move(name), .has_given_numbers = !given.empty()};
+  state.have_changed = state.has_given_numbers && have_changed(state.name, kGiven, std::move(given));
+  outer_ = std::exchange(open_row(), std::move(state));
+}
 RowScope::~RowScope() { open_row() = std::move(outer_); }
 
 bool stays_constant(double number) {

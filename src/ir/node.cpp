@@ -16,6 +16,11 @@
 namespace tenon {
 namespace {
 
+/// What every Node is in memory.
+struct NumberedNode : Node {
+  uint64_t number = 0;
+};
+
 /// A weak table: it holds no reference, and a node that dies takes itself out.
 class InternTable {
  public:
@@ -26,15 +31,16 @@ class InternTable {
     const std::lock_guard lock(shard.mutex);
     const auto [begin, end] = shard.nodes.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
-      const Node* const node = it->second.node;
+      const Node* const node = it->second;
       if (matches(*node) && try_retain(*node)) {
         Value value(node, 0);
         node->references.fetch_sub(1, std::memory_order_relaxed);  // the Value holds its own
         return value;
       }
     }
-    std::unique_ptr<Node> fresh = make();
-    shard.nodes.emplace(hash, Numbered{fresh.get(), next_number_.fetch_add(1, std::memory_order_relaxed)});
+    std::unique_ptr<NumberedNode> fresh = make();
+    fresh->number = next_number_.fetch_add(1, std::memory_order_relaxed);
+    shard.nodes.emplace(hash, fresh.get());
     return Value(fresh.release(), 0);
   }
 
@@ -43,20 +49,11 @@ class InternTable {
     const std::lock_guard lock(shard.mutex);
     const auto [begin, end] = shard.nodes.equal_range(node->hash);
     for (auto it = begin; it != end; ++it) {
-      if (it->second.node == node) {
+      if (it->second == node) {
         shard.nodes.erase(it);
         return;
       }
     }
-  }
-
-  uint64_t number(const Node* node) {
-    Shard& shard = shard_of(node->hash);
-    const std::lock_guard lock(shard.mutex);
-    const auto [begin, end] = shard.nodes.equal_range(node->hash);
-    const auto found = std::find_if(begin, end, [&](const auto& one) { return one.second.node == node; });
-    TENON_CHECK(found != end, "a node that lives is not in the table of nodes");
-    return found->second.number;
   }
 
   size_t size() {
@@ -69,13 +66,9 @@ class InternTable {
   }
 
  private:
-  struct Numbered {
-    const Node* node = nullptr;
-    uint64_t number = 0;
-  };
   struct Shard {
     std::mutex mutex;
-    std::unordered_multimap<uint64_t, Numbered> nodes;
+    std::unordered_multimap<uint64_t, const Node*> nodes;
   };
 
   Shard& shard_of(uint64_t hash) { return shards_[(hash >> 56) % shards_.size()]; }
@@ -123,7 +116,7 @@ void destroy(const Node* dead) {
     const Node* node = work.back();
     work.pop_back();
     table().erase(node);
-    delete node;
+    delete static_cast<const NumberedNode*>(node);
   }
   pending = nullptr;
 }
@@ -167,7 +160,7 @@ const Shape& Value::shape() const {
 }
 
 Value intern(Op op, std::vector<Value> inputs, std::vector<Shape> shapes, std::vector<Constraint> constraints) {
-  auto node = std::make_unique<Node>();
+  auto node = std::make_unique<NumberedNode>();
   uint64_t hash = combine_hash(hash_structure(op), unique_id(op));
   for (const Value& value : inputs) {
     hash = combine_hash(hash, std::hash<Value>()(value));
@@ -212,7 +205,7 @@ Value NodePattern::intern(std::vector<Value> inputs) const {
            same_structure(other.op, op_);
   };
   return table().find_or_add(hash, matches, [&] {
-    auto node = std::make_unique<Node>();
+    auto node = std::make_unique<NumberedNode>();
     node->op = op_;
     node->inputs = std::move(inputs);
     node->shapes = shapes_;
@@ -223,7 +216,7 @@ Value NodePattern::intern(std::vector<Value> inputs) const {
   });
 }
 
-uint64_t node_number(const Node& node) { return table().number(&node); }
+uint64_t node_number(const Node& node) { return static_cast<const NumberedNode&>(node).number; }
 
 size_t live_node_count() { return table().size(); }
 

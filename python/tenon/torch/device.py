@@ -110,13 +110,13 @@ def _refuse_to_draw():
     raise Unsupported("random numbers while what a row records is learned")
 
 
-def _may_change(value) -> bool:
-    """Whether a number that an operator is given, or one of several, may be another at the next call."""
+def _changing(value) -> list[float]:
+    """Of a number that an operator is given, or of several, those that may be others at the next call."""
     if isinstance(value, (list, tuple)):
-        return any(map(_may_change, value))
+        return [number for each in value for number in _changing(each)]
     if isinstance(value, float):
-        return not _tenon.stays_constant(value)
-    return isinstance(value, int) and abs(value) > 16
+        return [] if _tenon.stays_constant(value) else [value]
+    return [float(value)] if isinstance(value, int) and 16 < abs(value) < 2**1023 else []
 
 
 def _reads_what_it_wrote(args) -> bool:
@@ -183,8 +183,8 @@ def _kernel(overload, functional: Functional):
             return call_row(row, lazy_args, lazy_kwargs)
 
     def in_row(args, kwargs):
-        own = not any(_may_change(argument(name, args, kwargs)) for name in given_numbers)
-        return _tenon.in_row(row.name, own, lambda: call_row(row, args, kwargs, later=not writes))
+        given = [number for name in given_numbers for number in _changing(argument(name, args, kwargs))]
+        return _tenon.in_row(row.name, given, lambda: call_row(row, args, kwargs, later=not writes))
 
     def fresh():
         """The operator that makes its results."""
@@ -312,6 +312,10 @@ def _overloads():
 
 def _register(library: torch.library.Library) -> None:
     for name, function in SPECIAL.items():
+        if name == "empty_strided":  # every tensor that comes from the CPU begins with it
+            function = _tenon.fill_kernel(function)
+            if dispatch.enter(aten.empty_strided.default, name, function):
+                continue
         library.impl(name, function, "PrivateUse1")
     special = {f"aten.{n}" if "." in n else f"aten.{n}.default" for n in SPECIAL}
     for overload in _overloads():

@@ -79,3 +79,16 @@ def test_a_loss_that_is_printed_before_the_step():
     assert compiles <= 5
     compiles, _operations = looked(loop)
     assert compiles == 0
+
+
+def test_counters_that_nobody_looks_at_do_not_grow():
+    net, counter = nn.BatchNorm1d(3).to(DEVICE), torch.zeros(4, dtype=torch.int64, device=DEVICE)
+    x = torch.arange(12.0).reshape(4, 3).sin().to(DEVICE)
+    tenon.clear_realizations()
+    for _ in range(70):
+        counter += 1
+        net(x).square().sum().item()
+    aside = [one for one in tenon.realizations() if one.reason == "writes that nobody looks at"]
+    assert 2 <= len(aside) <= 20
+    assert max(one.operations for one in aside) <= 80  # since they were last computed
+    assert counter.tolist() == [70] * 4 and net.num_batches_tracked.item() == 70

@@ -191,6 +191,17 @@ def test_a_number_that_is_looked_at_and_fed_back():
     assert compiles(loop) == 0
 
 
+def test_sizes_of_new_tensors_change_on_one_line_and_stay_on_another():
+    def loop():
+        for n in range(2, 14):
+            close(torch.zeros(n, device=DEVICE) + 1, torch.ones(n)), close(torch.zeros(3, device=DEVICE) + 2, torch.full((3,), 2.0))
+            x = torch.arange(float(n))
+            close(x.to(DEVICE) + torch.empty_strided((n,), (1,), device=DEVICE).fill_(2), x + 2)
+
+    assert compiles(loop) <= 9  # three lines, each of one number, of another, and of any
+    assert compiles(loop) == 0
+
+
 def test_an_element_that_is_added_to():
     ours, theirs = torch.zeros(20).to(DEVICE), torch.zeros(20)
 

@@ -276,3 +276,66 @@ def test_a_row_s_own_numbers_are_constants(rows_that_ran):
     rows_that_ran.clear()
     both(step, lambda seed: [drawn(3, seed=seed), drawn(3, seed=seed + 1)], 1)
     assert rows_that_ran == []
+
+
+def test_layers_of_other_sizes_on_one_line_are_recorded_again(monkeypatch):
+    """Numbers that a row makes of sizes are no data, as long as those that it is given stay the same."""
+    ours, theirs = ([torch.nn.BatchNorm2d(3) for _ in range(3)] for _ in range(2))
+    for layer in ours:
+        layer.to("tenon")
+    image = torch.arange(384.0).reshape(2, 3, 8, 8).sin()
+
+    def step(layers, device):
+        x = image.to(device)
+        for layer in layers:
+            x = F.avg_pool2d(layer(x), 2)
+        x.square().sum().backward()
+
+    for i in range(5):
+        if i == 4:
+            monkeypatch.setattr(tenon.torch.device, "call_row", None)
+        step(ours, "tenon")
+        step(theirs, "cpu")
+    for layer, other in zip(ours, theirs):
+        torch.testing.assert_close(layer.running_var.cpu(), other.running_var)
+        torch.testing.assert_close(layer.weight.grad.cpu(), other.weight.grad, rtol=1e-3, atol=1e-4)
+
+
+def test_a_momentum_that_changes_is_data():
+    ours, theirs = torch.nn.BatchNorm1d(3).to("tenon"), torch.nn.BatchNorm1d(3)
+    x = torch.arange(15.0).reshape(5, 3).square()
+
+    def loop():
+        for i in range(12):
+            for layer, device in ((ours, "tenon"), (theirs, "cpu")):
+                layer.momentum = 0.1 + 0.05 * i
+                layer(x.to(device))
+            torch.testing.assert_close(ours.running_var.cpu(), theirs.running_var)
+
+    before = tenon.realization_counts()["compiles"]
+    loop()
+    assert tenon.realization_counts()["compiles"] - before <= 4
+
+
+@pytest.mark.parametrize("heads_first", [True, False])
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_attention_without_gradients_is_recorded_again(monkeypatch, heads_first, is_causal):
+    def attend(operands):
+        q, k, v = operands if heads_first else [x.transpose(1, 2) for x in operands]
+        mask = None if is_causal else (q[0, 0] @ k[0, 0].t()) > 0
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal)
+
+    for i in range(5):
+        theirs = [torch.randn(2, 4, 4, 8, generator=torch.Generator().manual_seed(3 * i + k)) for k in range(3)]
+        ours = [x.to("tenon") for x in theirs]
+        if i == 3:
+            monkeypatch.setattr(tenon.torch.differentiated, "call_row", None)
+        found, expected = attend(ours), attend(theirs)
+        assert found.stride() == expected.stride()
+        torch.testing.assert_close(found.cpu(), expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+    monkeypatch.undo()
+    ours[0].requires_grad_()
+    attend(ours).nansum().backward()
+    theirs[0].requires_grad_()
+    attend(theirs).nansum().backward()
+    torch.testing.assert_close(ours[0].grad.cpu(), theirs[0].grad, rtol=1e-3, atol=1e-4, equal_nan=True)

@@ -1,8 +1,11 @@
 #include "tensor/realize/difference.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "ir/walk.h"
 #include "tensor/realize/extents.h"
@@ -88,7 +91,27 @@ std::string size_difference_at(const Pending& now, const Pending& before, size_t
              : fmt::format("size: {} has {}, was {}", kind_of(x), fields_of(x), fields_of(y));
 }
 
+/// Whether the node, or one of its bodies, was made at this place.
+bool is_from(const Node& node, const std::string& place) {
+  const auto is_here = [&](const Node* inside) { return is_from(*inside, place); };
+  return node.place == place || std::ranges::any_of(called_graphs(node), [&](const Graph& body) {
+           return std::ranges::any_of(body.nodes(), is_here);
+         });
+}
+
 }  // namespace
+
+std::string recorded_at(const Pending& now, const Pending& plain, const std::string& place) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < now.entries().size() && !place.empty(); ++i) {
+    const std::string& line = now.entries()[i].value.node().place;
+    if (!line.empty() && is_from(plain.entries()[i].value.node(), place) &&
+        std::ranges::find(lines, line) == lines.end()) {
+      lines.push_back(line);
+    }
+  }
+  return fmt::format("{}", fmt::join(lines, " or "));
+}
 
 std::string difference(const Pending& now, const Pending& before) {
   const size_t both = std::min(now.entries().size(), before.entries().size());

@@ -13,4 +13,8 @@ namespace tenon::tensors {
 /// operations were recorded are named where they are known. Empty where both are the same.
 std::string difference(const Pending& now, const Pending& before);
 
+/// Where `now` recorded what its program knows by `place`: the line that was recorded when the program was compiled.
+/// Entries of both are the same one by one. Several lines where that line had several such operations.
+std::string recorded_at(const Pending& now, const Pending& plain, const std::string& place);
+
 }  // namespace tenon::tensors

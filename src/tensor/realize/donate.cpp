@@ -26,6 +26,7 @@ using Counts = std::unordered_map<const Node*, uint32_t>;
 
 void count_below(const std::vector<const Node*>& roots, Counts& counts, std::vector<const Node*>& visited) {
   std::unordered_set<const Node*> seen;
+  seen.reserve(counts.size());
   std::vector<const Node*> work = roots;
   while (!work.empty()) {
     const Node* node = work.back();
@@ -78,6 +79,7 @@ Donation::Donation(const std::vector<std::shared_ptr<Cell>>& cells, const std::v
     return;
   }
   Counts counts;
+  counts.reserve(2 * pending.entries().size());
   std::vector<const Node*> roots;
   const auto hold = [&](const Value& value) {
     if (value) {

@@ -15,15 +15,8 @@
 namespace tenon::tensors {
 namespace {
 
-/// A value, through stand-ins whose elements are not known, up to an operation or to known elements.
-struct Resolved {
-  Value value;
-  bool known = false;
-};
-Resolved resolved(const Value& value) {
-  Resolved result{resolve(value)};
-  result.known = leaf_of(result.value.node()) != nullptr || known_elements(result.value) != nullptr;
-  return result;
+bool has_elements(const Value& resolved) {
+  return leaf_of(resolved.node()) != nullptr || known_elements(resolved) != nullptr;
 }
 
 }  // namespace
@@ -53,39 +46,36 @@ Edge Pending::find(const Value& resolved) const {
 
 void Pending::visit(const Value& root) {
   struct Frame {
-    Value value;
+    const Node* node;  // which the root holds
     size_t next = 0;
   };
   std::vector<Frame> stack;
   const auto enter = [&](const Value& value) {
-    const auto [resolved_value, known] = resolved(value);
-    if (find(resolved_value).entry >= 0) {
-      return;
-    }
-    if (known) {
-      known_.emplace(resolved_value, static_cast<int>(entries_.size()));
+    const Value& standing = resolve(value);
+    if (!has_elements(standing)) {
+      if (!operations_.contains(&standing.node())) {
+        TENON_CHECK(standing.node().as<Input>() == nullptr, "a recorded graph has an input that stands for nothing");
+        stack.push_back({&standing.node()});
+      }
+    } else if (known_.emplace(standing, static_cast<int>(entries_.size())).second) {
       leaves_.push_back(static_cast<int>(entries_.size()));
-      entries_.push_back({.value = resolved_value, .leaf = true});
-    } else {
-      TENON_CHECK(resolved_value.node().as<Input>() == nullptr,
-                  "a recorded graph has an input that stands for nothing");
-      stack.push_back({Value(&resolved_value.node(), 0)});
+      entries_.push_back({.value = standing, .leaf = true});
     }
   };
   enter(root);
   while (!stack.empty()) {
     Frame& top = stack.back();
-    const Node& node = top.value.node();
+    const Node& node = *top.node;
     if (top.next < node.inputs.size()) {
       enter(node.inputs[top.next++]);
       continue;
     }
-    if (!operations_.contains(&node)) {
-      Entry entry{.value = top.value};
+    if (operations_.try_emplace(&node, static_cast<int>(entries_.size())).second) {
+      Entry entry{.value = Value(&node, 0)};
+      entry.operands.reserve(node.inputs.size());
       for (const Value& in : node.inputs) {
         entry.operands.push_back(find(resolve(in)));
       }
-      operations_.emplace(&node, static_cast<int>(entries_.size()));
       entries_.push_back(std::move(entry));
     }
     stack.pop_back();

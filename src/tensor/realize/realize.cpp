@@ -1,9 +1,9 @@
 #include "tensor/realize/realize.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -14,10 +14,10 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/refused.h"
-#include "ir/walk.h"
 #include "tenon/position_error.h"
 #include "tenon/unsupported.h"
 #include "tensor/realize/changing_numbers.h"
+#include "tensor/realize/difference.h"
 #include "tensor/realize/donate.h"
 #include "tensor/realize/explain.h"
 #include "tensor/realize/interpret_small.h"
@@ -63,19 +63,22 @@ class Groups {
 /// The cells with pending writes that share an operation with `wanted`, directly or through each other.
 std::vector<std::shared_ptr<Cell>> sharing_writes(const std::vector<Value>& wanted) {
   std::vector<std::shared_ptr<Cell>> written = written_cells();
+  if (written.empty()) {
+    return written;
+  }
   std::vector<Value> roots = wanted;
   for (const auto& cell : written) {
     roots.push_back(cell->value);
   }
   Groups groups(roots.size());
   std::unordered_map<const Node*, size_t> owner;
-  std::vector<Value> work;
+  std::vector<const Value*> work;  // the roots hold all of them
   for (size_t i = 0; i < roots.size(); ++i) {
-    work.assign(1, roots[i]);
+    work.assign(1, &roots[i]);
     while (!work.empty()) {
-      const Value value = resolve(work.back());
+      const Value& value = resolve(*work.back());
       work.pop_back();
-      if (leaf_of(value.node()) != nullptr || known_elements(value) != nullptr || value.node().inputs.empty()) {
+      if (value.node().inputs.empty() || known_elements(value) != nullptr) {  // leaves have no inputs
         continue;
       }
       const auto [at, fresh] = owner.emplace(&value.node(), i);
@@ -83,7 +86,9 @@ std::vector<std::shared_ptr<Cell>> sharing_writes(const std::vector<Value>& want
         groups.join(i, at->second);
         continue;
       }
-      work.insert(work.end(), value.node().inputs.begin(), value.node().inputs.end());
+      for (const Value& in : value.node().inputs) {
+        work.push_back(&in);
+      }
     }
   }
   std::erase_if(written, [&, i = wanted.size()](const auto&) mutable {
@@ -176,28 +181,6 @@ std::vector<int> find_aliases(const LookPlan& plan, const Pending& pending) {
     }
   }
   return aliases;
-}
-
-/// Whether the node, or one of its bodies, was made at this place.
-bool is_from(const Node& node, const std::string& place) {
-  const auto is_here = [&](const Node* inside) { return is_from(*inside, place); };
-  return node.place == place || std::ranges::any_of(called_graphs(node), [&](const Graph& body) {
-           return std::ranges::any_of(body.nodes(), is_here);
-         });
-}
-
-/// Where `now` recorded what its program knows by `place`: the line that was recorded when the program was compiled.
-/// Entries of both are the same one by one. Several lines where that line had several such operations.
-std::string recorded_at(const Pending& now, const Pending& plain, const std::string& place) {
-  std::vector<std::string> lines;
-  for (size_t i = 0; i < now.entries().size() && !place.empty(); ++i) {
-    const std::string& line = now.entries()[i].value.node().place;
-    if (!line.empty() && is_from(plain.entries()[i].value.node(), place) &&
-        std::ranges::find(lines, line) == lines.end()) {
-      lines.push_back(line);
-    }
-  }
-  return fmt::format("{}", fmt::join(lines, " or "));
 }
 
 /// A look at one integer that a program of the user's decides by; nothing where somebody wants to see its program.
@@ -293,6 +276,43 @@ std::vector<Array> run_or_alone(LookPlan& plan, const std::vector<Handle*>& want
 
 }  // namespace
 
+namespace {
+
+/// Writes that share nothing with what is looked at, such as those of counters, grow with each step. Together they are
+/// a program of their own. One that cannot be computed says so to whoever looks at it, and is rarely tried again.
+void compute_deep_writes(const std::source_location& where) {
+  thread_local bool is_computing = false;
+  static std::atomic<int> deepest = 16;
+  std::vector<Tensor> deep;
+  for (const auto& cell : is_computing ? std::vector<std::shared_ptr<Cell>>() : written_cells()) {
+    if (cell->depth >= deepest && !cell->tracked) {
+      auto handle = std::make_shared<Handle>();
+      handle->cell = cell;
+      deep.emplace_back(std::move(handle));
+    }
+  }
+  if (deep.empty()) {
+    return;
+  }
+  is_computing = true;
+  const auto wait_longer = [] { deepest = std::min(2 * deepest, kMostPending); };
+  try {
+    realize_tensors(deep, "writes that nobody looks at", where);
+  } catch (const Refused&) {
+    wait_longer();
+  } catch (const Unsupported&) {
+    wait_longer();
+  } catch (const PositionError&) {
+    wait_longer();
+  } catch (...) {
+    is_computing = false;
+    throw;
+  }
+  is_computing = false;
+}
+
+}  // namespace
+
 std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::string_view reason,
                                    const std::source_location& where) {
   require_elements();
@@ -327,6 +347,7 @@ std::vector<Array> realize_tensors(const std::vector<Tensor>& tensors, std::stri
   }
   report.milliseconds = static_cast<double>(nanoseconds_now() - start) / 1e6;
   log_realization(std::move(kept));
+  compute_deep_writes(where);
   return results;
 }
 

@@ -114,10 +114,11 @@ void StoredAlong::find_references(const std::vector<Value>& values, const std::v
     if (entry.leaf) {
       continue;
     }
-    for (const Value& in : entry.value.node().inputs) {
-      const Edge edge = pending_.find(in);
-      if (edge.entry >= 0) {
-        ++counts[static_cast<size_t>(edge.entry)];
+    const std::vector<Value>& inputs = entry.value.node().inputs;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const auto operand = static_cast<size_t>(entry.operands[k].entry);
+      if (&entries[operand].value.node() == &inputs[k].node()) {  // and no stand-in, which refers to it
+        ++counts[operand];
       }
     }
   }

@@ -24,6 +24,7 @@ struct Registry {
     int cells = 0;
   };
   std::unordered_map<Value, Known> known;
+  std::atomic<size_t> count = 0;  // of known ones: many programs have none, and ask without a lock
 };
 Registry& registry() {
   static auto& instance = *new Registry;
@@ -131,11 +132,12 @@ void forget(Cell& cell) {
       all.known.erase(found);
     }
   }
+  all.count = all.known.size();
 }
 
 const Array* known_elements(const Value& value) {
   Registry& all = registry();
-  {
+  if (all.count.load(std::memory_order_relaxed) != 0) {
     const std::lock_guard lock(all.mutex);
     const auto found = all.known.find(value);
     if (found != all.known.end()) {
@@ -151,6 +153,7 @@ void remember(Cell& cell, Array array) {
   Registry::Known& known = all.known[cell.value];
   known.array = std::move(array);
   ++known.cells;
+  all.count = all.known.size();
   cell.remembered.push_back(cell.value);
 }
 

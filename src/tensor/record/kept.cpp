@@ -1,6 +1,9 @@
 #include "tensor/record/kept.h"
 
+#include <array>
 #include <atomic>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -26,6 +29,11 @@ struct KeptTable {
   std::unordered_map<const Node*, KeptNode> nodes;
   std::atomic<size_t> count = 0;  // of nodes: most programs keep nothing, and ask without a lock
   std::atomic<uint64_t> generation = 0;
+  std::array<std::atomic<uint32_t>, 1024> at_place = {};  // how many there are: most nodes are none of them
+
+  std::atomic<uint32_t>& place_of(const Node* node) {
+    return at_place[(std::bit_cast<uintptr_t>(node) >> 4U) * 0x9E3779B97F4A7C15U >> 54U];
+  }
 };
 KeptTable& kept_table() {
   static auto& instance = *new KeptTable;
@@ -35,7 +43,7 @@ KeptTable& kept_table() {
 /// The leaf in the place of a kept value; empty for others.
 Value kept_leaf(const Value& value) {
   KeptTable& all = kept_table();
-  if (all.count.load(std::memory_order_relaxed) == 0) {
+  if (all.place_of(&value.node()).load(std::memory_order_acquire) == 0) {
     return {};
   }
   const std::lock_guard lock(all.mutex);
@@ -107,7 +115,9 @@ void keep_elements(const Value& value, const Array& array, const Shape& shape) {
   KeptTable& all = kept_table();
   Value leaf = make_leaf(array, shape);
   const std::lock_guard lock(all.mutex);
-  KeptNode& kept = all.nodes[&value.node()];
+  const auto [at, is_new] = all.nodes.try_emplace(&value.node());
+  KeptNode& kept = at->second;
+  all.place_of(at->first) += is_new ? 1 : 0;
   kept.held = value;
   std::swap(kept.leaves[value.output()], leaf);  // the one before dies outside of the lock
   all.count = all.nodes.size();
@@ -140,6 +150,7 @@ void drop_unused_elements() {
   for (auto at = all.nodes.begin(); at != all.nodes.end();) {
     if (at->first->references.load() == 1) {
       dropped.push_back(std::move(at->second));
+      --all.place_of(at->first);
       at = all.nodes.erase(at);
     } else {
       ++at;
@@ -158,6 +169,7 @@ void drop_if_unused(const Value& value) {
   const auto found = all.nodes.find(&value.node());
   if (found != all.nodes.end() && value.node().references.load() == 2) {
     dropped = std::move(found->second);
+    --all.place_of(found->first);
     all.nodes.erase(found);
     all.count = all.nodes.size();
   }

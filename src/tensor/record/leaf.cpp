@@ -22,13 +22,14 @@ Value make_stand_in(const Value& definition) {
   return attach(std::move(leaf), definition.shape());
 }
 
-Value resolve(Value value) {
+const Value& resolve(const Value& value) {
+  const Value* standing = &value;
   const Leaf* leaf = leaf_of(value.node());
   while (leaf != nullptr && !leaf->known) {
-    value = Value(leaf->definition);
-    leaf = leaf_of(value.node());
+    standing = &leaf->definition;
+    leaf = leaf_of(standing->node());
   }
-  return value;
+  return *standing;
 }
 
 Leaf* leaf_of(const Node& node) {

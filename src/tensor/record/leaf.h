@@ -34,7 +34,9 @@ Value make_stand_in(const Value& definition);
 /// What is attached to a node that is such an input; null for others.
 Leaf* leaf_of(const Node& node);
 
-/// What a value stands for: itself, unless it is a stand-in whose elements are not known.
-Value resolve(Value value);
+/// What a value stands for: itself, unless it is a stand-in whose elements are not known. It lives as long as the
+/// value.
+const Value& resolve(const Value& value);
+const Value& resolve(const Value&& value) = delete;
 
 }  // namespace tenon::tensors
