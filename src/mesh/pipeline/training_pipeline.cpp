@@ -98,20 +98,31 @@ std::vector<int64_t> TrainingPipeline::local_dims(const Shape& shape, const Layo
 }
 
 void TrainingPipeline::look() {
-  for (const auto& each : under_way_) {
+  for (const auto& each : coming_) {
     each->is_done();
+  }
+  for (const auto& [request, array] : going_) {
+    request->is_done();
   }
 }
 
 void TrainingPipeline::send(Array array, int to, int tag) {
-  under_way_.push_back(along_->send(array.data(), array.byte_count(), to, tag));
+  std::shared_ptr<Request> request = along_->send(array.data(), array.byte_count(), to, tag);
   sent_bytes_ += static_cast<double>(array.byte_count());
-  sent_.push_back(std::move(array));
+  going_.emplace_back(std::move(request), std::move(array));
+}
+
+void TrainingPipeline::drop_what_is_done() {
+  std::erase_if(coming_, [](const auto& each) { return each->is_done(); });
+  std::erase_if(going_, [](const auto& each) { return each.first->is_done(); });
 }
 
 void TrainingPipeline::finish_sends() {
-  wait_for(under_way_);
-  sent_.clear();
+  for (const auto& [request, array] : going_) {
+    request->wait();
+  }
+  going_.clear();
+  coming_.clear();
 }
 
 void TrainingPipeline::receive(const PipelineAction& action, Piece& piece) {
@@ -119,7 +130,7 @@ void TrainingPipeline::receive(const PipelineAction& action, Piece& piece) {
                         std::vector<std::shared_ptr<Request>>& into) {
     Array array = Array::uninitialized(shape.dtype(), local_dims(shape, layout, piece.bindings));
     into.push_back(along_->receive(array.mutable_data(), array.byte_count(), from, tag));
-    under_way_.push_back(into.back());
+    coming_.push_back(into.back());
     return array;
   };
   if (action.is_forward) piece.inputs.resize(plan_.stage.inputs().size());
@@ -241,10 +252,7 @@ std::vector<Array> TrainingPipeline::run(std::vector<Array>&& inputs, const Bind
     actions[i].is_forward ? run_forward(piece_at(i), inputs) : run_backward(piece_at(i));
     alive += actions[i].is_forward ? 1 : -1;
     most_pieces_ = std::max(most_pieces_, alive);
-    if (std::ranges::all_of(under_way_, [](const auto& each) { return each->is_done(); })) {
-      under_way_.clear();
-      sent_.clear();
-    }
+    drop_what_is_done();
   }
   finish_sends();
   sum_over_stages(inputs);

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "mesh/exchange/communicator.h"
@@ -49,6 +51,7 @@ class TrainingPipeline {
   void run_backward(Piece& piece);
   void send(Array array, int to, int tag);
   void look();
+  void drop_what_is_done();
   void finish_sends();
   void sum_over_stages(const std::vector<Array>& inputs);
   void update(const std::vector<Array>& inputs, std::vector<Array>& results);
@@ -70,8 +73,8 @@ class TrainingPipeline {
   std::vector<Array> sums_;             // of gradients, one for each weight of the plan
   std::map<std::string, Array> given_;  // outputs of the loss that this stage gives
   double loss_ = 0;
-  std::vector<std::shared_ptr<Request>> under_way_;
-  std::vector<Array> sent_;  // while they are under way
+  std::vector<std::shared_ptr<Request>> coming_;
+  std::vector<std::pair<std::shared_ptr<Request>, Array>> going_;
   int64_t most_pieces_ = 0;
   double sent_bytes_ = 0;
 };
