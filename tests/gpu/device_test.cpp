@@ -124,7 +124,7 @@ TEST_F(OnGpu, KeptCodeIsWhatWasMade) {
 }
 
 TEST_F(OnGpu, RandomGraphs) {
-  for (uint64_t seed = 9000; seed < (is_emulated() ? 9040 : 9100); ++seed) {
+  for (uint64_t seed = 9000; seed < (is_emulated() ? 9010 : 9100); ++seed) {
     const RandomGraph random = random_graph(seed);
     const auto difference = find_difference(random, seed, on_gpu());
     EXPECT_FALSE(difference) << "seed " << seed << ": " << *difference << "\n" << to_text(random.graph);

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "backend/backend.h"
 #include "compiler/lowered.h"
@@ -45,7 +46,9 @@ TEST_P(Ptx, OfKernelsAssembles) {
 using SlowPtx = Ptx;
 
 TEST_P(SlowPtx, OfModelsAssembles) {
+  int at = 0;  // the assembler takes half a minute for all of them, so only one architecture has all
   for (const ModelCase& each : model_cases()) {
+    if (at++ % 3 != 0 && GetParam() != std::string_view("sm_90a")) continue;
     const Model model = each.build();
     CompileReport report;
     const compiler::Lowered lowered = compiler::lower(model.graph, {.machine = machine()}, report);
