@@ -194,9 +194,9 @@ std::string run_table(const PlanRun& run, const Plan& plan) {
             ? green(fmt::format("equal to the whole up to rounding ({:.1e} of the largest element)", each.relative))
             : red(fmt::format("differs from the whole by {:.1e} of the largest element", each.relative)));
   }
-  text += fmt::format("  measured: {} parts in {}, the whole in {}; estimated {}; ranks of parts agree to {:.2f}\n",
-                      run.parts.size(), time_text(sum), time_text(run.whole_us), time_text(plan.totals.latency * 1e6),
-                      run.rank);
+  text += fmt::format("  measured: {} part{} in {}, the whole in {}; estimated {}; ranks of parts agree to {:.2f}\n",
+                      run.parts.size(), run.parts.size() == 1 ? "" : "s", time_text(sum), time_text(run.whole_us),
+                      time_text(plan.totals.latency * 1e6), run.rank);
   return text;
 }
 
