@@ -33,6 +33,8 @@ void check_words(const Verb& verb, const std::vector<std::string>& given) {
   }
 }
 
+constexpr std::string_view kCannotWrite = "cannot write to standard output";
+
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
 int run(const std::string& name, Words words) {
@@ -61,8 +63,8 @@ int main(int argc, char** argv) {
       return 1;
     }
     const int status = tenon::cli::run(words[0], tenon::cli::Words(words).subspan(1));
-    if (std::fflush(stdout) != 0) {
-      tenon::fail("cannot write to standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {  // or earlier, what was written line by line
+      tenon::fail(tenon::cli::kCannotWrite);
     }
     return status;
   } catch (const tenon::Cancelled&) {
@@ -74,6 +76,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tenon: there is not enough memory for this\n");
     return 1;
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) {  // {fmt} throws where standard output takes no more
+      fmt::print(stderr, "tenon: {}\n", tenon::cli::kCannotWrite);
+      return 1;
+    }
     fmt::print(stderr, "tenon: {}\nThis is a bug in Tenon {}; please report it with the line above.\n", error.what(),
                TENON_VERSION);
     return 2;

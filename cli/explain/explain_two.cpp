@@ -11,6 +11,7 @@
 #include "cli/models/files.h"
 #include "cli/models/load_graph.h"
 #include "cli/models/program_file.h"
+#include "cli/print/terminal.h"
 #include "cli/verb.h"
 
 namespace tenon::cli {
@@ -92,7 +93,7 @@ int explain_two(const Arguments& arguments, const ExplainOne& one) {
   if (arguments.has("--json")) {
     diff_json(diff).print();
   } else {
-    fmt::print("{}", diff_text(diff));
+    fmt::print("{}", printable_lines(diff_text(diff)));
   }
   return 0;
 }

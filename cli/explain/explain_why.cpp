@@ -14,6 +14,7 @@
 #include "cli/explain/asked.h"
 #include "cli/explain/numbered_steps.h"
 #include "cli/explain/shared_bytes.h"
+#include "cli/print/terminal.h"
 #include "ir/node.h"
 #include "ir/walk.h"
 #include "schedule/fuse/named.h"
@@ -277,7 +278,7 @@ int show_why(const Arguments& arguments, const compiler::Lowered& lowered, const
   if (arguments.has("--json")) {
     why_json(why).print();
   } else {
-    fmt::print("{}", why_text(why));
+    fmt::print("{}", printable_lines(why_text(why)));
   }
   return 0;
 }

@@ -81,10 +81,19 @@ std::string operators_text(const Part& part, const partition::WorkGraph& work, s
   return (part.again.empty() ? "" : "again: ") + text;
 }
 
+namespace {
+
+std::string counted(size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
 std::string plan_table(const Plan& plan, const PartitionModel& model) {
-  std::string text = fmt::format("{}{}{} on {}: {} operators, {} parts, {:.3f} GMAC\n", bold(plan.model),
+  std::string text = fmt::format("{}{}{} on {}: {}, {}, {:.3f} GMAC\n", bold(printable(plan.model)),
                                  plan.bindings.empty() ? "" : " at ", plan.bindings.to_string(), plan.profile,
-                                 model.work.operators.size(), plan.parts.size(), macs_of(model) / 1e9);
+                                 counted(model.work.operators.size(), "operator"), counted(plan.parts.size(), "part"),
+                                 macs_of(model) / 1e9);
   text += fmt::format("  {:>4} {:<8} {:>5} {:>10} {:>11} {:>11} {:>11} {:>10}  {}\n", "part", "unit", "tiles", "FLOPs",
                       "reads", "writes", "works on", "time", "operators");
   for (size_t i = 0; i < plan.parts.size(); ++i) {
@@ -94,12 +103,12 @@ std::string plan_table(const Plan& plan, const PartitionModel& model) {
     text += fmt::format("  {:>4} {:<8} {:>5} {:>10} {:>11} {:>11} {:>11} {:>10}  {}{}\n", i + 1, part.unit, part.tiles,
                         count_text(f.flops), bytes_text(f.bytes_read), bytes_text(f.bytes_written),
                         bytes_text(f.working_set), time_text(f.seconds * 1e6), operators_text(part, model.work, 4),
-                        nodes.empty() ? "" : "; from " + node_text(nodes, 1));
+                        nodes.empty() ? "" : "; from " + printable(node_text(nodes, 1)));
   }
   const partition::Totals& t = plan.totals;
-  text += fmt::format("  {} transfers of {}; {} moved in all, {} of them weights; {} of activations at once\n",
-                      plan.transfers.size(), bytes_text(t.transfer_bytes), bytes_text(t.bytes_moved),
-                      bytes_text(t.weight_bytes), bytes_text(t.peak_bytes));
+  text += fmt::format("  {} of {}; {} moved in all, {} of them weights; {} of activations at once\n",
+                      counted(plan.transfers.size(), "transfer"), bytes_text(t.transfer_bytes),
+                      bytes_text(t.bytes_moved), bytes_text(t.weight_bytes), bytes_text(t.peak_bytes));
   if (const int64_t again = bytes_again(plan); again > 0) {
     text += fmt::format("  {} more are read again by tiles\n", bytes_text(again));
   }

@@ -222,9 +222,9 @@ std::string run_table(const PlanRun& run, const Plan& plan) {
     sum += part.microseconds;
   }
   std::string text = matches_text(run.outputs);
-  text += fmt::format("  measured: {} parts in {}, the whole in {}; estimated {}; ranks of parts agree to {:.2f}\n",
-                      run.parts.size(), time_text(sum), time_text(run.whole_us), time_text(plan.totals.latency * 1e6),
-                      run.rank);
+  text += fmt::format("  measured: {} part{} in {}, the whole in {}; estimated {}; ranks of parts agree to {:.2f}\n",
+                      run.parts.size(), run.parts.size() == 1 ? "" : "s", time_text(sum), time_text(run.whole_us),
+                      time_text(plan.totals.latency * 1e6), run.rank);
   return text;
 }
 

@@ -1,14 +1,16 @@
 #include "cli/print/terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
-#include "report/utf8.h"
+#include "base/json.h"
 
 namespace tenon::cli {
 namespace {
@@ -48,7 +50,7 @@ bool is_command(uint32_t number) {
 std::string printable(std::string_view text) {
   std::string result;
   while (!text.empty()) {
-    const size_t length = report::utf8_length(text);
+    const size_t length = utf8_length(text);
     const std::string_view character = text.substr(0, std::max<size_t>(length, 1));
     const uint32_t number = length == 0 ? static_cast<unsigned char>(text[0]) : number_of(character);
     if (length > 0 && !is_command(number)) {
@@ -77,13 +79,26 @@ std::string bold(std::string_view text) { return styled("1", text); }
 std::string red(std::string_view text) { return styled("31", text); }
 std::string green(std::string_view text) { return styled("32", text); }
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {
+  const char* terminal = std::getenv("TERM");
+  terminal_ = terminal_ && (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
 
 Progress::~Progress() { show(""); }
 
+size_t Progress::columns() const {
+  winsize size{};
+  const bool known = terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col - 1U : std::numeric_limits<size_t>::max();  // in the last one the cursor stands
+}
+
 void Progress::show(std::string_view line) const {
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}", line);
+    size_t end = 0;
+    for (size_t left = columns(); end < line.size() && left > 0; --left) {
+      end += std::max<size_t>(utf8_length(line.substr(end)), 1);
+    }
+    fmt::print(stderr, "\r\x1b[K{}", line.substr(0, end));
     std::fflush(stderr);
   }
 }

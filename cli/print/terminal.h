@@ -1,6 +1,7 @@
 // What only a terminal gets: colours and progress. In a pipe and in a file there is neither.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,8 @@ std::string printable(std::string_view text);
 /// The same of each line.
 std::string printable_lines(std::string_view text);
 
-/// A line on standard error that is overwritten by the next one and gone with the object.
+/// A line on standard error that is overwritten by the next one and gone with the object. What is wider than the
+/// terminal is cut: a line that breaks cannot be overwritten.
 class Progress {
  public:
   Progress();
@@ -26,6 +28,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void show(std::string_view line) const;
+  /// How many characters a line shows: as many as there may be, where that is not known.
+  size_t columns() const;
 
  private:
   bool terminal_;

@@ -153,11 +153,10 @@ std::string curve_svg(const train::Trainer& trainer) {
   return plot_svg(fmt::format("training {}", name_of(trainer)), {panel});
 }
 
-std::string progress_bar(double share) {
-  constexpr int kWidth = 24;
+std::string progress_bar(double share, size_t width) {
   share = std::clamp(share, 0.0, 1.0);
-  const auto full = static_cast<size_t>(share * kWidth);
-  return fmt::format("[{}{}] {:3.0f} %", std::string(full, '#'), std::string(kWidth - full, '-'), 100 * share);
+  const auto full = static_cast<size_t>(share * static_cast<double>(width));
+  return fmt::format("[{}{}] {:3.0f} %", std::string(full, '#'), std::string(width - full, '-'), 100 * share);
 }
 
 std::string time_left_text(double seconds) {
@@ -173,14 +172,17 @@ std::string time_left_text(double seconds) {
                       : fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string Pace::line(int64_t done, std::string_view text) const {
+std::string Pace::line(int64_t done, std::string_view text, size_t columns) const {
   const double share = all_ == 0 ? 1 : static_cast<double>(done) / static_cast<double>(all_);
   const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   const int64_t made = done - first_;
   const std::string left =
       made <= 0 ? "" : time_left_text(taken / static_cast<double>(made) * static_cast<double>(all_ - done));
-  return fmt::format("{} step {} of {}, {}{}{}", progress_bar(share), done, all_, text, left.empty() ? "" : ", left ",
-                     left);
+  const std::string rest = fmt::format(" step {} of {}, {}{}{}", done, all_, text, left.empty() ? "" : ", left ", left);
+  constexpr size_t kLongest = 24;
+  const size_t others = progress_bar(share, 0).size() + rest.size();
+  const size_t width = columns > others ? std::min(columns - others, kLongest) : 0;
+  return (width > 0 ? progress_bar(share, width) : fmt::format("{:.0f} %", 100 * share)) + rest;
 }
 
 }  // namespace tenon::cli

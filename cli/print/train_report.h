@@ -32,8 +32,8 @@ void print_train_json(const train::Trainer& trainer, const std::vector<EpochRow>
 /// Losses over steps: of the batches, and of what is held out.
 std::string curve_svg(const train::Trainer& trainer);
 
-/// The bar of a share: "[#####-----]  50 %".
-std::string progress_bar(double share);
+/// The bar of a share: "[#####-----]  50 %", with `width` marks.
+std::string progress_bar(double share, size_t width = 24);
 
 /// Time that is left at the pace so far: "", as long as nothing is known, "42 s", "3 min 20 s", "2 h 5 min".
 std::string time_left_text(double seconds);
@@ -44,8 +44,9 @@ class Pace {
   /// `done` of `all` steps were made before, by a run that is gone on with.
   Pace(int64_t done, int64_t all) : first_(done), all_(all) {}
 
-  /// After `done` steps: a bar, the step, `text` and the time left.
-  std::string line(int64_t done, std::string_view text) const;
+  /// After `done` steps: a bar, the step, `text` and the time left. In `columns` characters, if they hold the rest, the
+  /// bar is as long as is left for it.
+  std::string line(int64_t done, std::string_view text, size_t columns) const;
 
  private:
   const int64_t first_;

@@ -150,7 +150,7 @@ int show_memory(const Arguments& arguments, const ModelPorts& ports, const Execu
   if (arguments.has("--json")) {
     memory_json(memory).print();
   } else {
-    fmt::print("{}", memory_text(memory, executable, origin));
+    fmt::print("{}", printable_lines(memory_text(memory, executable, origin)));
   }
   return 0;
 }
@@ -229,10 +229,14 @@ std::string host_text(const compiler::Lowered* lowered, const Executable& execut
 void print_steps(const Arguments& arguments, const GraphModel* model, const compiler::Lowered* lowered,
                  const Executable& executable, const report::Figures& bound) {
   if (!arguments.has("--json")) {
-    fmt::print("{}{}{}{}{}", runtime::explain(executable, bound.title.empty() ? executable.name() : bound.title),
-               host_text(lowered, executable), model == nullptr ? "" : assumed_text(*model),
-               model == nullptr || arguments.has("--train") ? "" : donations_text(model->graph),
-               !bound.has_sizes() ? "" : '\n' + bound_table(bound.steps, bound.roofline, executable, bound.bindings));
+    const std::string steps = runtime::explain(executable, bound.title.empty() ? executable.name() : bound.title);
+    const bool is_model = model != nullptr;
+    fmt::print("{}{}{}{}{}", printable_lines(steps), host_text(lowered, executable),
+               is_model ? assumed_text(*model) : "",
+               is_model && !arguments.has("--train") ? donations_text(model->graph) : "",
+               !bound.has_sizes()
+                   ? ""
+                   : '\n' + printable_lines(bound_table(bound.steps, bound.roofline, executable, bound.bindings)));
     return;
   }
   explain_json(model, executable, bound).print();

@@ -251,7 +251,7 @@ int run_partition(const Arguments& arguments) {
   const auto [model, profile, plan, compiled] = plan_model(arguments, options);
   if (first) {
     const PartitionWhy why = partition_why(model, plan, *first, arguments.rest()[1]);
-    arguments.has("--json") ? why_json(why).print() : fmt::print("{}\n", why.text);
+    arguments.has("--json") ? why_json(why).print() : fmt::print("{}\n", printable_lines(why.text));
     return 0;
   }
   if (const auto file = arguments.find("--write")) {

@@ -206,7 +206,8 @@ void train_all(Loop& loop, train::Trainer& trainer, const Progress& progress) {
         require_number(loop, trainer, loss);
         if (loop.is_first) {
           progress.show(pace.line(
-              trainer.steps(), fmt::format("epoch {} of {}, loss {:.5g}", row.epoch, trainer.settings().epochs, loss)));
+              trainer.steps(), fmt::format("epoch {} of {}, loss {:.5g}", row.epoch, trainer.settings().epochs, loss),
+              progress.columns()));
         }
         loop.interrupted = InterruptibleRun::token()->is_cancelled();
       }

@@ -1,6 +1,7 @@
-// JSON that is read: a value that knows where in its text it stood.
+// JSON that is read: a value that knows where in its text it stood; and text in JSON, which is UTF-8.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,7 +41,13 @@ class JsonValue {
   int line_ = 1;
 };
 
-/// The text as a JSON string, quotes included.
+/// The length of the UTF-8 character at the start of `text`, which is not empty and may be anything; 0 where there is
+/// none.
+size_t utf8_length(std::string_view text);
+/// The text with U+FFFD for each byte that is no UTF-8.
+std::string valid_utf8(std::string_view text);
+
+/// The text, which is UTF-8, as a JSON string, quotes included.
 std::string json_quoted(std::string_view text);
 
 }  // namespace tenon

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "report/utf8.h"
+#include "base/json.h"
 
 namespace tenon::report {
 

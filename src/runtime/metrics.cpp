@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
+#include <set>
 #include <string_view>
 
+#include "base/json.h"
 #include "runtime/run/runnable.h"
 #include "tenon/size_counts.h"
 
@@ -63,11 +64,15 @@ std::string label_text(std::string_view text) {
 
 /// A label for each executable, no two alike.
 std::vector<std::string> labels(std::span<const Executable> executables) {
-  std::map<std::string, int, std::less<>> seen;
+  std::set<std::string> taken;
   std::vector<std::string> result;
   for (const Executable& executable : executables) {
-    const int count = ++seen[executable.name()];
-    result.push_back(label_text(count == 1 ? executable.name() : fmt::format("{}#{}", executable.name(), count)));
+    const std::string name = valid_utf8(executable.name());
+    std::string label = name;
+    for (int count = 2; !taken.insert(label).second; ++count) {
+      label = fmt::format("{}#{}", name, count);
+    }
+    result.push_back(label_text(label));
   }
   return result;
 }

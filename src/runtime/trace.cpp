@@ -45,6 +45,9 @@ struct Lane {
   int number = 0;
 };
 
+/// Names come from files, which may have any bytes.
+std::string quoted(std::string_view text) { return json_quoted(valid_utf8(text)); }
+
 /// Nodes first: viewers cut what is too long for a slice.
 std::string name_of(const TraceEvent& event) {
   return event.nodes.empty() ? event.label : fmt::format("{} ({})", event.nodes, event.label);
@@ -56,11 +59,10 @@ std::string event_json(const TraceEvent& event, const Lane& lane) {
       R"({{"ph": "X", "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}, "name": {}, "cat": {}, "args": )"
       R"({{"run": {}, "step": {}{}, "operators": {}{}, "phase": {}, "bytes": {:.0f}, "GB/s": {:.3f}{}{}}}}})",
       lane.process, lane.number, static_cast<double>(event.begin_ns) / 1e3,
-      static_cast<double>(event.end_ns - event.begin_ns) / 1e3, json_quoted(name_of(event)), json_quoted(event.program),
+      static_cast<double>(event.end_ns - event.begin_ns) / 1e3, quoted(name_of(event)), quoted(event.program),
       event.run, event.step, event.inside == 0 ? "" : fmt::format(R"(, "step inside": {})", event.inside),
-      json_quoted(event.label), event.nodes.empty() ? "" : fmt::format(R"(, "nodes": {})", json_quoted(event.nodes)),
-      event.phase, event.bytes, event.gigabytes_per_second(),
-      flops ? fmt::format(R"(, "GFLOP/s": {:.3f})", *flops) : "",
+      quoted(event.label), event.nodes.empty() ? "" : fmt::format(R"(, "nodes": {})", quoted(event.nodes)), event.phase,
+      event.bytes, event.gigabytes_per_second(), flops ? fmt::format(R"(, "GFLOP/s": {:.3f})", *flops) : "",
       event.tile < 0 ? "" : fmt::format(R"(, "tile": {})", event.tile));
 }
 
@@ -103,7 +105,7 @@ std::string arrows_json(const std::vector<TraceEvent>& events) {
 
 std::string name_json(std::string_view what, const Lane& lane, const std::string& name) {
   return fmt::format(R"(,{}{{"ph": "M", "pid": {}, "tid": {}, "name": "{}", "args": {{"name": {}}}}})", '\n',
-                     lane.process, lane.number, what, json_quoted(name));
+                     lane.process, lane.number, what, quoted(name));
 }
 
 /// Each number once.

@@ -15,6 +15,15 @@ def small_files():
 
 
 class FullDisk(unittest.TestCase):
+    def test_standard_output(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        for words in [["explain", "examples/softmax.graph"], ["help", "explain"],
+                      ["bench", "examples/softmax.graph", "--bind", "row=2,col=9", "--seconds", "0.01"]]:
+            with self.subTest(words=words), open("/dev/full", "w", encoding="utf-8") as full:
+                run = subprocess.run([COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual((run.returncode, run.stderr), (1, "tenon: cannot write to standard output\n"))
+
     def expect_nothing_left(self, verb, output, *options):
         """A file that may not grow stands for a full disk."""
         with tempfile.TemporaryDirectory() as folder:

@@ -69,6 +69,24 @@ class Traces(unittest.TestCase):
         self.assertEqual(first["args"]["operators"], "contract add relu")
         self.assertEqual(len([event for event in trace["traceEvents"] if event["ph"] == "s"]), 2)
 
+    def test_names_of_any_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "named.onnx"
+            made = subprocess.run([COMMAND, "export", "mlp", file], capture_output=True, text=True, check=False)
+            if "TENON_ONNX=OFF" in made.stderr:
+                self.skipTest("built without ONNX")
+            file.write_bytes(file.read_bytes().replace(b"layers.0", b"\x1b[31m\xff.0"))  # as long
+            trace = traced(file, "--bind", "batch=3")
+            nodes = [event.get("args", {}).get("nodes", "") for event in trace["traceEvents"]]
+            self.assertTrue(any(each.startswith("\x1b[31m\ufffd.0") for each in nodes), nodes)
+            for words in (["--bind", "batch=3"], ["--why", "1", "2"], ["--memory", "--bind", "batch=3"]):
+                run = subprocess.run([COMMAND, "explain", file, *words], capture_output=True, text=True, check=True)
+                self.assertIn("\\x1b[31m\\xff.0", run.stdout)
+                self.assertNotIn("\x1b", run.stdout)
+            run = subprocess.run([COMMAND, "partition", file], capture_output=True, text=True, check=True)
+            self.assertIn("\\x1b[31m\\xff.0", run.stdout)
+            self.assertNotIn("\x1b", run.stdout)
+
     def test_steps_tile_by_tile(self):
         self.check(traced("mlp", "--bind", "batch=64", "--pipeline-rows", "8"), {1, 2, 3})
 

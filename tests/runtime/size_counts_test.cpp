@@ -1,6 +1,8 @@
 // Which sizes came, how often, and what Prometheus is told of it.
 #include "tenon/size_counts.h"
 
+#include <fmt/format.h>
+
 #include <numeric>
 
 #include "support/arrays.h"
@@ -10,6 +12,14 @@
 
 namespace tenon::size_counts_test {
 namespace {
+
+Executable named(const std::string& name) {
+  ProgramBuilder program(name);
+  const int x = program.input("x", shape(f32, "n"));
+  const int y = program.output("y", shape(f32, "n"));
+  program.step(scale_kernel(Extent::name("n"), 3, 1), {x, y});
+  return program.executable();
+}
 
 Executable scale(int64_t memory_budget = kDefaultMemoryBudget) {
   ProgramBuilder program("scale");
@@ -140,12 +150,17 @@ TEST(SizeCounts, PrometheusReadsThem) {
   }
 }
 
+TEST(SizeCounts, LabelsDifferAlsoFromNamesThatLookLikeThem) {
+  const std::string text = metrics_text(std::array{scale(), scale(), named("scale#2"), named("scale\xff")});
+  for (const std::string_view label : {"scale", "scale#2", "scale#2#2", "scale\xef\xbf\xbd"}) {
+    const std::string series = fmt::format("\ntenon_runs_total{{model=\"{}\"}} 0\n", label);
+    EXPECT_NE(text.find(series), text.npos) << text;
+    EXPECT_EQ(text.find(series), text.rfind(series));
+  }
+}
+
 TEST(SizeCounts, LabelsAreEscaped) {
-  ProgramBuilder program("a \"model\"\\\n");
-  const int x = program.input("x", shape(f32, "n"));
-  const int y = program.output("y", shape(f32, "n"));
-  program.step(scale_kernel(Extent::name("n"), 3, 1), {x, y});
-  EXPECT_NE(metrics_text(program.executable()).find(R"(tenon_runs_total{model="a \"model\"\\\n"} 0)"),
+  EXPECT_NE(metrics_text(named("a \"model\"\\\n")).find(R"(tenon_runs_total{model="a \"model\"\\\n"} 0)"),
             std::string::npos);
 }
 
