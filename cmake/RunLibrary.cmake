@@ -30,9 +30,9 @@ foreach(layer IN LISTS tenon_run_layers)
   list(APPEND tenon_run_objects $<TARGET_OBJECTS:tenon_${layer}>)
 endforeach()
 
-# Layers with much that no program in a file calls, such as writing files and other devices: the linker leaves out what
-# has a section of its own.
-foreach(layer disk devices runtime saved capi)
+# Layers have much that no program in a file calls, such as writing files and reading loops as text: the linker leaves
+# out what has a section of its own.
+foreach(layer ${tenon_run_layers})
   target_compile_options(tenon_${layer} PRIVATE -ffunction-sections -fdata-sections)
 endforeach()
 
