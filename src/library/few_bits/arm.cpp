@@ -26,7 +26,7 @@ using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Bytes = uint8_t __attribute__((vector_size(kLanes)));
 
-template <int kBits>
+template <int Bits>
 TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
   return reinterpret_cast<Ints>(vdotq_s32(reinterpret_cast<int32x4_t>(sums), reinterpret_cast<int8x16_t>(words),
                                           vreinterpretq_s8_s32(vdupq_n_s32(left))));
@@ -35,10 +35,10 @@ TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) {
   return reinterpret_cast<Floats>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum), reinterpret_cast<float32x4_t>(a),
                                             reinterpret_cast<float32x4_t>(b)));
 }
-template <int kBits, int kPart>
+template <int Bits, int Part>
 TENON_INLINE Floats numbers(Words words) {
-  constexpr uint32_t mask = (1U << kBits) - 1;
-  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
+  constexpr uint32_t mask = (1U << Bits) - 1;
+  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (Bits * Part) & mask) - (1 << (Bits - 1)), Floats);
 }
 #include "library/few_bits/tile_code.inc"
 #undef TENON_TARGET
@@ -57,7 +57,7 @@ using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Bytes = uint8_t __attribute__((vector_size(kLanes)));
 
-template <int kBits>
+template <int Bits>
 TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
   const int8x16_t w = reinterpret_cast<int8x16_t>(words);
   const int8x16_t x = vreinterpretq_s8_s32(vdupq_n_s32(left));
@@ -69,30 +69,30 @@ TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) {
   return reinterpret_cast<Floats>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum), reinterpret_cast<float32x4_t>(a),
                                             reinterpret_cast<float32x4_t>(b)));
 }
-template <int kBits, int kPart>
+template <int Bits, int Part>
 TENON_INLINE Floats numbers(Words words) {
-  constexpr uint32_t mask = (1U << kBits) - 1;
-  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
+  constexpr uint32_t mask = (1U << Bits) - 1;
+  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (Bits * Part) & mask) - (1 << (Bits - 1)), Floats);
 }
 #include "library/few_bits/tile_code.inc"
 #undef TENON_TARGET
 }  // namespace neon
 
 /// What this processor has of them, the fastest first.
-template <int kBits, NumberCode kCode>
+template <int Bits, NumberCode Code>
 std::vector<Kernels> made() {
   std::vector<Kernels> result;
-  if (this_machine().cpu().has(CpuFeature::dotprod)) result.push_back(dotprod::kernels_of<kBits, kCode>("dotprod"));
-  result.push_back(neon::kernels_of<kBits, kCode>("neon"));
-  result.push_back(plain_kernels({kBits, kCode}));
+  if (this_machine().cpu().has(CpuFeature::dotprod)) result.push_back(dotprod::kernels_of<Bits, Code>("dotprod"));
+  result.push_back(neon::kernels_of<Bits, Code>("neon"));
+  result.push_back(plain_kernels({Bits, Code}));
   return result;
 }
 
 }  // namespace
 
 std::span<const Kernels> kernels_for(const Numbers& numbers) {
-  return for_numbers(numbers, []<int kBits, NumberCode kCode>() -> std::span<const Kernels> {
-    static const std::vector<Kernels> all = made<kBits, kCode>();
+  return for_numbers(numbers, []<int Bits, NumberCode Code>() -> std::span<const Kernels> {
+    static const std::vector<Kernels> all = made<Bits, Code>();
     return all;
   });
 }

@@ -21,7 +21,7 @@ using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Bytes = uint8_t __attribute__((vector_size(kLanes)));
 
-template <int kBits>
+template <int Bits>
 TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
   sums += reinterpret_cast<Ints>(words & 255) * (left << 24 >> 24);
   sums += reinterpret_cast<Ints>(words >> 8 & 255) * (left << 16 >> 24);
@@ -31,10 +31,10 @@ TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
 
 TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) { return sum + a * b; }
 
-template <int kBits, int kPart>
+template <int Bits, int Part>
 TENON_INLINE Floats numbers(Words words) {
-  constexpr uint32_t mask = (1U << kBits) - 1;
-  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (kBits * kPart) & mask) - (1 << (kBits - 1)), Floats);
+  constexpr uint32_t mask = (1U << Bits) - 1;
+  return __builtin_convertvector(reinterpret_cast<Ints>(words >> (Bits * Part) & mask) - (1 << (Bits - 1)), Floats);
 }
 
 #include "library/few_bits/tile_code.inc"
@@ -46,13 +46,13 @@ TENON_INLINE Floats numbers(Words words) {
 }  // namespace
 
 Kernels plain_kernels(const Numbers& numbers) {
-  return for_numbers(numbers, []<int kBits, NumberCode kCode>() { return plain::kernels_of<kBits, kCode>("plain"); });
+  return for_numbers(numbers, []<int Bits, NumberCode Code>() { return plain::kernels_of<Bits, Code>("plain"); });
 }
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
 std::span<const Kernels> kernels_for(const Numbers& numbers) {
-  return for_numbers(numbers, []<int kBits, NumberCode kCode>() -> std::span<const Kernels> {
-    static const std::vector<Kernels> one = {plain::kernels_of<kBits, kCode>("plain")};
+  return for_numbers(numbers, []<int Bits, NumberCode Code>() -> std::span<const Kernels> {
+    static const std::vector<Kernels> one = {plain::kernels_of<Bits, Code>("plain")};
     return one;
   });
 }

@@ -24,11 +24,11 @@ constexpr int half_of(int bits) { return 1 << (bits - 1); }
 #define TENON_INLINE TENON_TARGET __attribute__((always_inline)) inline
 
 /// Sixteen places of a table, looked up by the low four bits of a number that is `bits` of these.
-template <int kBits>
+template <int Bits>
 constexpr auto lookup_table() {
   std::array<float, 16> table{};
   for (int i = 0; i < 16; ++i) {
-    table[static_cast<size_t>(i)] = static_cast<float>(i % (1 << kBits) - half_of(kBits));
+    table[static_cast<size_t>(i)] = static_cast<float>(i % (1 << Bits) - half_of(Bits));
   }
   return table;
 }
@@ -48,7 +48,7 @@ using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Bytes = uint8_t __attribute__((vector_size(kLanes)));
 
-template <int kBits>
+template <int Bits>
 TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
   return reinterpret_cast<Ints>(
       _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums), reinterpret_cast<__m512i>(words), _mm512_set1_epi32(left)));
@@ -57,13 +57,13 @@ TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) { return _mm512_
 TENON_INLINE Floats look_up(Words words, const float* table) {
   return _mm512_permutexvar_ps(reinterpret_cast<__m512i>(words), _mm512_loadu_ps(table));
 }
-template <int kBits, int kPart>
+template <int Bits, int Part>
 TENON_INLINE Floats numbers(Words words) {
-  if constexpr (kBits == 8) {
-    return __builtin_convertvector(reinterpret_cast<Ints>(words >> (8 * kPart) & 255) - 128, Floats);
+  if constexpr (Bits == 8) {
+    return __builtin_convertvector(reinterpret_cast<Ints>(words >> (8 * Part) & 255) - 128, Floats);
   } else {
-    static constexpr auto table = lookup_table<kBits>();
-    return look_up(words >> (kBits * kPart), table.data());
+    static constexpr auto table = lookup_table<Bits>();
+    return look_up(words >> (Bits * Part), table.data());
   }
 }
 #include "library/few_bits/tile_code.inc"
@@ -84,16 +84,16 @@ using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Bytes = uint8_t __attribute__((vector_size(kLanes)));
 
-template <int kBits>
+template <int Bits>
 TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
   return reinterpret_cast<Ints>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums),
                                                         reinterpret_cast<__m256i>(words), _mm256_set1_epi32(left)));
 }
 TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) { return _mm256_fmadd_ps(a, b, sum); }
-template <int kBits, int kPart>
+template <int Bits, int Part>
 TENON_INLINE Floats numbers(Words words) {
-  constexpr uint32_t mask = (1U << kBits) - 1;
-  return __builtin_convertvector(reinterpret_cast<Ints>((words >> (kBits * kPart)) & mask) - half_of(kBits), Floats);
+  constexpr uint32_t mask = (1U << Bits) - 1;
+  return __builtin_convertvector(reinterpret_cast<Ints>((words >> (Bits * Part)) & mask) - half_of(Bits), Floats);
 }
 
 #include "library/few_bits/tile_code.inc"
@@ -113,10 +113,10 @@ using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Bytes = uint8_t __attribute__((vector_size(kLanes)));
 
-template <int kBits>
+template <int Bits>
 TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
   const __m256i x = _mm256_set1_epi32(left);
-  if constexpr (kBits < 8) {
+  if constexpr (Bits < 8) {
     const __m256i pairs = _mm256_maddubs_epi16(reinterpret_cast<__m256i>(words), x);
     return sums + reinterpret_cast<Ints>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   } else {  // two products of bytes may have no room in 16 bits: even and odd bytes apart
@@ -129,10 +129,10 @@ TENON_INLINE Ints dot(Ints sums, Words words, int32_t left) {
   }
 }
 TENON_INLINE Floats add_product(Floats sum, Floats a, Floats b) { return _mm256_fmadd_ps(a, b, sum); }
-template <int kBits, int kPart>
+template <int Bits, int Part>
 TENON_INLINE Floats numbers(Words words) {
-  constexpr uint32_t mask = (1U << kBits) - 1;
-  return __builtin_convertvector(reinterpret_cast<Ints>((words >> (kBits * kPart)) & mask) - half_of(kBits), Floats);
+  constexpr uint32_t mask = (1U << Bits) - 1;
+  return __builtin_convertvector(reinterpret_cast<Ints>((words >> (Bits * Part)) & mask) - half_of(Bits), Floats);
 }
 
 #include "library/few_bits/tile_code.inc"
@@ -140,22 +140,22 @@ TENON_INLINE Floats numbers(Words words) {
 }  // namespace avx2
 
 /// What this processor has of them, the fastest first.
-template <int kBits, NumberCode kCode>
+template <int Bits, NumberCode Code>
 std::vector<Kernels> made() {
   const CpuMachine& cpu = this_machine().cpu();
   std::vector<Kernels> result;
-  if (cpu.has(CpuFeature::avx512vnni)) result.push_back(vnni512::kernels_of<kBits, kCode>("avx512vnni"));
-  if (cpu.has(CpuFeature::avxvnni)) result.push_back(vnni256::kernels_of<kBits, kCode>("avxvnni"));
-  if (cpu.has(CpuFeature::avx2) && cpu.has(CpuFeature::fma)) result.push_back(avx2::kernels_of<kBits, kCode>("avx2"));
-  result.push_back(plain_kernels({kBits, kCode}));
+  if (cpu.has(CpuFeature::avx512vnni)) result.push_back(vnni512::kernels_of<Bits, Code>("avx512vnni"));
+  if (cpu.has(CpuFeature::avxvnni)) result.push_back(vnni256::kernels_of<Bits, Code>("avxvnni"));
+  if (cpu.has(CpuFeature::avx2) && cpu.has(CpuFeature::fma)) result.push_back(avx2::kernels_of<Bits, Code>("avx2"));
+  result.push_back(plain_kernels({Bits, Code}));
   return result;
 }
 
 }  // namespace
 
 std::span<const Kernels> kernels_for(const Numbers& numbers) {
-  return for_numbers(numbers, []<int kBits, NumberCode kCode>() -> std::span<const Kernels> {
-    static const std::vector<Kernels> all = made<kBits, kCode>();
+  return for_numbers(numbers, []<int Bits, NumberCode Code>() -> std::span<const Kernels> {
+    static const std::vector<Kernels> all = made<Bits, Code>();
     return all;
   });
 }

@@ -233,7 +233,7 @@ void run_as_threads(int ranks, const std::function<void(Communicator&)>& body) {
     try {
       body(communicator);
     } catch (const OtherFailed&) {
-      // The rank that failed reports it.
+      return;  // the rank that failed reports it
     } catch (...) {
       const std::lock_guard lock(world->mutex);
       if (!first) first = std::current_exception();
